@@ -62,6 +62,21 @@
       }
     }
 
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `A missing file in a list is reported as missing, and a text as no media`() async throws {
+      try await withTune { program, tune, output in
+        let text = try write("Notes.\n", "notes.mp3", program)
+        let list = try write("no such.mp3\n\(tune)\nnotes.mp3\n", "list.m3u", program)
+        let run = try await program.run("play", "--audio-output", output, list)
+        #expect(run.status == 1)
+        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
+        let missing = program.directory.appending(path: "no such.mp3").path(percentEncoded: false)
+        #expect(run.errors.contains("refrain: \(missing) does not exist. Check its name"))
+        #expect(run.errors.contains("refrain: \(text) is not media that can be played."))
+        #expect(!run.errors.contains("browser"))
+      }
+    }
+
     @Test func `Invalid or conflicting arguments of play exit with 64`() async throws {
       try await Program.with { program in
         let url = "http://h/tune.wav"

@@ -81,11 +81,12 @@
         {"data": null, "error": "success", "request_id": 1}; of an error, 'message' gives the \
         reason. Arguments may have mpv's names, where mpv has any: \
         {"command": {"name": "seek", "target": 30}}. Commands: \(ControlCommand.names). Properties: \
-        \(ControlProperty.names). 'loadfile' takes what 'play' takes, and replies when it is in the \
-        queue; places are replace, append, append-play, insert-next and insert-next-play. The queue \
-        counts from 0 in the order of the list, also while it is shuffled. 'chapter-list' has the \
-        chapters that a podcast's feed states. 'show-text' shows a line on the screen, if there is \
-        one.
+        \(ControlProperty.names). Parts of playlist, track-list, chapter-list and metadata have \
+        mpv's names: playlist/count, playlist/0/filename, metadata/by-key/artist. 'loadfile' takes \
+        what 'play' takes, and replies when it is in the queue; places are replace, append, \
+        append-play, insert-next and insert-next-play. The queue counts from 0 in the order of the \
+        list, also while it is shuffled. 'chapter-list' has the chapters that a podcast's feed \
+        states. 'show-text' shows a line on the screen, if there is one.
 
         A line that does not begin with '{' is text, as in mpv's input.conf: cycle pause ; seek 10. \
         It has no reply, and if one of its commands is refused, none is performed. Words may have \

@@ -149,6 +149,8 @@
       case .get(.audioDevices), .getText(.audioDevices): return nil
       case .get(let property): return try value(of: property, state)
       case .getText(let property): return .string(try value(of: property, state).propertyText)
+      case .getPart(let part): return try value(of: part, state)
+      case .getPartText(let part): return .string(try value(of: part, state).propertyText)
       case .observe(let id, let name):
         try watch(PropertyWatch(id: id, name: name))
         return .null
@@ -169,6 +171,15 @@
     ) throws(ControlRefusal) -> ControlValue {
       guard let value = state.value(of: property) else {
         throw ControlRefusal(.propertyUnavailable, "\(property.rawValue) has no value now.")
+      }
+      return value
+    }
+
+    private func value(
+      of part: ControlPropertyPart, _ state: ControlState
+    ) throws(ControlRefusal) -> ControlValue {
+      guard let value = state.value(of: part) else {
+        throw ControlRefusal(.propertyUnavailable, "\(part.name) has no value now.")
       }
       return value
     }

@@ -7,6 +7,8 @@ enum ControlCommand: Sendable, Hashable {
   case get(ControlProperty)
   /// The value as a text.
   case getText(ControlProperty)
+  case getPart(ControlPropertyPart)
+  case getPartText(ControlPropertyPart)
   /// The changes of a property are sent from now on, by an identifier of the client's choice. An
   /// unknown one never changes.
   case observe(Int64, String)
@@ -102,9 +104,11 @@ extension ControlCommand {
     switch arguments.name {
     case "get_property":
       try arguments.check(1...1)
+      if let part = ControlPropertyPart(try arguments.text(0)) { return .getPart(part) }
       return .get(try arguments.property(0))
     case "get_property_string":
       try arguments.check(1...1)
+      if let part = ControlPropertyPart(try arguments.text(0)) { return .getPartText(part) }
       return .getText(try arguments.property(0))
     case "observe_property":
       try arguments.check(2...2)

@@ -6,6 +6,8 @@ enum ControlProperty: String, Sendable, Hashable, CaseIterable {
   case timePosition = "time-pos"
   case percentPosition = "percent-pos"
   case playlistPosition = "playlist-pos"
+  /// Counts from 1.
+  case playlistNumber = "playlist-pos-1"
   case playlistCount = "playlist-count"
   case title = "media-title"
   case loopsPlaylist = "loop-playlist"

@@ -23,7 +23,8 @@
     func decide(_ action: ControlCommand) throws(ControlRefusal) -> ControlDecision {
       switch action {
       case .get(.audioDevices), .getText(.audioDevices): .listAudioDevices
-      case .get, .getText, .observe, .observeText, .unobserve, .clientName, .version: .player([])
+      case .get, .getText, .getPart, .getPartText: .player([])
+      case .observe, .observeText, .unobserve, .clientName, .version: .player([])
       case .set(let property, let value): try set(property, to: value)
       case .cycle(let property): try cycle(property)
       case .add(let property, let number): try add(number, to: property)

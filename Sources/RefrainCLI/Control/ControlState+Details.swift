@@ -37,12 +37,16 @@
       }
     }
 
-    /// The tags of the item, else what its list says of it, by the names that mpv has for them.
+    /// The tags of the item, else what its list says of it, by the names that mpv has for them. Of a
+    /// part of a file, such as a track of a CUE sheet, the list knows better.
     private func metadata(of item: PlayQueue.Item) -> [String: ControlValue] {
       let (tags, media) = (player.metadata, item.media)
+      func value(_ tag: String?, _ stated: String?) -> String? {
+        media.part == nil ? tag ?? stated : stated ?? tag
+      }
       let members = [
-        "title": tags.title ?? media.title, "artist": tags.artist ?? media.artist,
-        "album": tags.album ?? media.album, "icy-title": tags.streamTitle,
+        "title": value(tags.title, media.title), "artist": value(tags.artist, media.artist),
+        "album": value(tags.album, media.album), "icy-title": tags.streamTitle,
         "icy-name": tags.station,
       ]
       return members.compactMapValues { $0.map(ControlValue.string) }

@@ -24,6 +24,9 @@
       case .playlistPosition:
         guard let index = value.whole else { throw wrongFormat(property, "a whole number") }
         return try decide(.playIndex(.at(index)))
+      case .playlistNumber:
+        guard let number = value.whole else { throw wrongFormat(property, "a whole number") }
+        return try decide(.playIndex(.at(number > 0 ? number - 1 : -1)))
       case .loopsPlaylist: return .player(try loop(.all, value, property))
       case .loopsFile: return .player(try loop(.one, value, property))
       case .aid: return try select(.audio, value, property)
@@ -81,7 +84,7 @@
       case .speed: return .player([.setRate(player.rate + number)])
       case .timePosition, .playbackTime: return try decide(.seek(number, .relative))
       case .chapter: return try addChapters(number)
-      case .playlistPosition:
+      case .playlistPosition, .playlistNumber:
         guard let step = Int(exactly: number), let index = player.queue.currentIndex else {
           throw ControlRefusal(.commandFailed, "No item is the current one.")
         }

@@ -34,6 +34,7 @@
       case .duration: player.item == nil ? nil : player.duration.map { ControlValue($0) }
       case .playlist: .array(queue.items.map(entry))
       case .playlistPosition: ControlValue(queue.currentIndex ?? -1)
+      case .playlistNumber: ControlValue(queue.currentIndex.map { $0 + 1 } ?? -1)
       case .playlistCount: ControlValue(queue.items.count)
       case .title:
         player.item.map { .string(ScreenModel.title(of: $0.media, player.metadata)) }

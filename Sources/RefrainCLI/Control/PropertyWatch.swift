@@ -10,6 +10,8 @@
     /// Whether values are sent as texts.
     private let isText: Bool
     private let property: ControlProperty?
+    /// Nil: the whole property is observed.
+    private let part: ControlPropertyPart?
     /// The state whose value was sent last.
     private var shown: ControlState?
     private var due: ContinuousClock.Instant?
@@ -24,18 +26,28 @@
 
     init(id: Int64, name: String, isText: Bool = false) {
       (self.id, self.name, self.isText) = (id, name, isText)
-      property = ControlProperty(name)
+      part = ControlPropertyPart(name)
+      property = part?.property ?? ControlProperty(name)
     }
 
     /// Compares the state with what was sent last. The first look is always a change.
     mutating func look(at state: ControlState, at now: ContinuousClock.Instant) -> Look {
       if let shown {
         guard let property, !state.hasSame(property, as: shown) else { return .same }
+        if part != nil, value(in: state) == value(in: shown) {
+          self.shown = state
+          return .same
+        }
         if let due, now < due { return .later(due) }
       }
       shown = state
       due = property.map { now + $0.pace }
-      return .changed(property.flatMap { state.value(of: $0) })
+      return .changed(value(in: state))
+    }
+
+    private func value(in state: ControlState) -> ControlValue? {
+      if let part { return state.value(of: part) }
+      return property.flatMap { state.value(of: $0) }
     }
 
     /// Returns the line of a change.

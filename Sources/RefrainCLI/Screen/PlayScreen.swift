@@ -149,7 +149,7 @@
     private func refresh(in cache: MediaCache) async {
       guard let player else { return }
       let order = player.queue.playOrder
-      let focus = order.firstIndex { $0.id.rawValue == model.queue.selection?.id } ?? 0
+      let focus = model.queue.focus(in: order.map(\.id.rawValue))
       defer { lookups += 1 }
       player.lookUpTags(first: order.dropFirst(max(0, focus - 12)).prefix(25).map(\.id))
       for item in order.dropFirst(max(0, focus - 30)).prefix(60) where item.id != player.item?.id {

@@ -43,10 +43,12 @@
     func error(_ status: CInt, playing url: URL) -> MediaCacheError {
       switch mpv_error(rawValue: status) {
       case MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_LOADING_FAILED:
-        MediaCacheError(
-          .invalidResponse,
-          "\(url.withoutUserInfo.absoluteString) is not media that can be played.",
-          remedy: "Open it in a browser to see what it is: a page, a playlist, or an error.")
+        url.isFileURL
+          ? notMedia(file: url.path(percentEncoded: false))
+          : MediaCacheError(
+            .invalidResponse,
+            "\(url.withoutUserInfo.absoluteString) is not media that can be played.",
+            remedy: "Open it in a browser to see what it is: a page, a playlist, or an error.")
       case MPV_ERROR_NOTHING_TO_PLAY:
         MediaCacheError(
           .invalidResponse, "\(url.withoutUserInfo.absoluteString) contains nothing to play.",
@@ -65,6 +67,22 @@
           "\(url.withoutUserInfo.absoluteString) could not be played: \(text(status)).",
           remedy: "'refrain verify' checks the stored bytes; 'refrain rm' forces a new fetch.")
       }
+    }
+
+    /// Returns the error for a file that libmpv gave up on: a list may name one that does not exist.
+    private func notMedia(file path: String) -> MediaCacheError {
+      guard FileManager.default.fileExists(atPath: path) else {
+        return MediaCacheError(
+          .badURL, "\(path) does not exist.",
+          remedy: "Check its name, and that its disk is mounted.")
+      }
+      guard FileManager.default.isReadableFile(atPath: path) else {
+        return MediaCacheError(
+          .storage, "\(path) may not be read.", remedy: "Check its permissions.")
+      }
+      return MediaCacheError(
+        .invalidResponse, "\(path) is not media that can be played.",
+        remedy: "Check what it contains, as with 'file'.")
     }
 
     private func text(_ status: CInt) -> String { String(cString: error_string(status)) }

@@ -8,6 +8,8 @@
   struct MPVRewinding: Sendable {
     /// Nil: the item is not recorded, or not yet.
     var recording: LiveRecording?
+    /// How the recording begins, before any of it was examined; nil: with its first byte.
+    var opening: LiveOpening?
     /// Whether the item is no longer in libmpv's list: nothing is recorded of it any more.
     var isForgotten = false
     /// The view of the next stream that libmpv opens.
@@ -28,7 +30,7 @@
       if let nextView { return nextView }
       guard let recording else { return nil }
       base = .zero
-      return MPVRecordedView(recording: recording)
+      return MPVRecordedView(recording: recording, opening: opening)
     }
 
     /// Records where the playlists of a recorded stream begin, and where playback begins in them.
@@ -55,6 +57,21 @@
     var header: [UInt8] = []
     /// The byte of the recording that follows the header.
     var offset: Int64 = 0
+    /// Finds the first frame of a stream; nil: the view begins with one, or as it is.
+    var opening: LiveOpening?
+
+    /// Returns the byte of the recording to read for a position of the view.
+    func recordedOffset(of position: Int64) -> Int64 {
+      offset + position - Int64(header.count) + (opening?.length ?? 0)
+    }
+
+    /// Examines the next bytes, none at the end, and begins with the first frame once it is found.
+    mutating func look(at bytes: UnsafeRawBufferPointer) {
+      opening?.take(bytes)
+      guard let start = opening?.start else { return }
+      offset += start
+      opening = nil
+    }
 
     /// Copies the part of the header at a position of the view; nil: there is none.
     func readHeader(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
@@ -93,8 +110,12 @@
         cache.report(warning: "The live sound is not recorded, and does not rewind: \(error)")
         return nil
       }
+      // Known, as is that the stream is live.
+      let opening = LiveOpening(mimeType: try? reader.contentInformationBlocking().mimeType)
       let isWanted = withRewinding { rewinding in
-        if !rewinding.isForgotten { rewinding.recording = recording }
+        if !rewinding.isForgotten {
+          (rewinding.recording, rewinding.opening) = (recording, opening)
+        }
         return !rewinding.isForgotten
       }
       guard isWanted else {
@@ -107,7 +128,7 @@
         replace(old, by: fresh)
         return fresh
       }
-      return MPVRecordedView(recording: recording)
+      return MPVRecordedView(recording: recording, opening: opening)
     }
 
     /// Lets a stream whose next bytes were dropped go on where the recording begins. For a recording

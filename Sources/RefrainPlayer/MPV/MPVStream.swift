@@ -20,6 +20,7 @@
 
     private struct State {
       var reader: MediaReader
+      var opening = MPVOpening()
       /// The view of a live stream that is recorded; it replaces the reader.
       var view: MPVRecordedView?
       /// Whether it is known if the stream is recorded.
@@ -60,7 +61,7 @@
         }
         defer { state.withLock { $0.isReading = false } }
         do {
-          let count = Int64(try reader.readBlocking(into: buffer, at: offset))
+          let count = Int64(try read(reader, into: buffer, at: offset))
           if count == 0 { try Self.checkEnd(at: offset, of: reader) }
           position.store(offset + count, ordering: .relaxed)
           playback.absence = nil
@@ -81,6 +82,14 @@
           return -1
         }
       }
+    }
+
+    private func read(
+      _ reader: MediaReader, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+    ) throws -> Int {
+      var opening = state.withLock(\.opening)
+      defer { state.withLock { [opening] in $0.opening = opening } }
+      return try opening.read(reader, into: buffer, at: offset)
     }
 
     /// Throws if the stream ended before the length that the origin stated.
@@ -199,15 +208,21 @@
       while !state.withLock({ $0.isCancelled }) {
         let position = position.load(ordering: .relaxed)
         if let count = view.readHeader(into: buffer, at: position) { return advance(by: count) }
-        let offset = view.offset + position - Int64(view.header.count)
+        let offset = view.recordedOffset(of: position)
         switch view.recording.read(into: buffer, at: offset, waiter: wake) {
-        case .bytes(let count): return advance(by: count)
-        case .end: return 0
+        case .bytes(let count):
+          guard view.opening != nil else { return advance(by: count) }
+          look(at: buffer[..<count], in: &view)
+          continue
+        case .end:
+          guard view.opening != nil else { return 0 }
+          look(at: buffer[..<0], in: &view)
+          continue
         case .failed(let error):
           playback.fail(at: position, error)
           return -1
         case .dropped(let start) where view.recording.window == nil:
-          view.offset += start - offset
+          (view.offset, view.opening) = (view.offset + start - offset, nil)
           state.withLock { [view] in $0.view = view }
           continue
         case .dropped:
@@ -222,6 +237,14 @@
         state.withLock { $0.isReading = false }
       }
       return -1
+    }
+
+    /// Searches the first frame in bytes that libmpv does not receive yet.
+    private func look(
+      at bytes: Slice<UnsafeMutableRawBufferPointer>, in view: inout MPVRecordedView
+    ) {
+      view.look(at: UnsafeRawBufferPointer(rebasing: bytes))
+      state.withLock { [view] in $0.view = view }
     }
 
     private func advance(by count: Int) -> Int64 {

@@ -147,14 +147,17 @@ extension PlayerMachine {
       actions.append(.retry(after: patience.nextDelay()))
       return
     }
-    if let item = state.item { actions.append(.tell(.failed(item, error))) }
+    let (item, next) = (state.item, state.queue.next(.ended))
+    if let item { actions.append(.tell(.failed(item, error))) }
     leave(&actions)
     let isRepeated = lastFailure.map { $0.isSame(as: error) } ?? false
+    // Without a network, say, the next item fails as well.
+    let concernsNext = next?.id == item?.id || item.map { error.concernsOthers($0.media) } ?? true
     lastFailure = error
     failures += 1
     // A queue of which no item can be played is not tried endlessly.
-    let isHopeless = isRepeated || failures >= state.queue.items.count
-    guard !isHopeless, state.queue.next(.ended) != nil else {
+    let isHopeless = isRepeated && concernsNext || failures >= state.queue.items.count
+    guard !isHopeless, next != nil else {
       return rest(.failed(error), &actions)
     }
     state.queue.advance(.ended)
@@ -166,5 +169,16 @@ extension MediaCacheError {
   /// Returns whether the errors are of the same kind, whichever resource they concern.
   fileprivate func isSame(as other: MediaCacheError) -> Bool {
     code == other.code && status == other.status
+  }
+
+  /// Returns whether what made a media fail is likely to fail others. A missing resource does not,
+  /// nor does the content of a file; the content of a response may be the login page of a network.
+  fileprivate func concernsOthers(_ media: Media) -> Bool {
+    switch code {
+    case .badURL: false
+    case .status: status != 404 && status != 410
+    case .invalidResponse, .storage: !media.url.isFileURL
+    default: true
+    }
   }
 }

@@ -39,6 +39,15 @@
       state.value(of: try #require(ControlProperty(name)))?.json
     }
 
+    @Test func `The metadata of a part are those that its list states`() throws {
+      var state = Self.episode
+      state.player.queue.items[0].media.part = Media.Part(start: .seconds(30))
+      #expect(
+        try value("metadata", state)
+          == #"{"artist":"Somebody","icy-name":"Radio","title":"From the feed"}"#)
+      #expect(try value("media-title", state) == #""From the feed""#)
+    }
+
     @Test(
       arguments: [
         ("metadata", #"{"artist":"Somebody","icy-name":"Radio","title":"An episode"}"#),
@@ -88,6 +97,37 @@
       #expect(try value("time-remaining", state) == nil)
       state.player.liveWindow = LiveWindow(start: .seconds(1), end: .seconds(200))
       #expect(try value("seekable", state) == "true")
+    }
+
+    @Test(
+      arguments: [
+        ("metadata/by-key/Title", #""An episode""#), ("metadata/artist", #""Somebody""#),
+        ("metadata/by-key/genre", nil), ("chapter-list/count", "3"),
+        ("chapter-list/2/title", #""Three""#), ("chapter-list/1/title", nil),
+        ("chapter-list/3/time", nil), ("playlist/count", "2"), ("playlist/-1/id", nil),
+        ("playlist/1/filename", #""/b.ogg""#), ("playlist/0/current", "true"),
+        ("playlist/1", #"{"filename":"/b.ogg","id":1}"#), ("playlist/0/filename/count", nil),
+        ("track-list/count", "0"),
+      ] as [(String, String?)])
+    func `A part of a property has its value`(_ name: String, _ expected: String?) throws {
+      let part = try #require(ControlPropertyPart(name))
+      #expect(Self.episode.value(of: part)?.json == expected)
+    }
+
+    @Test(arguments: ["playlist", "filename/no-ext", "volume/max", "nonsense/count", "/", ""])
+    func `Other names are of no part`(_ name: String) {
+      #expect(ControlPropertyPart(name) == nil)
+    }
+
+    @Test func `A part is observed, and reported when it changes itself`() {
+      var watch = PropertyWatch(id: 1, name: "playlist/count")
+      let now = ContinuousClock.now
+      var state = Self.episode
+      #expect(watch.look(at: state, at: now) == .changed(.integer(2)))
+      state.player.queue.jump(to: state.player.queue.items[1].id)
+      #expect(watch.look(at: state, at: now) == .same)
+      state.player.queue.append([Media(URL(filePath: "/c.ogg"))])
+      #expect(watch.look(at: state, at: now) == .changed(.integer(3)))
     }
 
     @Test func `Every property and every command is listed`() throws {

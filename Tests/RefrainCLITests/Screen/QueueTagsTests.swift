@@ -41,6 +41,17 @@ struct QueueTagsTests {
     #expect(named.title == "Of the list" && named.artist == "Björk")
   }
 
+  @Test func `A row that has played keeps what its list states, and is found by its tags`() throws {
+    var state = PlayerState()
+    state.queue.replace(with: try media("Of the list", artist: "Somebody"), startingAt: 0)
+    let known = KnownItem(title: "The whole album", artist: "Various", album: "Collected")
+    var model = ScreenModel()
+    model.show(state, known: [state.queue.items[1].id: known])
+    let row = model.queue.rows[1]
+    #expect(row.title == "Of the list" && row.artist == "Somebody" && row.album == "Collected")
+    #expect(found("whole various", in: model) == [2])
+  }
+
   @Test(arguments: ["bjork", "REFRAIN", "桜", "björk 桜の", "b.mp3"])
   func `The filter finds an item by its tags and by its name`(_ filter: String) throws {
     #expect(found(filter, in: model(try media())) == [2])

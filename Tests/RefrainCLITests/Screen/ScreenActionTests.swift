@@ -114,6 +114,18 @@ struct QueueListTests {
     #expect(list.filter == nil && list.matches.count == 4)
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `A step in a long list with a filter looks at each row once`() {
+    var list = QueueList()
+    list.rows = (0..<10_000).map { QueueList.Row(id: $0, number: Int($0) + 1, title: "Song \($0)") }
+    list.beginFilter()
+    list.type("song")
+    list.selectLast()
+    list.select(by: -1)
+    #expect(list.selection?.id == 9998)
+    #expect(list.focus(in: list.rows.map(\.id).reversed()) == 1)
+  }
+
   @Test func `Deleting in an empty filter closes it`() {
     var list = list
     list.beginFilter()

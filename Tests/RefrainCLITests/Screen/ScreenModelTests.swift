@@ -27,15 +27,20 @@ struct ScreenModelTests {
     return model
   }
 
-  @Test func `The title comes from the stream, the media, the playlist or the URL`() throws {
+  @Test func `The title comes from the stream, the playlist, the media or the URL`() throws {
     var state = state([Media(try url("https://me:secret@h/a/song%201.flac?token=t"))])
     #expect(model(state).title == "song 1.flac")
     #expect(model(state).address == "https://h/a/song%201.flac?token=t")
-    state.queue.items[0].media.title = "Of the playlist"
-    #expect(model(state).title == "Of the playlist")
     state.metadata = MediaMetadata(title: "Its own", artist: "Artist", album: "Album")
     #expect(model(state).title == "Its own")
     #expect(model(state).details == ["Artist", "Album"])
+    // The tags of an album in one file, say, are those of no track.
+    state.queue.items[0].media.title = "Of the playlist"
+    state.queue.items[0].media.artist = "Its artist"
+    #expect(model(state).title == "Of the playlist")
+    #expect(model(state).details == ["Its artist", "Album"])
+    state.queue.items[0].media.album = "Its artist"
+    #expect(model(state).details == ["Its artist"])
     state.metadata.streamTitle = "On air"
     #expect(model(state).title == "On air")
   }

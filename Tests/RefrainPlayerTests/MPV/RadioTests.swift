@@ -56,6 +56,37 @@
       return Media(listening.origin.url("/radio"))
     }
 
+    @Test(arguments: [false, true])
+    func `A station that begins within a frame is heard from its first whole frames`(
+      _ isRecorded: Bool
+    ) async throws {
+      try await Listening.with { listening in
+        listening.origin.serve(
+          OriginResource(
+            .bytes(Data(NumberedFrames.mp3(0..<2000).dropFirst(100))), contentType: "audio/mpeg",
+            supportsRanges: false, declaresLength: false,
+            headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")]),
+          at: "/radio")
+        // Two seconds of sound, and no more.
+        listening.origin.script("/radio", .on(.all, [.stall(at: .body(32_000))]))
+        var configuration = Player.Configuration()
+        if isRecorded { configuration.rewind = .seconds(600) }
+        let player = try await listening.player(configuration)
+        let events = player.events()
+        player.play(Media(listening.origin.url("/radio")))
+        var hasStarted = false
+        for await event in events {
+          if case .failed = event { Issue.record("\(event)") }
+          guard case .started = event else { continue }
+          hasStarted = true
+          break
+        }
+        #expect(hasStarted && player.isLive)
+        #expect(listening.origin.log("/radio").distinctBytesSent <= 32_000)
+        await player.close()
+      }
+    }
+
     @Test func `Seeks in a live stream do nothing and are reported as refused`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()

@@ -43,6 +43,45 @@ struct LastItemTests {
     }
   }
 
+  @Test func `Items that do not exist are skipped, however many follow each other`() async throws {
+    try await withPlayer { player, engine in
+      player.play(["missing", "missing", "missing", "ok-30"].map(ScriptedEngine.media))
+      for _ in 0..<3 {
+        engine.take(.begin)
+        engine.take(.fail)
+      }
+      #expect(player.queue.currentIndex == 3 && player.status == .loading)
+      // The same failure of one item is one of the others, too, if that is repeated.
+      player.play(["missing", "ok-30", "ok-40"].map(ScriptedEngine.media))
+      player.repeatMode = .one
+      for _ in 0..<2 {
+        engine.take(.begin)
+        engine.take(.fail)
+      }
+      guard case .failed = player.status else {
+        Issue.record("\(player.status)")
+        return
+      }
+    }
+  }
+
+  @Test func `The same failure of two items that is one of the network ends the queue`()
+    async throws
+  {
+    try await withPlayer { player, engine in
+      player.play(["gone", "gone", "ok-30"].map(ScriptedEngine.media))
+      for _ in 0..<2 {
+        engine.take(.begin)
+        engine.take(.fail)
+      }
+      guard case .failed = player.status else {
+        Issue.record("\(player.status)")
+        return
+      }
+      #expect(player.queue.currentIndex == 1)
+    }
+  }
+
   @Test func `A start beyond the end fails once, and resuming begins at the start`() async throws {
     try await withPlayer { player, engine in
       player.play([ScriptedEngine.media("ok-30")], from: .seconds(30))

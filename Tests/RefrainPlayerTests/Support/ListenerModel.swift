@@ -82,7 +82,12 @@ struct ListenerModel {
   mutating func heard() { (lastFailure, failures) = (nil, 0) }
 
   mutating func failed(_ error: MediaCacheError) {
-    let isSame = lastFailure?.code == error.code && lastFailure?.status == error.status
+    // A missing resource, or the content of a file, says nothing of other items.
+    let isOther =
+      (error.status == 404 || error.code == .invalidResponse)
+      && queue.next(.ended)?.id != queue.current?.id
+    let isSame =
+      !isOther && lastFailure?.code == error.code && lastFailure?.status == error.status
     lastFailure = error
     failures += 1
     guard !isSame, failures < queue.items.count, queue.advance(.ended) != nil else {

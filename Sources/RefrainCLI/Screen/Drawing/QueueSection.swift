@@ -10,7 +10,7 @@ extension ScreenRenderer {
     guard !matches.isEmpty else {
       return lines + [StyledLine(fit.shortened("   Nothing matches.", to: width), .dim)]
     }
-    let selection = queue.selection
+    let selection = queue.selection(among: matches)
     let focus = matches.firstIndex { $0.id == selection?.id } ?? 0
     let room = rows - 1
     let first = max(0, min(focus - room / 2, matches.count - room))

@@ -48,10 +48,20 @@ struct QueueList: Sendable, Hashable {
   }
 
   /// The selected row; the current one if none is selected; with a filter, else the first match.
-  var selection: Row? {
-    let matches = matches
-    return matches.first { $0.id == selected } ?? matches.first(where: \.isCurrent)
+  var selection: Row? { selection(among: matches) }
+
+  /// Returns the selected row.
+  ///
+  /// - Parameter matches: the list's, which take time in a long one.
+  func selection(among matches: [Row]) -> Row? {
+    matches.first { $0.id == selected } ?? matches.first(where: \.isCurrent)
       ?? (filter == nil ? nil : matches.first)
+  }
+
+  /// Returns the place of the selected row in an order of all rows; 0 if none is selected.
+  func focus(in order: [UInt64]) -> Int {
+    let id = selection?.id
+    return order.firstIndex { $0 == id } ?? 0
   }
 
   // MARK: Moving
@@ -59,7 +69,8 @@ struct QueueList: Sendable, Hashable {
   mutating func select(by step: Int) {
     let matches = matches
     guard !matches.isEmpty else { return }
-    guard let index = matches.firstIndex(where: { $0.id == selection?.id }) else {
+    let id = self.selection(among: matches)?.id
+    guard let index = matches.firstIndex(where: { $0.id == id }) else {
       selected = step > 0 ? matches.first?.id : matches.last?.id
       return
     }

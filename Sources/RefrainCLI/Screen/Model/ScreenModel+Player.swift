@@ -38,9 +38,12 @@ extension ScreenModel {
     rewound = Rewound(state)
     details = [
       length == .live ? state.metadata.station : nil,
-      state.metadata.artist ?? media?.artist ?? tags?.artist,
-      state.metadata.album ?? media?.album ?? tags?.album,
-    ].compactMap(\.self).filter { !$0.isEmpty && $0 != title }
+      media?.artist ?? state.metadata.artist ?? tags?.artist,
+      media?.album ?? state.metadata.album ?? tags?.album,
+    ].compactMap(\.self).reduce(into: [String]()) { details, text in
+      // A feed states its title as the artist and as the album.
+      if !text.isEmpty, text != title, !details.contains(text) { details.append(text) }
+    }
     map = isLocal ? CacheMap(cached: [0..<1]) : CacheMap(state)
     storedBytes = state.cacheProgress?.storedBytes
     totalBytes = state.cacheProgress?.length
@@ -77,12 +80,13 @@ extension ScreenModel {
     if rows != queue.rows { queue.rows = rows }
   }
 
-  /// Returns the title from the media, else from a playlist, else from tags that were looked up,
-  /// else the file's name.
+  /// Returns the title of a live stream, else the one from a playlist, else from the media, else
+  /// from tags that were looked up, else the file's name. A list knows the item better than the
+  /// media: the tags of an album in one file name no track, and those of an episode often nothing.
   static func title(
     of media: Media, _ metadata: MediaMetadata, _ tags: MediaMetadata? = nil
   ) -> String {
-    [metadata.streamTitle, metadata.title, media.title, tags?.title].compactMap(\.self)
+    [metadata.streamTitle, media.title, metadata.title, tags?.title].compactMap(\.self)
       .first { !$0.isEmpty } ?? URLArgument.name(of: media.url)
   }
 }
@@ -147,16 +151,16 @@ extension QueueList.Row {
     let (media, name) = (item.media, URLArgument.name(of: item.media.url))
     self.init(
       id: item.id.rawValue, number: number,
-      title: known.title ?? media.title ?? tags?.title ?? name,
-      artist: known.artist ?? media.artist ?? tags?.artist,
-      album: known.album ?? media.album ?? tags?.album,
+      title: media.title ?? known.title ?? tags?.title ?? name,
+      artist: media.artist ?? known.artist ?? tags?.artist,
+      album: media.album ?? known.album ?? tags?.album,
       duration: known.duration ?? media.duration, isCurrent: isCurrent,
       hasFailed: known.hasFailed, cached: known.cached)
     guard media.title != nil || tags != nil || known.title != nil else { return }
     // What is shown is found by itself.
     otherNames =
-      [name, media.title, media.artist, media.album]
-      .compactMap(\.self) + [tags?.title, tags?.artist, tags?.album].compactMap(\.self)
+      [name, known.title, known.artist, known.album].compactMap(\.self)
+      + [tags?.title, tags?.artist, tags?.album].compactMap(\.self)
     otherNames.removeAll { [title, artist, album].contains($0) }
   }
 }
