@@ -138,6 +138,7 @@ extension EntryStorage {
     let url = generation.entry.resource.url.withoutUserInfo.absoluteString
     // One that the origin has not answered yet may have other content.
     if signatures.contains(URLSignature.text(of: url)) { record.url = url }
+    record.finalURL = known.information.finalURL.absoluteString
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
     record.variant = variant
