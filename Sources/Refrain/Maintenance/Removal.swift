@@ -41,8 +41,10 @@ struct Removal: Sendable {
       context.budget.prepareToFree()
       do {
         if let open {
-          size = try context.budget.measure(name)?.allocatedBytes ?? 0
-          guard try await open.storage.removeFiles(open.current) else { return nil }
+          let stored = try context.budget.measure(name)
+          // An entry that was removed just now may still be open.
+          guard try await open.storage.removeFiles(open.current), let stored else { return nil }
+          size = stored.allocatedBytes
         } else {
           guard let freed = try Self.remove(directory, key, in: context.budget) else { return nil }
           size = freed

@@ -12,6 +12,13 @@ struct LiveOpening: Sendable {
     "audio/x-aac",
   ]
 
+  /// The beginnings of what ffmpeg recognizes by its first bytes: an ID3 tag, which is wanted; and,
+  /// of servers that state a wrong type, Ogg, FLAC, WAVE and Matroska.
+  private static let known: [[UInt8]] = [
+    Array("ID3".utf8), Array("OggS".utf8), Array("fLaC".utf8), Array("RIFF".utf8),
+    [0x1A, 0x45, 0xDF, 0xA3],
+  ]
+
   /// The bytes within which the first frame is expected: more than three of the longest.
   private static let longest: Int64 = 32 << 10
 
@@ -31,10 +38,8 @@ struct LiveOpening: Sendable {
   mutating func take(_ new: UnsafeRawBufferPointer) {
     guard start == nil else { return }
     length += Int64(new.count)
-    let tag = Array("ID3".utf8)
-    beginning += new.prefix(tag.count - beginning.count)
-    if beginning == tag {
-      // The tag is wanted, and ffmpeg recognizes it.
+    beginning += new.prefix(4 - beginning.count)
+    if Self.known.contains(where: { beginning.starts(with: $0) }) {
       start = 0
     } else if let first = frames.take(new).first {
       start = first.offset

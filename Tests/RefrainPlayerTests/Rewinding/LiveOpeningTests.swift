@@ -39,6 +39,14 @@ struct LiveOpeningTests {
     #expect(try search(tagged).start == 0)
   }
 
+  @Test(arguments: [Array("OggS".utf8), Array("fLaC".utf8), [0x1A, 0x45, 0xDF, 0xA3]])
+  func `A stream with another type than its server states is not searched`(
+    _ beginning: [UInt8]
+  ) throws {
+    let opening = try search(Data(beginning) + Data(repeating: 1, count: 100_000))
+    #expect(opening.start == 0 && opening.length < 5000)
+  }
+
   @Test func `A stream without frames is decoded from its first byte`() throws {
     let opening = try search(Data(repeating: 1, count: 100_000))
     #expect(opening.start == 0 && opening.length < 40_000)
