@@ -168,14 +168,20 @@ final class Entry: Sendable {
       return (current, false)
     }
     guard let last else { return }
+    let leases = context.reclaimableLeases
+    leases.closingBegan()
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
         let next = await storage.sync(last, isLast: true)
         endTask()
+        leases.closingEnded()
         if let next { syncSoon(last, after: next) }
       }
     } else {
-      context.table.close(self) { [self] in await finish(last) }
+      context.table.close(self) { [self] in
+        await finish(last)
+        leases.closingEnded()
+      }
     }
   }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// Holders of idle entries that are kept open only for speed: they are asked to release them when
-/// room is needed.
+/// Idle entries, which are soon closed when room is needed: those that holders keep open only for
+/// speed, and those that are being recorded and closed.
 final class ReclaimableLeases: Sendable {
   private struct State {
     var releases: [UInt64: @Sendable () -> Bool] = [:]
     var nextID: UInt64 = 0
+    var closing = 0
   }
 
   private let state = Mutex(State())
@@ -23,11 +24,17 @@ final class ReclaimableLeases: Sendable {
     state.withLock { $0.releases[id] = nil }
   }
 
+  /// Notes that an entry without readers is about to be recorded, or closed. Balanced by
+  /// `closingEnded`.
+  func closingBegan() { state.withLock { $0.closing += 1 } }
+
+  func closingEnded() { state.withLock { $0.closing -= 1 } }
+
   /// Asks all holders to release their entries.
   ///
-  /// - Returns: whether anything was held.
+  /// - Returns: whether entries are about to be closed: anything was held, or they were closing.
   func releaseAll() -> Bool {
-    let releases = state.withLock { Array($0.releases.values) }
-    return releases.reduce(false) { $1() || $0 }
+    let (releases, isClosing) = state.withLock { (Array($0.releases.values), $0.closing > 0) }
+    return releases.reduce(isClosing) { $1() || $0 }
   }
 }
