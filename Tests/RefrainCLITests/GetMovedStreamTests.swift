@@ -34,31 +34,22 @@
     func `The stream is fetched from its new place once the origin refuses the earlier one`(
       _ options: [String]
     ) async throws {
-      let origin = try await OriginServer.start()
-      Self.serve(on: origin)
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { program in
-          let url = origin.url("/list.m3u8").absoluteString
-          let first = try await program.run(["get"] + options + [url])
-          #expect(first.status == 0, "\(first.errors)")
-          Self.lead("two", origin)
-          let stored = try await program.run(["get"] + options + [url])
-          #expect(stored.status == 0, "\(stored.errors)")
-          #expect(origin.log("/two/0.ts").requests.isEmpty)
-          origin.script("/one/list.m3u8", .on(.all, .status(403)))
-          let moved = try await program.run(["get"] + options + [url])
-          #expect(moved.status == 0, "\(moved.errors)")
-          #expect((0..<2).map { origin.log("/two/\($0).ts").requests.count } == [1, 1])
-          let offline = try await program.run("get", "--offline", url)
-          #expect(offline.status == 0, "\(offline.errors)")
-        }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+      try await Program.withOrigin { program, origin in
+        Self.serve(on: origin)
+        let url = origin.url("/list.m3u8").absoluteString
+        let first = try await program.run(["get"] + options + [url])
+        #expect(first.status == 0, "\(first.errors)")
+        Self.lead("two", origin)
+        let stored = try await program.run(["get"] + options + [url])
+        #expect(stored.status == 0, "\(stored.errors)")
+        #expect(origin.log("/two/0.ts").requests.isEmpty)
+        origin.script("/one/list.m3u8", .on(.all, .status(403)))
+        let moved = try await program.run(["get"] + options + [url])
+        #expect(moved.status == 0, "\(moved.errors)")
+        #expect((0..<2).map { origin.log("/two/\($0).ts").requests.count } == [1, 1])
+        let offline = try await program.run("get", "--offline", url)
+        #expect(offline.status == 0, "\(offline.errors)")
       }
-      await origin.stop()
-      try result.get()
     }
   }
 #endif

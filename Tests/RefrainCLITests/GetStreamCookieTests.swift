@@ -23,29 +23,20 @@
 
     @Test(arguments: ["/v/main.m3u8", "/v/low.m3u8"])
     func `The requests for segments have the cookies`(_ source: String) async throws {
-      let origin = try await OriginServer.start()
-      for (text, path) in [(Self.main, "/v/main.m3u8"), (Self.low, "/v/low.m3u8")] {
-        let cookie = Field("Set-Cookie", "pass=1; Path=/v")
-        Self.serve(text, at: path, path == source ? [cookie] : [], on: origin)
-      }
-      for index in 0..<2 {
-        var segment = OriginResource.synthetic(seed: UInt64(index), length: 3000)
-        segment.requiredHeader = Field("Cookie", "pass=1")
-        origin.serve(segment, at: "/v/\(index).ts")
-      }
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { program in
-          let run = try await program.run("get", origin.url("/v/main.m3u8").absoluteString)
-          #expect(run.status == 0, "\(run.errors)")
-          #expect((0..<2).map { origin.log("/v/\($0).ts").requests.count } == [1, 1])
+      try await Program.withOrigin { program, origin in
+        for (text, path) in [(Self.main, "/v/main.m3u8"), (Self.low, "/v/low.m3u8")] {
+          let cookie = Field("Set-Cookie", "pass=1; Path=/v")
+          Self.serve(text, at: path, path == source ? [cookie] : [], on: origin)
         }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+        for index in 0..<2 {
+          var segment = OriginResource.synthetic(seed: UInt64(index), length: 3000)
+          segment.requiredHeader = Field("Cookie", "pass=1")
+          origin.serve(segment, at: "/v/\(index).ts")
+        }
+        let run = try await program.run("get", origin.url("/v/main.m3u8").absoluteString)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect((0..<2).map { origin.log("/v/\($0).ts").requests.count } == [1, 1])
       }
-      await origin.stop()
-      try result.get()
     }
   }
 #endif

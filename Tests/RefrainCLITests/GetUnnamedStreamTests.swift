@@ -15,25 +15,16 @@
     private func withText(
       _ text: String, _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: "application/octet-stream", etag: "\"t\"",
-          headers: [Field("Cache-Control", "max-age=3600")]), at: "/play")
-      for index in 0..<2 {
-        origin.serve(.synthetic(seed: UInt64(index), length: 3000), at: "/\(index).ts")
-      }
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with {
-          try await body($0, origin, origin.url("/play").absoluteString)
+      try await Program.withOrigin { program, origin in
+        origin.serve(
+          OriginResource(
+            .bytes(Array(text.utf8)), contentType: "application/octet-stream", etag: "\"t\"",
+            headers: [Field("Cache-Control", "max-age=3600")]), at: "/play")
+        for index in 0..<2 {
+          origin.serve(.synthetic(seed: UInt64(index), length: 3000), at: "/\(index).ts")
         }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+        try await body(program, origin, origin.url("/play").absoluteString)
       }
-      await origin.stop()
-      try result.get()
     }
 
     private static func requests(_ origin: OriginServer) -> [Int] {

@@ -46,13 +46,22 @@
       _ bytes: [UInt8], headers: [Field] = [],
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
+      try await withOrigin { program, origin in
+        origin.serve(
+          OriginResource(
+            .bytes(bytes), contentType: "audio/flac", etag: "\"one\"", headers: headers),
+          at: "/song.flac")
+        try await body(program, origin, origin.url("/song.flac").absoluteString)
+      }
+    }
+
+    /// Runs `body` as `with` does, with an origin that is stopped afterwards.
+    static func withOrigin(
+      _ body: (Program, OriginServer) async throws -> Void
+    ) async throws {
       let origin = try await OriginServer.start()
-      origin.serve(
-        OriginResource(
-          .bytes(bytes), contentType: "audio/flac", etag: "\"one\"", headers: headers),
-        at: "/song.flac")
       do {
-        try await with { try await body($0, origin, origin.url("/song.flac").absoluteString) }
+        try await with { try await body($0, origin) }
       } catch {
         await origin.stop()
         throw error

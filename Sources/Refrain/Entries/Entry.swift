@@ -14,7 +14,7 @@ final class Entry: Sendable {
   let counts = Mutex(EntryCounts())
   private let slot: EntrySlot
 
-  private struct State {
+  struct State {
     var current: Generation?
     /// Earlier live streams, and purged generations, that still have readers.
     var earlier: [Generation] = []
@@ -34,7 +34,7 @@ final class Entry: Sendable {
     }
   }
 
-  private let state: Mutex<State>
+  let state: Mutex<State>
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
   ///
@@ -152,7 +152,7 @@ final class Entry: Sendable {
     for generation in generations { generation.followOffline() }
   }
 
-  private func closeIfUnused(after change: (inout State) -> Void) {
+  func closeIfUnused(after change: (inout State) -> Void) {
     let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
       change(&state)
       state.forgetEarlier()
@@ -169,18 +169,18 @@ final class Entry: Sendable {
     }
     guard let last else { return }
     let leases = context.reclaimableLeases
-    leases.closingBegan()
+    let closing = leases.closingBegan()
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
         let next = await storage.sync(last, isLast: true)
         endTask()
-        leases.closingEnded()
+        leases.closingEnded(closing)
         if let next { syncSoon(last, after: next) }
       }
     } else {
       context.table.close(self) { [self] in
         await finish(last)
-        leases.closingEnded()
+        leases.closingEnded(closing)
       }
     }
   }
@@ -367,48 +367,5 @@ final class Entry: Sendable {
       state.representation.invalidate(at: now)
       state.storage.noteRecordStale()
     }
-  }
-
-  // MARK: Filling
-
-  /// Fills holes while there are readers that want the whole resource; called when one arrives.
-  func beginFilling() {
-    state.withLock { state in
-      state.wholeReaders += 1
-      startFilling(&state)
-    }
-  }
-
-  private func startFilling(_ state: inout State) {
-    guard state.wholeReaders > 0, state.filler == nil, !state.isShutDown else { return }
-    state.tasks += 1
-    state.fillerNumber += 1
-    state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
-      let filled = await WholeResourceFill(entry: self).run()
-      self.fillerEnded(number, filled)
-    }
-  }
-
-  /// - Parameter filled: the generation of which nothing more is to be filled; nil if the filler was
-  ///   cancelled.
-  private func fillerEnded(_ number: Int, _ filled: Generation?) {
-    closeIfUnused { state in
-      state.tasks -= 1
-      guard state.fillerNumber == number else { return }
-      state.filler = nil
-      // Another generation may have begun since the filler looked at this one, and have found it
-      // running.
-      if let filled, filled !== state.current { startFilling(&state) }
-    }
-  }
-
-  func endFilling() {
-    let filler = state.withLock { state -> Task<Void, Never>? in
-      state.wholeReaders -= 1
-      guard state.wholeReaders == 0 else { return nil }
-      defer { state.filler = nil }
-      return state.filler
-    }
-    filler?.cancel()
   }
 }

@@ -31,7 +31,10 @@ actor Evictor {
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = budget.usableLimit else { return true }
-    var attempts: Int?
+    var attempts = Self.attempts
+    var isReleased = false
+    // Those that begin to close later are not waited for: on a busy server there are always some.
+    var closing = reclaimableLeases.closing
     while true {
       // The usage is a guess: nothing is evicted if the exact value is available soon.
       await budget.waitWhileGuessing()
@@ -53,12 +56,12 @@ actor Evictor {
       if freed > 0 { continue }
       // Other processes may have stored entries that can be evicted.
       if await budget.rescan() { continue }
-      // Entries that are held open only for speed can go once they are recorded. They may be
-      // reopened at once, repeatedly: so the wait is bounded.
-      let isReleased = reclaimableLeases.releaseAll()
-      let left = attempts ?? (isReleased ? Self.attempts : 0)
-      guard left > 0 else { return false }
-      attempts = left - 1
+      // Entries that are held open only for speed can go once they are recorded, and so can those
+      // that are being closed. They may be reopened at once, repeatedly: so the wait is bounded.
+      if reclaimableLeases.releaseAll() { isReleased = true }
+      guard attempts > 0, isReleased || !closing.isEmpty else { return false }
+      attempts -= 1
+      closing.formIntersection(reclaimableLeases.closing)
       try? await Task.sleep(for: .milliseconds(10))
     }
   }

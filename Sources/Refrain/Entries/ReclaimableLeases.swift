@@ -7,7 +7,7 @@ final class ReclaimableLeases: Sendable {
   private struct State {
     var releases: [UInt64: @Sendable () -> Bool] = [:]
     var nextID: UInt64 = 0
-    var closing = 0
+    var closing: Set<UInt64> = []
   }
 
   private let state = Mutex(State())
@@ -24,17 +24,30 @@ final class ReclaimableLeases: Sendable {
     state.withLock { $0.releases[id] = nil }
   }
 
-  /// Notes that an entry without readers is about to be recorded, or closed. Balanced by
-  /// `closingEnded`.
-  func closingBegan() { state.withLock { $0.closing += 1 } }
+  /// The entries without readers that are being recorded and closed, by the numbers that
+  /// `closingBegan` gave.
+  var closing: Set<UInt64> { state.withLock(\.closing) }
 
-  func closingEnded() { state.withLock { $0.closing -= 1 } }
+  /// Notes that an entry without readers is about to be recorded, or closed.
+  ///
+  /// - Returns: a number for `closingEnded`.
+  func closingBegan() -> UInt64 {
+    state.withLock { state in
+      state.nextID += 1
+      state.closing.insert(state.nextID)
+      return state.nextID
+    }
+  }
+
+  func closingEnded(_ id: UInt64) {
+    state.withLock { _ = $0.closing.remove(id) }
+  }
 
   /// Asks all holders to release their entries.
   ///
-  /// - Returns: whether entries are about to be closed: anything was held, or they were closing.
+  /// - Returns: whether anything was held.
   func releaseAll() -> Bool {
-    let (releases, isClosing) = state.withLock { (Array($0.releases.values), $0.closing > 0) }
-    return releases.reduce(isClosing) { $1() || $0 }
+    let releases = state.withLock { Array($0.releases.values) }
+    return releases.reduce(false) { $1() || $0 }
   }
 }

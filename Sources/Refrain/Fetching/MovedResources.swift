@@ -40,10 +40,19 @@ extension MediaCache {
   /// refuses; nil if no newer one is known. The stored manifest is that of the newest URL from then
   /// on.
   ///
-  /// - Parameter url: the earlier URL after redirects.
-  package func relocate(from url: URL) async -> URL? {
+  /// - Parameters:
+  ///   - url: the earlier URL after redirects.
+  ///   - fields: those that the stream's requests may have. Where a redirect leads that the origin
+  ///     gave to other credentials is not told: the URL may grant access.
+  package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
+    guard let move = context.movedResources.move(from: url) else { return nil }
+    let asked = move.resource
+    let granted = [HeaderFields()] + fields
     // What cannot be opened is not stored.
-    guard let move = context.movedResources.move(from: url),
+    guard
+      granted.contains(where: {
+        Credentials.of(Resource(url: asked.url, headers: $0)) == Credentials.of(asked)
+      }),
       let reader = try? await open(move.resource, fill: .onDemand)
     else { return nil }
     defer { reader.cancel() }

@@ -169,17 +169,20 @@
     private func value(
       of property: ControlProperty, _ state: ControlState
     ) throws(ControlRefusal) -> ControlValue {
-      guard let value = state.value(of: property) else {
-        throw ControlRefusal(.propertyUnavailable, "\(property.rawValue) has no value now.")
-      }
-      return value
+      try known(state.value(of: property), property.rawValue)
     }
 
     private func value(
       of part: ControlPropertyPart, _ state: ControlState
     ) throws(ControlRefusal) -> ControlValue {
-      guard let value = state.value(of: part) else {
-        throw ControlRefusal(.propertyUnavailable, "\(part.name) has no value now.")
+      try known(state.value(of: part), part.name)
+    }
+
+    private func known(
+      _ value: ControlValue?, _ name: String
+    ) throws(ControlRefusal) -> ControlValue {
+      guard let value else {
+        throw ControlRefusal(.propertyUnavailable, "\(name) has no value now.")
       }
       return value
     }

@@ -174,8 +174,11 @@ extension CachedAnswer {
   /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
   /// refuses, if the origin redirects elsewhere by now.
   func newTarget(refusedWith status: Int) async -> String? {
+    // Those for the stream's own host are not sent to the host to which it redirects.
+    let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
     guard service.configuration.origin == nil, MediaCacheError.refusesURL(status),
-      let url = await service.cache.relocate(from: exchange.url),
+      let url = await service.cache.relocate(
+        from: exchange.url, for: fields.compactMap(\.self)),
       let target = service.routes.target(
         for: url, from: exchange.url, session: exchange.session?.id)
     else { return nil }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Refrain
 
-/// Whoever needs room waits for idle entries only if some are about to be closed.
+/// Whoever needs room waits for idle entries only.
 struct ReclaimableLeasesTests {
   @Test func `Nothing is waited for without idle entries`() {
     let leases = ReclaimableLeases()
@@ -22,13 +22,13 @@ struct ReclaimableLeasesTests {
     #expect(!leases.releaseAll())
   }
 
-  @Test func `Entries that are being closed are waited for, although nobody holds them`() {
+  @Test func `Entries are being closed until that has ended`() {
     let leases = ReclaimableLeases()
-    leases.closingBegan()
-    leases.closingBegan()
-    leases.closingEnded()
-    #expect(leases.releaseAll())
-    leases.closingEnded()
-    #expect(!leases.releaseAll())
+    let (first, second) = (leases.closingBegan(), leases.closingBegan())
+    #expect(leases.closing == [first, second] && first != second)
+    leases.closingEnded(first)
+    #expect(leases.closing == [second] && !leases.releaseAll())
+    leases.closingEnded(second)
+    #expect(leases.closing.isEmpty)
   }
 }

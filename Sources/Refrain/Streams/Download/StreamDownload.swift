@@ -95,7 +95,8 @@ package struct StreamDownload: Sendable {
       _ = try await bring(redirected)
       return manifest
     } catch let error as MediaCacheError where error.refusesURL {
-      guard let url = await cache.relocate(from: manifest.url) else { throw error }
+      guard let url = await cache.relocate(from: manifest.url, for: [resource.headers])
+      else { throw error }
       var moved = manifest
       moved.url = url
       if let redirected = self.redirected(resource, to: url) { _ = try await bring(redirected) }
