@@ -25,17 +25,19 @@ import Testing
   ///
   /// - Parameter hasSession: whether the stream needs a session.
   private static func serveLists(pass: Int, hasSession: Bool, _ test: TestProxy) {
+    // Else a complete playlist of a moment ago, with another pass, may serve the next play too.
+    let always = Field("Cache-Control", "no-cache")
     let cookies = hasSession ? [Field("Set-Cookie", "a=b; Path=/")] : []
     test.serve(
       "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8?pass=\(pass)\n", at: "/main.m3u8",
-      etag: "\"main-\(pass)\"", headers: cookies)
+      etag: "\"main-\(pass)\"", headers: cookies + [always])
     // One of them from the root, which is rewritten.
     let segments = (0..<count).map { number in
       "#EXTINF:2,\n\(number == 1 ? "/" : "")s\(number).ts?pass=\(pass)\n"
     }
     test.serve(
       "#EXTM3U\n#EXT-X-TARGETDURATION:2\n\(segments.joined())#EXT-X-ENDLIST\n", at: "/low.m3u8",
-      etag: "\"low-\(pass)\"")
+      etag: "\"low-\(pass)\"", headers: [always])
   }
 
   /// Requests the playlists and all segments as a player does.
