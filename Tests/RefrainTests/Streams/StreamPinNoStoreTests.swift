@@ -42,11 +42,11 @@ import Testing
       PinnedStream.serve(test.origin, "no-store", hasTags: false)
       for time in ["first", "second"] {
         try await PinnedStream.pin(test)
+        try await eventually("all is closed") { test.cache.context.table.isEmpty }
         #expect(try await PinnedStream.pinned(test) == PinnedStream.paths, "\(time)")
       }
       // Segments do not change under their URLs.
       #expect(try await test.settledLog("/0.ts").requests.count == 1)
-      try await eventually("all is closed") { test.cache.context.table.isEmpty }
       test.cache.isOffline = true
       for path in PinnedStream.paths { #expect(try await !test.read(path).isEmpty, "\(path)") }
     }
