@@ -95,17 +95,18 @@ public final class CacheProxy: Sendable {
 
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and
   /// of the playlists, segments and keys of a stream that are on the same host, if the client sends
-  /// none of the same name. So are cookies that its manifest has set, if this process has read it
-  /// from the cache before. Its `key` is not used.
+  /// none of the same name. So are the user and the password in its URL, and cookies that its
+  /// manifest has set, if this process has read it from the cache before. Its `key` is not used.
   ///
   /// - Throws: as `url(for:)` for a URL.
   public func url(for resource: Resource) throws -> URL {
     let cookies = service.cache.streamCookies(of: resource)
-    guard configuration.origin == nil, !resource.headers.isEmpty || !cookies.isEmpty else {
+    let headers = resource.headersWithUser
+    guard configuration.origin == nil, !headers.isEmpty || !cookies.isEmpty else {
       return try url(for: resource.url)
     }
     let sessions = service.sessions
-    let session = sessions.begin(with: resource.headers, for: resource.url)
+    let session = sessions.begin(with: headers, for: resource.url.withoutUserInfo)
     session.add(cookies)
     // Not waited for: a removal by another process counts from the next call on.
     Task { await sessions.noticeRemoval() }
@@ -114,5 +115,14 @@ public final class CacheProxy: Sendable {
 
   func proxiedURL(of url: URL, session: String) throws -> URL {
     try service.routes.proxied(url, session: session, listening: listener.expectedAddress)
+  }
+}
+
+extension Resource {
+  /// The headers, with the user and the password of the URL: no proxy URL has them.
+  var headersWithUser: HeaderFields {
+    var headers = headers
+    if headers["Authorization"] == nil { headers["Authorization"] = url.basicAuthorization }
+    return headers
   }
 }

@@ -53,7 +53,8 @@ struct Prefetch: Sendable {
         continue
       } catch let error as MediaCacheError where error.code == .storage {
         failures += 1
-        let isForGood = error == StorageProblem.otherVersion.error
+        let isForGood =
+          error == StorageProblem.otherVersion.error || error == StorageProblem.forbidden.error
         guard failures < Self.mostFailures, !isForGood else { throw error }
         try await Task.sleep(for: Self.pause)
         guard error.hasNoRoom else { continue }

@@ -5,13 +5,15 @@ struct HLSAttribute: Hashable {
   var name: Range<Int>
   /// The bytes of the value, without quotes.
   var value: Range<Int>
+  /// Whether a quote stands at each end of the value.
   var isQuoted: Bool
 }
 
 /// The attribute list of a tag (RFC 8216 §4.2), in the order of the body.
 ///
 /// Lenient, as players are: blanks around names and values have no meaning, a comma after a quoted
-/// value may be missing, and a URI may lack its quotes. A quote that does not end ends the list.
+/// value may be missing, and a URI may lack its quotes. A value whose quote does not end is the rest
+/// of the list, as in ffmpeg.
 struct HLSAttributes: Sequence, IteratorProtocol {
   private let body: [UInt8]
   private let end: Int
@@ -58,13 +60,13 @@ struct HLSAttributes: Sequence, IteratorProtocol {
     body[attribute.name].elementsEqual(name.utf8)
   }
 
-  private mutating func quoted(_ name: Range<Int>) -> HLSAttribute? {
+  private mutating func quoted(_ name: Range<Int>) -> HLSAttribute {
     position += 1
     let start = position
-    position = index(of: UInt8(ascii: "\""))
-    guard position < end else { return nil }
-    defer { position += 1 }
-    return HLSAttribute(name: name, value: start..<position, isQuoted: true)
+    let valueEnd = index(of: UInt8(ascii: "\""))
+    let isQuoted = valueEnd < end
+    position = isQuoted ? valueEnd + 1 : end
+    return HLSAttribute(name: name, value: start..<valueEnd, isQuoted: isQuoted)
   }
 
   /// Returns the next index of `byte`, or the end.

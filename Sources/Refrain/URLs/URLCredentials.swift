@@ -14,7 +14,7 @@ extension URL {
 
   /// The value of Authorization for `user:password@` in a request (RFC 7617). Nil if the URL
   /// names no user.
-  var basicAuthorization: String? {
+  package var basicAuthorization: String? {
     var reference = URIReference(absoluteString)
     guard let userInfo = reference.removeUserInfo(), !userInfo.isEmpty, userInfo != ":" else {
       return nil

@@ -28,7 +28,8 @@ extension CacheProxy {
         .invalidConfiguration, "A proxy of one origin records no streams.",
         remedy: "Create one without an origin.")
     }
-    let session = service.sessions.beginApart(with: resource.headers, for: resource.url)
+    let session = service.sessions.beginApart(
+      with: resource.headersWithUser, for: resource.url.withoutUserInfo)
     session.add(service.cache.streamCookies(of: resource))
     let recording = StreamRecording(
       url: try proxiedURL(of: resource.url, session: session.id), keeping: duration, pause: pause)

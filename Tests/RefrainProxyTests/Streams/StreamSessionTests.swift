@@ -62,6 +62,31 @@ import Testing
     await other.stop()
   }
 
+  @Test func `The user and the password of a resource's URL reach the parts of its stream`()
+    async throws
+  {
+    try await withProxy { test in
+      let user = Field("Authorization", "Basic dTpwIHc=")
+      var resource = OriginResource(.bytes(Array(list.utf8)), contentType: "audio/mpegurl")
+      resource.requiredHeader = user
+      test.origin.serve(resource, at: "/list.m3u8")
+      var segment = OriginResource.synthetic(seed: 1, length: 1000)
+      segment.requiredHeader = user
+      for path in ["/s0.ts", "/s1.ts"] { test.origin.serve(segment, at: path) }
+      let plain = test.origin.url("/list.m3u8").absoluteString
+      let named = try #require(URL(string: plain.replacing("://", with: "://u:p%20w@")))
+      let url = try test.proxy.url(for: Resource(url: named))
+      #expect(url.user() == nil && !url.path().contains("@"))
+      let (reply, target) = try await test.follow(url.path())
+      #expect(reply.status == 200)
+      for name in ["s0.ts", "s1.ts"] {
+        let part = try test.reference(reply, to: name, at: target)
+        let segment = try await test.follow(part).0
+        #expect(segment.body.count == 1000, "\(name)")
+      }
+    }
+  }
+
   @Test func `The proxy's own headers do not reach other hosts that a playlist names`()
     async throws
   {

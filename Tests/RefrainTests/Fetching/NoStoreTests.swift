@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `A prefetch of an unstorable resource is an error`() async throws {
+  @Test func `A prefetch of an unstorable resource is an error, after one request`() async throws {
     try await withCache { test in
       serve(test)
       let resource = Resource(url: test.origin.url("/a"))
@@ -60,6 +60,7 @@ import Testing
         try await test.cache.prefetch(resource)
       }
       #expect(error?.code == .storage && error?.remedy.isEmpty == false)
+      #expect(try await test.settledLog("/a").requests.count == 1)
     }
   }
 

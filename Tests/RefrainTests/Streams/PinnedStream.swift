@@ -8,14 +8,16 @@ import Testing
 enum PinnedStream {
   static let paths = ["/main.m3u8", "/list.m3u8", "/key", "/0.ts", "/1.ts"]
 
-  static func serve(_ origin: OriginServer, _ control: String = "max-age=3600") {
+  static func serve(
+    _ origin: OriginServer, _ control: String = "max-age=3600", hasTags: Bool = true
+  ) {
     serve(
       """
       #EXTM3U
       #EXT-X-STREAM-INF:BANDWIDTH=8000000
       list.m3u8
 
-      """, at: "/main.m3u8", origin, control)
+      """, at: "/main.m3u8", origin, control, hasTag: hasTags)
     serve(
       """
       #EXTM3U
@@ -26,20 +28,22 @@ enum PinnedStream {
       1.ts
       #EXT-X-ENDLIST
 
-      """, at: "/list.m3u8", origin, control)
+      """, at: "/list.m3u8", origin, control, hasTag: hasTags)
     for path in paths.dropFirst(2) {
-      serve(String(repeating: "k", count: 3000), at: path, origin, control)
+      serve(String(repeating: "k", count: 3000), at: path, origin, control, hasTag: hasTags)
     }
   }
 
   static func serve(
-    _ text: String, at path: String, _ origin: OriginServer, _ control: String
+    _ text: String, at path: String, _ origin: OriginServer, _ control: String,
+    hasTag: Bool = true
   ) {
     origin.serve(
       OriginResource(
         .bytes(Array(text.utf8)),
         contentType: path.hasSuffix("m3u8") ? "application/vnd.apple.mpegurl" : "video/mp2t",
-        etag: "\"\(path)\"", headers: [Field("Cache-Control", control)]), at: path)
+        etag: hasTag ? "\"\(path)\"" : nil, headers: [Field("Cache-Control", control)]),
+      at: path)
   }
 
   static func resource(_ test: TestCache, _ path: String = "/main.m3u8") -> Resource {

@@ -37,6 +37,21 @@ import Testing
     }
   }
 
+  @Test func `Such a stream without validators is pinned too, and pinned again`() async throws {
+    try await withCache { test in
+      PinnedStream.serve(test.origin, "no-store", hasTags: false)
+      for time in ["first", "second"] {
+        try await PinnedStream.pin(test)
+        try await eventually("all is closed") { test.cache.context.table.isEmpty }
+        #expect(try await PinnedStream.pinned(test) == PinnedStream.paths, "\(time)")
+      }
+      // Segments do not change under their URLs.
+      #expect(try await test.settledLog("/0.ts").requests.count == 1)
+      test.cache.isOffline = true
+      for path in PinnedStream.paths { #expect(try await !test.read(path).isEmpty, "\(path)") }
+    }
+  }
+
   @Test func `While the origin answers, it decides on each use of such a part`() async throws {
     try await withCache { test in
       PinnedStream.serve(test.origin, "no-store")

@@ -19,10 +19,21 @@ extension StreamDownload {
   ) async throws -> ContentInformation {
     if isPinned { try await pinFirst() }
     do {
-      return try await cache.prefetch(resource, progress: progress)
+      return try await cache.prefetch(keptFirst(), progress: progress)
     } catch let error as MediaCacheError where isPinned && error.hasNoRoom {
       throw await liftingNewPins(error)
     }
+  }
+
+  /// Returns the first resource. A pinned manifest is stored even if the origin forbids it, as
+  /// `MediaCache.pin` does: one without a validator is replaced by the next response.
+  private func keptFirst() async throws -> Resource {
+    guard isPinned, let entry = try await cache.entry(for: resource),
+      Manifest.isNamed(mimeType: entry.mimeType, url: resource.url)
+    else { return resource }
+    var kept = resource
+    kept.membership = StreamMembership(stream: cache.key(for: resource), isKept: true)
+    return kept
   }
 
   private func pinFirst() async throws {
