@@ -27,7 +27,8 @@
         change fullscreen, Escape leaves it. Closing the window ends 'play', as 'q' does; 'v' \
         closes and opens it while the sound plays on. Without a display, or with --audio-only, \
         only the sound is played. Subtitles are taken from the file, from --sub, and from files \
-        beside a local file with the same name.
+        beside a local file with the same name, also with a language and 'forced', 'sdh' or 'cc' \
+        behind it (film.de.srt, film.en.forced.srt).
 
         In a terminal 'play' shows a screen: '?' lists its keys, 'q' quits. If an item cannot be \
         played, the screen stays until 'q'. Elsewhere, or with --plain, 'play' prints lines: after \
