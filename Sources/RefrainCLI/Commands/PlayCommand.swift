@@ -74,7 +74,8 @@
         ('subtitle' could not be read), \
         'retrying' (a failed request, and the seconds until the next one), 'silent', 'ended' (the \
         item played to its end), 'failed' or, after an item that neither failed nor was expanded, \
-        'report'. A reader that falls 10,000 lines behind misses some: 'dropped' states their 'count'.
+        'report' (of a stream without the bytes). A reader that falls 10,000 lines behind misses \
+        some: 'dropped' states their 'count'.
 
         --control PATH lets programs of the same user control the player through a socket, in the \
         shape of mpv's JSON IPC: each line is an object. A program sends \
@@ -234,7 +235,8 @@
       let canResume = isScreenWanted || settings.video.showsVideo
       guard !paused || canResume || control.control != nil else {
         throw ValidationError(
-          "Without the screen and a window, no key can resume playing. Omit --paused.")
+          "Without the screen and a window, no key can resume playing. Omit --paused, or add "
+            + "--control.")
       }
     }
 
