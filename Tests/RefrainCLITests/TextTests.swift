@@ -93,6 +93,18 @@ struct PlayTextTests {
     #expect(report.text == "first sound after 83 ms, from a file")
   }
 
+  @Test func `The report for a stream states no bytes, which are not counted`() throws {
+    var report = PlayReport(
+      url: "a", timeToFirstSound: 0.5, bytesFromOrigin: 0, bytesFromDisk: 0, requests: 0,
+      isStream: true)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    func json() throws -> String { String(decoding: try encoder.encode(report), as: UTF8.self) }
+    #expect(try json() == #"{"timeToFirstSound":0.5,"url":"a"}"#)
+    report.isStream = false
+    #expect(try json().contains(#""bytesFromOrigin":0,"requests":0"#))
+  }
+
   @Test func `The status line is shortened to the width`() {
     let status = PlayStatus(
       name: "a song with a long name.flac", position: .seconds(7), duration: .seconds(14))

@@ -27,7 +27,8 @@
         change fullscreen, Escape leaves it. Closing the window ends 'play', as 'q' does; 'v' \
         closes and opens it while the sound plays on. Without a display, or with --audio-only, \
         only the sound is played. Subtitles are taken from the file, from --sub, and from files \
-        beside a local file with the same name.
+        beside a local file with the same name, also with a language and 'forced', 'sdh' or 'cc' \
+        behind it (film.de.srt, film.en.forced.srt).
 
         In a terminal 'play' shows a screen: '?' lists its keys, 'q' quits. If an item cannot be \
         played, the screen stays until 'q'. Elsewhere, or with --plain, 'play' prints lines: after \
@@ -73,7 +74,8 @@
         ('subtitle' could not be read), \
         'retrying' (a failed request, and the seconds until the next one), 'silent', 'ended' (the \
         item played to its end), 'failed' or, after an item that neither failed nor was expanded, \
-        'report'. A reader that falls 10,000 lines behind misses some: 'dropped' states their 'count'.
+        'report' (of a stream without the bytes). A reader that falls 10,000 lines behind misses \
+        some: 'dropped' states their 'count'.
 
         --control PATH lets programs of the same user control the player through a socket, in the \
         shape of mpv's JSON IPC: each line is an object. A program sends \
@@ -233,7 +235,8 @@
       let canResume = isScreenWanted || settings.video.showsVideo
       guard !paused || canResume || control.control != nil else {
         throw ValidationError(
-          "Without the screen and a window, no key can resume playing. Omit --paused.")
+          "Without the screen and a window, no key can resume playing. Omit --paused, or add "
+            + "--control.")
       }
     }
 

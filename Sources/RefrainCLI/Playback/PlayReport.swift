@@ -32,6 +32,17 @@ struct PlayReport: Sendable, Hashable, Encodable {
   private enum CodingKeys: String, CodingKey {
     case url, timeToFirstSound, bytesFromOrigin, bytesFromDisk, requests
   }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(url, forKey: .url)
+    try container.encodeIfPresent(timeToFirstSound, forKey: .timeToFirstSound)
+    // Zeros would state that a stream came without the origin.
+    guard !isStream else { return }
+    try container.encode(bytesFromOrigin, forKey: .bytesFromOrigin)
+    try container.encode(bytesFromDisk, forKey: .bytesFromDisk)
+    try container.encode(requests, forKey: .requests)
+  }
 }
 
 extension Media {

@@ -54,9 +54,9 @@
     }
 
     /// Returns the value of the option that selects the subtitle with which a file begins. libmpv
-    /// itself does not know the languages of the subtitles that are given for an item.
+    /// itself does not know the languages of external subtitles.
     ///
-    /// - Parameter given: the tracks of those.
+    /// - Parameter given: the tracks among which the listener's language decides.
     func subtitleOption(given: [MediaTrack]) -> String {
       guard kept == nil, let language = languages.subtitle,
         let track = TrackLanguages.track(in: language, among: given)
@@ -146,7 +146,7 @@
       }
       guard playsVideo else { return }
       let tracks = currentTracks ?? MediaTracks()
-      let given = tracks.given(by: playing.currentSubtitles, opened: externalFiles)
+      let given = tracks.candidates(among: playing.currentSubtitles, opened: externalFiles)
       set("sid", shown.subtitleOption(given: given))
       set("vid", shown.showsVideo || tracks.tracks(of: .audio).isEmpty ? "auto" : "no")
     }

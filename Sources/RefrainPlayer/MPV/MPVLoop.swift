@@ -199,9 +199,7 @@
           ? [] : MPVOptions.stream(isRecorded: playback.item.recordedStream != nil))
         + MPVOptions.end(of: playback.item.media.part)
       let subtitles = playsVideo ? externalSubtitles(of: playback) : []
-      let videoOptions =
-        playsVideo
-        ? MPVVideoOptions.file(playback.item, subtitles: subtitles.map(\.address)) : []
+      let videoOptions = MPVVideoOptions.file(subtitles: subtitles.map(\.address))
       if let stream = playback.item.streamURL {
         address = stream.absoluteString
       } else if playback.item.media.url.isFileURL {

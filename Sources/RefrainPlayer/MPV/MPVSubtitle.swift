@@ -10,6 +10,8 @@
     /// Its reading through the cache, and the number in the registry; nil for a file.
     var playback: MPVPlayback?
     var number: UInt64?
+    /// Whether it was found beside a local file, instead of given for the item.
+    var isFound = false
 
     var url: URL { subtitle.url }
 
@@ -35,12 +37,29 @@
       track.title = subtitle.title ?? (isOfAddress ? name.title : nil) ?? track.title
       let own = track.language.flatMap { $0.isEmpty ? nil : $0 }
       track.language = subtitle.language ?? own ?? name.language
+      track.isForced = track.isForced || name.isForced
       return track
+    }
+
+    /// Returns the subtitles in files beside a local one. Reads its folder.
+    static func beside(_ item: EngineItem) -> [MPVSubtitle] {
+      let path = item.media.url.path(percentEncoded: false)
+      guard item.media.url.isFileURL, item.streamURL == nil, let slash = path.lastIndex(of: "/")
+      else { return [] }
+      let folder = String(path[...slash])
+      // Without the folder, the file itself may be readable.
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+      let media = String(path[path.index(after: slash)...])
+      return SidecarSubtitles.of(media, among: names).map { name in
+        let url = URL(filePath: folder + name, directoryHint: .notDirectory)
+        return MPVSubtitle(
+          subtitle: Media.Subtitle(url), address: url.path(percentEncoded: false), isFound: true)
+      }
     }
   }
 
   extension MediaTracks {
-    /// Returns the tracks with the titles and languages of the subtitles given for an item.
+    /// Returns the tracks with the titles and languages of an item's external subtitles.
     ///
     /// - Parameter files: the addresses of the external tracks.
     func named(
@@ -57,7 +76,22 @@
       return named
     }
 
-    /// Returns the tracks of the subtitles given for an item.
+    /// Returns the subtitles among which the listener's language decides, the preferred ones first;
+    /// none: libmpv decides, which does not know the languages of external ones.
+    ///
+    /// - Parameter files: the addresses of the external tracks.
+    func candidates(
+      among subtitles: [MPVSubtitle], opened files: [MediaTrack.ID: String]
+    ) -> [MediaTrack] {
+      let given = self.given(by: subtitles.filter { !$0.isFound }, opened: files)
+      let found = self.given(by: subtitles.filter(\.isFound), opened: files)
+      guard given.isEmpty, !found.isEmpty else { return given }
+      // libmpv would prefer a found one in another language to one of the file.
+      let all = found + tracks(of: .subtitle).filter { files[$0.id] == nil }
+      return all.filter { !$0.isForced } + all.filter(\.isForced)
+    }
+
+    /// Returns the tracks of some of an item's external subtitles.
     ///
     /// - Parameter files: the addresses of the external tracks.
     func given(by subtitles: [MPVSubtitle], opened files: [MediaTrack.ID: String]) -> [MediaTrack] {
@@ -69,9 +103,9 @@
   }
 
   extension MPVLoop {
-    /// Registers the external subtitles of an item.
+    /// Registers the external subtitles of an item: those given for it, then those found beside it.
     func externalSubtitles(of playback: MPVPlayback) -> [MPVSubtitle] {
-      playback.item.media.subtitles.map { subtitle in
+      let given = playback.item.media.subtitles.map { subtitle -> MPVSubtitle in
         let url = subtitle.url
         guard !url.isFileURL else {
           return MPVSubtitle(subtitle: subtitle, address: url.path(percentEncoded: false))
@@ -84,12 +118,16 @@
         return MPVSubtitle(
           subtitle: subtitle, address: added.address, playback: reading, number: added.number)
       }
+      return given
+        + MPVSubtitle.beside(playback.item).filter { found in
+          !given.contains { $0.isOpened(as: found.address) }
+        }
     }
 
-    /// Reports the external subtitles of an item that could not be read, or of which libmpv made no
+    /// Reports the subtitles given for an item that could not be read, or of which libmpv made no
     /// track.
     func tellFailedSubtitles(of playback: MPVPlayback) {
-      let subtitles = playing.currentSubtitles
+      let subtitles = playing.currentSubtitles.filter { !$0.isFound }
       guard !subtitles.isEmpty else { return }
       let opened = externalFiles.values
       for subtitle in subtitles {

@@ -19,7 +19,8 @@
         ("hwdec", hasDecoder ? "auto-safe" : "no"),
         // Large films fit the screen.
         ("autofit-larger", "90%x90%"),
-        // Subtitles given for an item are selected; only those of a local file are searched for.
+        // External subtitles are selected first. Those beside a local file are found by
+        // `SidecarSubtitles`.
         ("autoload-files", "yes"), ("sub-auto", "no"), ("audio-file-auto", "no"),
         ("cover-art-auto", "no"),
         // The seconds of `cache-secs` at the highest bit rates.
@@ -51,12 +52,10 @@
     /// Returns the options of one file.
     ///
     /// - Parameter subtitles: the addresses of its external subtitles.
-    static func file(_ item: EngineItem, subtitles: [String]) -> [(name: String, value: String)] {
-      let isLocal = item.media.url.isFileURL && item.streamURL == nil
+    static func file(subtitles: [String]) -> [(name: String, value: String)] {
       // One option: of several of the same name only the last counts.
       let list = subtitles.map { $0.replacing(":", with: "\\:") }.joined(separator: ":")
-      return (list.isEmpty ? [] : [("sub-files", list)])
-        + (isLocal ? [("sub-auto", "exact")] : [])
+      return list.isEmpty ? [] : [("sub-files", list)]
     }
 
     /// Whether there may be a hardware decoder. Without one, libraries write about each that is

@@ -9,11 +9,16 @@ struct SubtitleName: Hashable {
   let title: String?
   /// The language as the name spells it, its first part in lower case; nil: the name states none.
   let language: String?
+  /// Whether the name marks the subtitle as one that is also shown to those who understand the
+  /// sound.
+  let isForced: Bool
 
   init(of url: URL) {
     let name = url.lastPathComponent
     title = name == "/" ? nil : PlaylistText.shown(name).map { Self.shortened($0) }
-    language = Self.language(in: name)
+    let ending = Self.ending(of: name)
+    language = ending.language
+    isForced = ending.marks.contains("forced")
   }
 
   /// The name as the last part of an address: letters, digits and a few marks that no program
@@ -40,29 +45,36 @@ struct SubtitleName: Hashable {
   // MARK: The language
 
   /// Returns the language before the extension of a file's name, behind a dot or in brackets:
-  /// `film.de.srt`, `film (pt-BR).vtt`, `film.en.forced.ass`. The same rule as libmpv's for files
-  /// beside a local one (mpv(1), `--sub-auto`); letters of other words may be taken for a language.
-  static func language(in name: String) -> String? {
-    guard let dot = name.lastIndex(of: "."),
-      let (stem, tag) = splitTag(off: trimmed(name[..<dot]))
-    else { return nil }
-    let mark = tag.lowercased()
-    if marks.contains(mark), let (_, language) = splitTag(off: trimmed(stem)),
-      isLanguage(language)
-    {
-      return spelled(language)
+  /// `film.de.srt`, `film (pt-BR).vtt`, `film.en.forced.ass`. Letters of other words may be taken
+  /// for a language.
+  static func language(in name: String) -> String? { ending(of: name).language }
+
+  /// Returns the language and the marks at the end of a name, in whatever order.
+  private static func ending(of name: String) -> (language: String?, marks: Set<String>) {
+    guard let dot = name.lastIndex(of: ".") else { return (nil, []) }
+    var rest = trimmed(name[..<dot])
+    var language: String?
+    var found: Set<String> = []
+    while let (stem, tag) = splitTag(off: rest) {
+      let mark = tag.lowercased()
+      if marks.contains(mark) {
+        found.insert(mark)
+      } else {
+        guard language == nil, isLanguage(tag) else { break }
+        language = spelled(tag)
+      }
+      rest = trimmed(stem)
     }
     // Alone, `hi` is Hindi.
-    guard isLanguage(tag), mark == "hi" || !marks.contains(mark) else { return nil }
-    return spelled(tag)
+    return (language ?? (found.contains("hi") ? "hi" : nil), found)
   }
 
-  /// The words behind a language that state another property: for the hearing impaired, or only
+  /// The words beside a language that state another property: for the hearing impaired, or only
   /// signs and other languages.
-  private static let marks: Set<String> = ["cc", "forced", "hi", "sdh"]
+  static let marks: Set<String> = ["cc", "forced", "hi", "sdh"]
 
   /// Returns the tag at the end of a name and what precedes it; nil: there is none, or nothing else.
-  private static func splitTag(off name: Substring) -> (stem: Substring, tag: Substring)? {
+  static func splitTag(off name: Substring) -> (stem: Substring, tag: Substring)? {
     let opening: Character
     var rest = name
     switch name.last ?? "." {
@@ -75,7 +87,7 @@ struct SubtitleName: Hashable {
     return (rest[..<index], rest[rest.index(after: index)...])
   }
 
-  private static func trimmed(_ name: Substring) -> Substring {
+  static func trimmed(_ name: Substring) -> Substring {
     var name = name
     while name.last == " " { name.removeLast() }
     return name
@@ -83,7 +95,7 @@ struct SubtitleName: Hashable {
 
   /// Whether a tag has the shape of RFC 5646: a language of two or three letters, and subtags of at
   /// most eight letters and digits.
-  private static func isLanguage(_ tag: Substring) -> Bool {
+  static func isLanguage(_ tag: Substring) -> Bool {
     let parts = tag.split(separator: "-", omittingEmptySubsequences: false)
     guard let first = parts.first, (2...3).contains(first.count), parts.count <= 4 else {
       return false

@@ -12,7 +12,8 @@ struct SubtitleNameTests {
       ("film.pt-BR.srt", "pt-BR"), ("film.zh-Hans.ass", "zh-Hans"), ("film.es-419.srt", "es-419"),
       ("film (fr).srt", "fr"), ("film[en-US].srt", "en-US"), ("film.de .srt", "de"),
       ("film.en.forced.srt", "en"), ("film.en.sdh.srt", "en"), ("film.en.hi.srt", "en"),
-      ("film.hi.srt", "hi"), ("a.film.de.srt", "de"),
+      ("film.hi.srt", "hi"), ("a.film.de.srt", "de"), ("film.en.sdh.forced.srt", "en"),
+      ("film.en (CC).srt", "en"), ("film.forced.en.srt", "en"),
     ])
   func `A name states its language before its extension`(_ name: String, _ language: String) {
     #expect(SubtitleName.language(in: name) == language)
@@ -27,6 +28,15 @@ struct SubtitleNameTests {
     ])
   func `Other names state none`(_ name: String) {
     #expect(SubtitleName.language(in: name) == nil)
+  }
+
+  @Test func `A name marks a forced subtitle`() throws {
+    for path in ["/film.forced.srt", "/film.en.Forced.srt", "/film.forced.en.srt"] {
+      #expect(try name(path).isForced, "\(path)")
+    }
+    for path in ["/film.en.srt", "/forced.srt", "/forced.film.srt"] {
+      #expect(try !name(path).isForced, "\(path)")
+    }
   }
 
   private func name(_ path: String) throws -> SubtitleName {
