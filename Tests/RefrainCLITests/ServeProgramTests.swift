@@ -91,6 +91,7 @@
       try await Program.with { program in
         for line in [
           ["--allow-host", "a b"], ["--origin", "https://example.org/?a=b"],
+          ["--name", "https://media.example.org"],
         ] {
           let serve = try RunningProgram(program, ["serve", "--port", "0"] + line)
           #expect(await serve.end() == 64)
