@@ -82,6 +82,10 @@
         #expect(second.output.isEmpty)
         #expect(second.errorLines.count == 1)
         #expect(second.errors.contains("127.0.0.1:\(port)") && second.errors.contains("--port"))
+        // The operator's port has an option of its own.
+        let third = try await program.run("serve", "--port", "0", "--admin", "\(port)")
+        #expect(third.status == 1 && third.output.isEmpty)
+        #expect(third.errors.contains("127.0.0.1:\(port)") && third.errors.contains("--admin"))
         serve.send(SIGTERM)
         _ = await serve.end()
       }
