@@ -52,7 +52,7 @@ extension CacheProxy {
     /// accepted with any port, since a balancer passes on its own; the others with the proxy's port
     /// only, and loopback addresses too, even if they are given here. A request with any other
     /// `Host` is refused (421): it comes from a web page whose own name was made to point here (DNS
-    /// rebinding).
+    /// rebinding). A name that no `Host` can have, such as a URL, is an invalid configuration.
     public var names: [String] = []
 
     /// The web origin whose pages may read through the proxy (`Access-Control-Allow-Origin`), such

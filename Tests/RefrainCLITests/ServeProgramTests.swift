@@ -82,6 +82,10 @@
         #expect(second.output.isEmpty)
         #expect(second.errorLines.count == 1)
         #expect(second.errors.contains("127.0.0.1:\(port)") && second.errors.contains("--port"))
+        // The operator's port has an option of its own.
+        let third = try await program.run("serve", "--port", "0", "--admin", "\(port)")
+        #expect(third.status == 1 && third.output.isEmpty)
+        #expect(third.errors.contains("127.0.0.1:\(port)") && third.errors.contains("--admin"))
         serve.send(SIGTERM)
         _ = await serve.end()
       }
@@ -91,6 +95,7 @@
       try await Program.with { program in
         for line in [
           ["--allow-host", "a b"], ["--origin", "https://example.org/?a=b"],
+          ["--name", "https://media.example.org"],
         ] {
           let serve = try RunningProgram(program, ["serve", "--port", "0"] + line)
           #expect(await serve.end() == 64)

@@ -31,11 +31,12 @@ struct HandoverOptions: ParsableArguments {
     sharePort
       ? """
       The program there was started without --share-port, or by another user, so that the port \
-      cannot be shared. End that program first, or choose another port with --port.
+      cannot be shared. End that program first, or choose another port with --port, --listen or \
+      --admin.
       """
       : """
-      Choose another port with --port. If 'refrain serve' already runs there, use it: 'refrain \
-      url' prints its URLs.
+      Choose another port with --port, --listen or --admin. If 'refrain serve' already runs \
+      there, use it: 'refrain url' prints its URLs.
       """
   }
 

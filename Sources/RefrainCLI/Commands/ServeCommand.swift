@@ -79,7 +79,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      The address to listen on, as in 127.0.0.1:8573, [::1]:8573, 0.0.0.0 or 8573. Default: \
+      The address to listen on, as in \(ListenAddress.examples). Default: \
       \(ListenAddress.standardHost):\(ListenAddress.standardPort).
       """, valueName: "address:port"),
     transform: { text in try usage { try ListenAddress(parsing: text) } })
@@ -186,9 +186,14 @@ struct ServeCommand: AsyncParsableCommand {
       throw ValidationError("--listen names port \(named) and --port \(port); name one.")
     }
     guard LoopbackAddress.contains(host) || origin != nil || !allowedHosts.isEmpty else {
+      let taken =
+        ListenAddress.isNumeric(host)
+        ? ""
+        : "'\(host)' is taken for a name: it is neither a port nor an address as in "
+          + "\(ListenAddress.examples). "
       throw ValidationError(
         """
-        On \(host) this would be an open proxy: others could fetch any URL through it. Use \
+        \(taken)On \(host) this would be an open proxy: others could fetch any URL through it. Use \
         --origin to serve one server, --allow-host for each host that they may fetch from, or \
         listen on \(ListenAddress.standardHost).
         """)

@@ -34,7 +34,7 @@ struct AdminRoutes: Sendable {
   func handler(_ method: String, _ path: String) throws(HTTPError) -> Handler {
     if let handler = everywhere[method] { return handler }
     guard let ofPath = handlers[path] else {
-      throw HTTPError(404, "No page exists at this path.")
+      throw HTTPError(404, "No page exists at this path. See /health and /metrics.")
     }
     guard let handler = ofPath[method] ?? (method == "HEAD" ? ofPath["GET"] : nil) else {
       throw HTTPError(405, "This page does not serve \(method).")

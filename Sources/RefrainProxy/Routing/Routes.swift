@@ -98,6 +98,12 @@ struct Routes: Sendable {
           remedy: "Write it as /health.")
       }
     }
+    for name in configuration.names where Authority(name) == nil {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
+        remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
+    }
     try configuration.clientLimits.check()
   }
 
@@ -156,7 +162,8 @@ struct Routes: Sendable {
     if let authority {
       guard isOurs(host: authority, localAddress: localAddress, listening: listening) else {
         throw HTTPError(
-          421, "This proxy is not \(authority). Use its address or its name.")
+          421,
+          "This proxy is not \(authority). Use its address or its name; 'serve --name' adds one.")
       }
     }
     return path

@@ -11,6 +11,13 @@ extension Listener {
     _ error: any Error, _ address: String, _ port: Int, isShared: Bool = false
   ) -> any Error {
     let place = ListeningAddress(host: address, port: port)
+    if let unknown = error as? SocketAddressError.UnknownHost {
+      return CacheProxyError(
+        .addressUnavailable,
+        "The proxy cannot listen on \(place): '\(address)' is not an address, and no address of that "
+          + "name was found (\(unknown.errorDescription)).",
+        remedy: "Use an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all of them.")
+    }
     guard let code = (error as? IOError)?.errnoCode else {
       return CacheProxyError(
         .addressUnavailable, "The proxy cannot listen on \(place): \(error).",

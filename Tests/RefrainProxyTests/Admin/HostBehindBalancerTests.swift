@@ -24,4 +24,25 @@ import Testing
       }
     }
   }
+
+  @Test func `The error for another name says how the proxy gets that name`() async throws {
+    try await withReverseProxy { test async throws in
+      let reply = try await test.connect { try await $0.reply(to: "/a", host: "tv.example.org") }
+      #expect(reply.status == 421)
+      #expect(reply.text.contains("'serve --name'"))
+    }
+  }
+
+  @Test(arguments: [
+    "https://media.example.org", "media.example.org/", "*.example.org", "a b", "", "::1", ":80",
+  ])
+  func `A name that no request can have is refused`(_ name: String) {
+    var configuration = CacheProxy.Configuration()
+    configuration.names = ["media.example.org", name]
+    let error = #expect(throws: CacheProxyError.self) { _ = try Routes(configuration) }
+    #expect(error?.code == .invalidConfiguration)
+    #expect(error?.reason.contains("not a valid name") == true)
+    configuration.names = ["media.example.org:8080", "tv", "[::1]", "192.0.2.1"]
+    #expect(throws: Never.self) { _ = try Routes(configuration) }
+  }
 }

@@ -87,6 +87,20 @@ import Testing
     }
   }
 
+  @Test func `A name without an address is reported as such`() async throws {
+    try await withCache { cache in
+      var configuration = CacheProxy.Configuration()
+      // An empty label: no server of names is asked (RFC 1035 §2.3.1).
+      configuration.address = "no..name"
+      configuration.origin = URL(string: "http://example.com")
+      let proxy = try CacheProxy(cache: cache, configuration: configuration)
+      let error = await #expect(throws: CacheProxyError.self) { try await proxy.run() }
+      #expect(error?.code == .addressUnavailable)
+      #expect(error?.description.contains("'no..name' is not an address") == true)
+      #expect(error?.description.contains("UnknownHost") == false)
+    }
+  }
+
   @Test func `A proxy runs only once`() async throws {
     try await withCache { cache in
       let proxy = try CacheProxy(cache: cache)
