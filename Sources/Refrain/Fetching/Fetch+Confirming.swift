@@ -47,7 +47,9 @@ extension Fetch {
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
       // asks again.
       context.events.send(
-        .warning("\(entry.key) could not be revalidated; the stored bytes play: \(error)"))
+        .warning(
+          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
+            + "forbids that: \(error)"))
       generation.perform { state in
         state.unconfirmed(error, at: context.now) + state.fetchEnded(id, error: nil)
       }

@@ -19,6 +19,9 @@ package struct FreshnessRequirements: Sendable, Hashable {
   /// Whether the requirements are strict: while the origin is unavailable, stale bytes are not used
   /// if it forbids that; and a confirmation for one reader does not serve another.
   package var isStrict = false
+  /// Whether, although the requirements are strict, stale bytes are used while the origin is
+  /// unavailable even if it forbids that.
+  package var acceptsForbidden = false
 
   /// An identifier of the request's credentials; stored bytes are given only to those to which the
   /// origin gave or confirmed them. Nil: to any.
@@ -77,7 +80,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     {
       return false
     }
-    return !isStrict || !(noCache || freshness?.mustRevalidate == true)
+    return !isStrict || acceptsForbidden || !(noCache || freshness?.mustRevalidate == true)
   }
 }
 

@@ -156,15 +156,21 @@ struct CachedAnswer: Sendable {
     return terms
   }
 
-  /// Relaxes the conditions of a request for a part of a stream. VLC sends `no-cache` with all of
-  /// them, which states a preference (RFC 9111 §5.2.1.4).
+  /// Relaxes the conditions of a request for a manifest or a part of a stream.
+  ///
+  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). And many
+  /// origins send `no-cache` with every playlist, without which nothing of a stored stream could be
+  /// played while they are unavailable: beyond RFC 9111 §4.2.4, it is. Live ones are not used for
+  /// longer than they may be up to date.
   private func relax(_ terms: inout FreshnessRequirements) {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
+      terms.acceptsForbidden = true
       guard terms.noCache else { return }
       // A stored manifest is used if the origin cannot be reached.
       terms.noCache = false
       terms.maxAge = 0
     } else if service.parts.contains(exchange.url) {
+      terms.acceptsForbidden = true
       terms.noCache = false
       terms.maxStale = .max
     }

@@ -43,12 +43,17 @@ import Testing
       for time in ["first", "second"] {
         try await PinnedStream.pin(test)
         try await eventually("all is closed") { test.cache.context.table.isEmpty }
-        #expect(try await PinnedStream.pinned(test) == PinnedStream.paths, "\(time)")
+        let pinned = try await PinnedStream.pinned(test)
+        #expect(pinned == PinnedStream.paths, "\(time)")
       }
       // Segments do not change under their URLs.
-      #expect(try await test.settledLog("/0.ts").requests.count == 1)
+      let log = try await test.settledLog("/0.ts")
+      #expect(log.requests.count == 1)
       test.cache.isOffline = true
-      for path in PinnedStream.paths { #expect(try await !test.read(path).isEmpty, "\(path)") }
+      for path in PinnedStream.paths {
+        let bytes = try await test.read(path)
+        #expect(!bytes.isEmpty, "\(path)")
+      }
     }
   }
 

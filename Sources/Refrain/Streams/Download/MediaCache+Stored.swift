@@ -180,12 +180,24 @@ extension CacheInspector {
   }
 
   fileprivate func manifest(for key: CacheKey) -> StoredManifest? {
-    guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= Manifest.longest,
+    for _ in 0..<Self.mostLooks {
+      guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= Manifest.longest
+      else { return nil }
+      if let manifest = manifest(of: entry, for: key) { return manifest }
+    }
+    return nil
+  }
+
+  /// A replaced entry is looked at again so many times.
+  private static let mostLooks = 4
+
+  /// - Returns: nil if the entry was replaced or evicted since.
+  private func manifest(of entry: EntrySummary, for key: CacheKey) -> StoredManifest? {
+    guard
       let (record, _) = try? context.budget.entryDirectory(named: KeyHash.name(of: key))
         .loadRecord(),
       record.key == key.rawValue, record.file == entry.file.lastPathComponent,
       let url = URL(string: record.finalURL),
-      // An entry that was replaced or evicted since counts as missing.
       let body = try? Data(contentsOf: entry.file), Int64(body.count) >= entry.cachedBytes
     else { return nil }
     // The record of an entry that is open is written later.
