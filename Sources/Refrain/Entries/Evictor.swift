@@ -34,7 +34,8 @@ actor Evictor {
     var attempts = Self.attempts
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    var closing = reclaimableLeases.closing
+    let latestClosing = reclaimableLeases.latestClosing
+    var isClosing = reclaimableLeases.isClosing(since: latestClosing)
     while true {
       // The usage is a guess: nothing is evicted if the exact value is available soon.
       await budget.waitWhileGuessing()
@@ -59,9 +60,9 @@ actor Evictor {
       // Entries that are held open only for speed can go once they are recorded, and so can those
       // that are being closed. They may be reopened at once, repeatedly: so the wait is bounded.
       if reclaimableLeases.releaseAll() { isReleased = true }
-      guard attempts > 0, isReleased || !closing.isEmpty else { return false }
+      guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      closing.formIntersection(reclaimableLeases.closing)
+      isClosing = reclaimableLeases.isClosing(since: latestClosing)
       try? await Task.sleep(for: .milliseconds(10))
     }
   }

@@ -24,9 +24,14 @@ final class ReclaimableLeases: Sendable {
     state.withLock { $0.releases[id] = nil }
   }
 
-  /// The entries without readers that are being recorded and closed, by the numbers that
-  /// `closingBegan` gave.
-  var closing: Set<UInt64> { state.withLock(\.closing) }
+  /// The greatest number that `closingBegan` has given so far.
+  var latestClosing: UInt64 { state.withLock(\.nextID) }
+
+  /// Whether an entry without readers is being recorded or closed that was already when `latest` was
+  /// the greatest number.
+  func isClosing(since latest: UInt64) -> Bool {
+    state.withLock { state in state.closing.contains { $0 <= latest } }
+  }
 
   /// Notes that an entry without readers is about to be recorded, or closed.
   ///
