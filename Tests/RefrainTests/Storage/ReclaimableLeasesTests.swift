@@ -25,10 +25,15 @@ struct ReclaimableLeasesTests {
   @Test func `Entries are being closed until that has ended`() {
     let leases = ReclaimableLeases()
     let (first, second) = (leases.closingBegan(), leases.closingBegan())
-    #expect(leases.closing == [first, second] && first != second)
+    let latest = leases.latestClosing
+    #expect(first != second && latest == max(first, second) && leases.isClosing(since: latest))
     leases.closingEnded(first)
-    #expect(leases.closing == [second] && !leases.releaseAll())
+    #expect(leases.isClosing(since: latest) && !leases.releaseAll())
+    // One that begins later is none of those.
+    let third = leases.closingBegan()
     leases.closingEnded(second)
-    #expect(leases.closing.isEmpty)
+    #expect(!leases.isClosing(since: latest) && leases.isClosing(since: third))
+    leases.closingEnded(third)
+    #expect(!leases.isClosing(since: third))
   }
 }
