@@ -24,11 +24,11 @@ final class ReclaimableLeases: Sendable {
     state.withLock { $0.releases[id] = nil }
   }
 
-  /// The greatest number that `closingBegan` has given so far.
+  /// A number that is not less than any that `closingBegan` has returned, and less than all later
+  /// ones.
   var latestClosing: UInt64 { state.withLock(\.nextID) }
 
-  /// Whether an entry without readers is being recorded or closed that was already when `latest` was
-  /// the greatest number.
+  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
   func isClosing(since latest: UInt64) -> Bool {
     state.withLock { state in state.closing.contains { $0 <= latest } }
   }

@@ -19,8 +19,8 @@ package struct FreshnessRequirements: Sendable, Hashable {
   /// Whether the requirements are strict: while the origin is unavailable, stale bytes are not used
   /// if it forbids that; and a confirmation for one reader does not serve another.
   package var isStrict = false
-  /// Whether, although the requirements are strict, stale bytes are used while the origin is
-  /// unavailable even if it forbids that.
+  /// Whether stale bytes are used while the origin is unavailable even if it forbids that, although
+  /// the requirements are strict.
   package var acceptsForbidden = false
 
   /// An identifier of the request's credentials; stored bytes are given only to those to which the

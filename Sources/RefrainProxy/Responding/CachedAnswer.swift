@@ -158,10 +158,10 @@ struct CachedAnswer: Sendable {
 
   /// Relaxes the conditions of a request for a manifest or a part of a stream.
   ///
-  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). And many
-  /// origins send `no-cache` with every playlist, without which nothing of a stored stream could be
-  /// played while they are unavailable: beyond RFC 9111 §4.2.4, it is. Live ones are not used for
-  /// longer than they may be up to date.
+  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
+  /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
+  /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
+  /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
   private func relax(_ terms: inout FreshnessRequirements) {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
