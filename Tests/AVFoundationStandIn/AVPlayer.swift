@@ -58,7 +58,8 @@
     open var isMuted = false
     @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     open var automaticallyWaitsToMinimizeStalling = true
-    @available(iOS 6, macOS 10.11, tvOS 9, visionOS 1, *)
+    @available(iOS 6, macOS 10.11, tvOS 9, *)
+    @available(visionOS, unavailable)
     open var allowsExternalPlayback = true
     open var actionAtItemEnd = ActionAtItemEnd.pause
 

@@ -5,6 +5,7 @@ import RefrainAVFoundation
 
 #if canImport(AVFoundation)
   import AVFoundation
+  import CoreGraphics
   import CoreMedia
 #else
   import AVFoundationStandIn
