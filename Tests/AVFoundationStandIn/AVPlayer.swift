@@ -74,6 +74,8 @@
     package var standInNoticeLag: Duration?
     let observers = TimeObservers()
     private var speed: Float = 0
+    /// Whether it was asked not to wait, and has not played since.
+    private var isImmediate = false
 
     override public init() { super.init() }
 
@@ -86,6 +88,14 @@
 
     open func play() { rate = defaultRate }
     open func pause() { rate = 0 }
+
+    /// Plays what is loaded, without waiting for more.
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
+    open func playImmediately(atRate rate: Float) {
+      isImmediate = true
+      self.rate = rate
+      settle()
+    }
 
     func set(rate: Float, reason: RateDidChangeReason?) {
       guard speed != rate else { return }
@@ -148,6 +158,7 @@
     func settle() {
       defer { tellObservers() }
       guard !standInIsStalling else { return }
+      let hasStalled = reasonForWaitingToPlay == .toMinimizeStalls
       reasonForWaitingToPlay = nil
       guard speed != 0 else { return timeControlStatus = .paused }
       guard let item = currentItem else { return wait(.noItemToPlay) }
@@ -155,6 +166,13 @@
         return wait(.evaluatingBufferingRate)
       }
       guard item.isOutOfBytes else {
+        // A player that waits resumes when it predicts no stall, or can load no more.
+        if hasStalled, automaticallyWaitsToMinimizeStalling, !isImmediate,
+          !item.isPlaybackLikelyToKeepUp, !item.isPlaybackBufferFull
+        {
+          return wait(.toMinimizeStalls)
+        }
+        isImmediate = false
         item.hidesEmptyBuffer = false
         return timeControlStatus = .playing
       }
