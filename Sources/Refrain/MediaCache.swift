@@ -13,6 +13,11 @@ public final class MediaCache: Sendable {
   /// locked, which background playback needs. If the system refuses that, the first consumer of
   /// `events` receives a warning.
   ///
+  /// In the container of an app group on iOS, tvOS and visionOS, no file is locked: the system ends
+  /// an app that is suspended with a lock there (exception code `0xdead10cc`). Use such a directory
+  /// from one process at a time, as the first warning of `events` says: several never read wrong
+  /// bytes, but undo each other's storing, and each has the whole limit.
+  ///
   /// - Parameters:
   ///   - directory: a directory for the cache alone; `defaultDirectory` by default.
   ///   - configuration: the behavior of the cache.
@@ -20,7 +25,9 @@ public final class MediaCache: Sendable {
   public convenience init(
     directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
   ) throws {
-    try self.init(directory: directory, configuration: configuration, disk: SystemDisk())
+    let path = directory.standardizedFileURL.path(percentEncoded: false)
+    try self.init(
+      directory: directory, configuration: configuration, disk: SystemDisk(for: path))
   }
 
   init(

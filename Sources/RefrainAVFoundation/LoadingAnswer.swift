@@ -119,16 +119,18 @@ final class LoadingAnswer: Sendable {
         Self.redirect(request, to: opened)
         return (true, nil)
       }
-      guard let wish = request.contentInformationRequest, wish.contentType == nil else {
+      guard let wish = request.contentInformationRequest, !wish.isByteRangeAccessSupported else {
         return (false, nil)
       }
-      // If the type is unknown, AVFoundation has to determine it from the bytes.
-      let type = opened.contentType ?? "public.data"
-      guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
-        return (false, LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? []))
+      // An unknown type stays nil, which is always allowed: AVFoundation determines it from the
+      // bytes.
+      if let type = opened.contentType {
+        guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
+          return (false, LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? []))
+        }
+        wish.contentType = chosen
       }
       let length = opened.information.length
-      wish.contentType = chosen
       wish.contentLength = length ?? 0
       // The end is known: every byte can be requested, if necessary by reading up to it.
       wish.isByteRangeAccessSupported = true

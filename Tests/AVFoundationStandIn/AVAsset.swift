@@ -10,9 +10,9 @@
   public let AVURLAssetAllowsConstrainedNetworkAccessKey =
     "AVURLAssetAllowsConstrainedNetworkAccessKey"
 
-  /// Unchecked, as Apple's, because it is open: locks guard all mutable state.
+  /// As Apple's, it is not Sendable: some of its subclasses can be edited.
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
-  open class AVAsset: NSObject, AVAsynchronousKeyValueLoading, @unchecked Sendable {
+  open class AVAsset: NSObject, AVAsynchronousKeyValueLoading {
     let associations = AssociatedObjects()
     private let knownDuration = Mutex(CMTime.indefinite)
     private let knownMetadata = Mutex<[StandInMetadata]>([])
@@ -30,6 +30,7 @@
     }
   }
 
+  /// As Apple's, it is Sendable. Unchecked, because it is open: locks guard all mutable state.
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   open class AVURLAsset: AVAsset, @unchecked Sendable {
     public let url: URL

@@ -8,11 +8,10 @@
     public import FoundationNetworking
   #endif
 
-  /// AVAssetResourceLoader, as documented by Apple.
-  ///
-  /// Unchecked, because the delegate is a weak reference: the lock guards it.
+  /// AVAssetResourceLoader, as documented by Apple: it is not Sendable, and only an asset can create
+  /// it.
   @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
-  open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
+  open class AVAssetResourceLoader: NSObject {
     private struct State: @unchecked Sendable {
       weak var delegate: (any AVAssetResourceLoaderDelegate)?
       var queue: DispatchQueue?

@@ -58,7 +58,8 @@
     open var isMuted = false
     @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     open var automaticallyWaitsToMinimizeStalling = true
-    @available(iOS 6, macOS 10.11, tvOS 9, visionOS 1, *)
+    @available(iOS 6, macOS 10.11, tvOS 9, *)
+    @available(visionOS, unavailable)
     open var allowsExternalPlayback = true
     open var actionAtItemEnd = ActionAtItemEnd.pause
 
@@ -73,6 +74,8 @@
     package var standInNoticeLag: Duration?
     let observers = TimeObservers()
     private var speed: Float = 0
+    /// Whether it was asked not to wait, and has not played since.
+    private var isImmediate = false
 
     override public init() { super.init() }
 
@@ -85,6 +88,14 @@
 
     open func play() { rate = defaultRate }
     open func pause() { rate = 0 }
+
+    /// Plays what is loaded, without waiting for more.
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
+    open func playImmediately(atRate rate: Float) {
+      isImmediate = true
+      self.rate = rate
+      settle()
+    }
 
     func set(rate: Float, reason: RateDidChangeReason?) {
       guard speed != rate else { return }
@@ -147,6 +158,7 @@
     func settle() {
       defer { tellObservers() }
       guard !standInIsStalling else { return }
+      let hasStalled = reasonForWaitingToPlay == .toMinimizeStalls
       reasonForWaitingToPlay = nil
       guard speed != 0 else { return timeControlStatus = .paused }
       guard let item = currentItem else { return wait(.noItemToPlay) }
@@ -154,6 +166,13 @@
         return wait(.evaluatingBufferingRate)
       }
       guard item.isOutOfBytes else {
+        // A player that waits resumes when it predicts no stall, or can load no more.
+        if hasStalled, automaticallyWaitsToMinimizeStalling, !isImmediate,
+          !item.isPlaybackLikelyToKeepUp, !item.isPlaybackBufferFull
+        {
+          return wait(.toMinimizeStalls)
+        }
+        isImmediate = false
         item.hidesEmptyBuffer = false
         return timeControlStatus = .playing
       }

@@ -96,11 +96,17 @@
     var hidesEmptyBuffer = false
 
     public var isPlaybackBufferEmpty: Bool { isOutOfBytes && !hidesEmptyBuffer }
+    /// Whether it ever reports that it is likely to keep up, or full. AVFoundation cannot measure a
+    /// delegate's rate, and need not report either.
+    package var standInPredicts = true
+
     public var isPlaybackBufferFull: Bool {
-      status == .readyToPlay && duration.isNumeric && playableEnd >= duration.seconds - 1e-6
+      standInPredicts && status == .readyToPlay && duration.isNumeric
+        && playableEnd >= duration.seconds - 1e-6
     }
     public var isPlaybackLikelyToKeepUp: Bool {
-      isPlaybackBufferFull || status == .readyToPlay && playableEnd >= position + 1
+      isPlaybackBufferFull
+        || standInPredicts && status == .readyToPlay && playableEnd >= position + 1
     }
 
     public var loadedTimeRanges: [TimeRangeValue] {

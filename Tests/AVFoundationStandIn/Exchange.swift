@@ -81,7 +81,7 @@
 
     func respond(_ data: Data) {
       guard outcome == nil else { return log.violation("\(wish): data after its end") }
-      guard let information = log.information, information.contentType != nil else {
+      guard let information = log.information else {
         return log.violation("\(wish): data before the content information")
       }
       let offset = currentOffset
@@ -117,15 +117,14 @@
     private func checkFinished() {
       let (information, offset) = state.withLock { ($0.information, $0.currentOffset) }
       if wish.information {
-        if let type = information.contentType {
-          if !information.isByteRangeAccessSupported || information.contentLength < 0 {
-            log.violation("\(wish): AVPlayer plays nothing from a delegate that has no length")
-          }
-          if let allowed = wish.allowedContentTypes, !allowed.contains(type) {
-            log.violation("\(wish): NSInvalidArgumentException, \(type) is none of \(allowed)")
-          }
-        } else {
-          log.violation("\(wish): finished without content information")
+        if !information.isByteRangeAccessSupported || information.contentLength < 0 {
+          log.violation("\(wish): AVPlayer plays nothing from a delegate that has no length")
+        }
+        // Nil is allowed: AVFoundation then determines the type itself.
+        if let type = information.contentType, let allowed = wish.allowedContentTypes,
+          !allowed.contains(type)
+        {
+          log.violation("\(wish): NSInvalidArgumentException, \(type) is none of \(allowed)")
         }
       }
       guard wish.bytes != nil else { return }

@@ -6,7 +6,7 @@
   /// A request as the player sees it, which can be awaited and cancelled.
   package final class PlayerRequest: Sendable {
     private let exchange: Exchange
-    private let loader: AVAssetResourceLoader
+    private let held: Held
     private let issued = Mutex<Issued?>(nil)
 
     /// Unchecked, because it is not Sendable: only the delegate's queue creates and uses it.
@@ -14,9 +14,15 @@
       let request: AVAssetResourceLoadingRequest
     }
 
+    /// Unchecked, because it is not Sendable: a lock guards its state.
+    private struct Held: @unchecked Sendable {
+      let loader: AVAssetResourceLoader
+    }
+    private var loader: AVAssetResourceLoader { held.loader }
+
     fileprivate init(exchange: Exchange, loader: AVAssetResourceLoader) {
       self.exchange = exchange
-      self.loader = loader
+      held = Held(loader: loader)
     }
 
     fileprivate func issue() {

@@ -102,6 +102,7 @@ extension SystemDisk {
   }
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
+    try checkLocking("flock", descriptor)
     let operation = (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
     if retrying({ Int(flock(descriptor, operation)) }) == 0 { return true }
     if errno == EWOULDBLOCK { return false }
@@ -113,6 +114,7 @@ extension SystemDisk {
   }
 
   func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
+    try checkLocking("fcntl", descriptor)
     var lock = Self.lock(F_WRLCK, offset)
     if retrying({ Int(fcntl(descriptor, Self.setLock, &lock)) }) == 0 { return true }
     if errno == EAGAIN || errno == EACCES { return false }
@@ -125,11 +127,18 @@ extension SystemDisk {
   }
 
   func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
+    try checkLocking("fcntl", descriptor)
     var lock = Self.lock(F_WRLCK, offset)
     guard fcntl(descriptor, Self.findLock, &lock) == 0 else {
       throw failure("fcntl", "fd \(descriptor)")
     }
     return lock.l_type != Int16(F_UNLCK)
+  }
+
+  private func checkLocking(_ operation: String, _ descriptor: Int32) throws(DiskError) {
+    guard locksFiles else {
+      throw DiskError(operation: operation, path: "fd \(descriptor)", code: ENOTSUP)
+    }
   }
 
   /// Returns a lock description for one byte, or for the whole file if `offset` is nil.

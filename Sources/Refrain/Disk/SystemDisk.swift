@@ -8,6 +8,21 @@
 
 /// A disk that makes the system calls themselves.
 struct SystemDisk: Disk {
+  /// Whether files are locked; otherwise every lock fails as on a file system without locks.
+  let locksFiles: Bool
+
+  init(locksFiles: Bool = true) { self.locksFiles = locksFiles }
+
+  /// Creates the disk for a directory. In the container of an app group nothing is locked.
+  init(for directory: String) { self.init(locksFiles: !Self.isInGroupContainer(directory)) }
+
+  /// Whether a path is in the container of an app group on a system that suspends apps, and ends
+  /// one that holds a lock there then (exception code 0xdead10cc): `…/Containers/Shared/AppGroup/`
+  /// on iOS, tvOS and visionOS. macOS suspends no app, and has `~/Library/Group Containers/`.
+  static func isInGroupContainer(_ path: String) -> Bool {
+    "\(path)/".contains("/Containers/Shared/AppGroup/")
+  }
+
   func makeDirectory(_ path: String) throws(DiskError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("mkdir", path) }
   }

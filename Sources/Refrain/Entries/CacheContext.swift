@@ -81,18 +81,28 @@ final class CacheContext: Sendable {
     GenerationState.Asking(isOffline: isOffline, trustsStored: configuration.trustStored)
   }
 
-  /// Reports, once, that the file system cannot lock (`WriterLock.failure`).
+  /// Reports, once, that files cannot be locked (`WriterLock.failure`).
   func reportNoLocks(_ failure: DiskError) {
     let isFirst = hasReportedLocks.withLock { reported in
       defer { reported = true }
       return !reported
     }
     guard isFirst else { return }
+    let (why, remedy) =
+      SystemDisk.isInGroupContainer(budget.directory)
+      ? (
+        "Files in the app group's container \(budget.directory) are not locked, because the system "
+          + "ends an app that is suspended with a lock there.",
+        "A directory of the app's own has no such limit."
+      )
+      : (
+        "The file system of \(budget.directory) cannot lock files (\(failure)).",
+        "A local directory has no such limit."
+      )
     events.send(
       .warning(
-        "The file system of \(budget.directory) cannot lock files (\(failure)). Use the directory "
-          + "from one process at a time: several would overwrite each other's data. "
-          + "A local directory has no such limit."))
+        "\(why) Use the directory from one process at a time: several would overwrite each other's "
+          + "data. \(remedy)"))
   }
 
   /// Returns the state of an empty generation.

@@ -38,6 +38,12 @@ extension Fetch {
       var chunk: Data?
       do {
         chunk = try await body.next()
+      } catch let error as TransportError
+        where error.isForLackOfReading && generation.withState({ $0.canGoOn(id) })
+      {
+        // Somebody reads on after a pause: the rest is requested, and nothing has failed.
+        exchange.rest()
+        return .askAnew
       } catch {
         exchange.rest()
         return exchange.outcome(of: error) {

@@ -9,7 +9,7 @@ extension PrivateFiles {
     var path = directory.path(percentEncoded: false)
     if path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
-    disk = SystemDisk()
+    disk = SystemDisk(for: path)
     budget = nil
   }
 

@@ -12,8 +12,9 @@ public protocol Transport: Sendable {
   /// Sends the request and returns as soon as the head of the response has arrived.
   ///
   /// The body is pulled: while nobody requests the next chunk, the transport stops reading from the
-  /// connection once its small buffer is full. Releasing the body, or cancelling the task that
-  /// iterates it, closes the connection.
+  /// connection once its small buffer is full. A transport that cannot stop may end the body of a
+  /// part (206) with a strong validator by an error, after the bytes received. Releasing the body, or
+  /// cancelling the task that iterates it, closes the connection.
   ///
   /// - Throws: `TransportError`; `CancellationError` when the task is cancelled.
   func send(_ request: OriginRequest) async throws -> OriginResponse
@@ -135,6 +136,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   var isForLackOfAddress = false
   /// Whether the host's name leads to a private address, which the request must not reach.
   package var isForPrivateAddress = false
+  /// Whether the transport ended the response because its body was not read, which says nothing of
+  /// the host: the rest can be requested at once.
+  var isForLackOfReading = false
   /// Whether connecting took too long.
   package var isForLackOfTime = false
   /// Whether this program has no descriptor left for a connection, which says nothing of the host.

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// Addresses that only this computer reaches: 127.0.0.0/8, ::1 (RFC 6890 §2.2), and `localhost`
 /// (RFC 6761 §6.3).

@@ -4,6 +4,10 @@ import Foundation
 import Refrain
 import RefrainLocks
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// Writes a resource through the cache to a file or to standard output, even if the cache may not
 /// store it or it is too large.
 ///

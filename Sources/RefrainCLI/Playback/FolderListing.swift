@@ -4,6 +4,10 @@ import Refrain
 import RefrainLocks
 import RefrainPlayer
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// Lists the media files of a folder and of the folders within it, in the order in which people
 /// sort names. Hidden files and folders, and files whose names do not have the extension of media,
 /// are left out. A symbolic link counts as its target; a folder that was listed already is left

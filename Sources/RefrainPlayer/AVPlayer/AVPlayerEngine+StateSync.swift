@@ -109,8 +109,8 @@ extension AVPlayerEngine {
 
   private func syncState(at playing: PlayingItem) {
     tellBuffered(playing)
-    // The cache may have found meanwhile that AVFoundation has to load the item itself.
-    if heldPlayer.automaticallyWaitsToMinimizeStalling == playing.asset.isMediated { suit(playing) }
+    // The item may have been found to have pictures, or to be loaded by AVFoundation itself.
+    if heldPlayer.automaticallyWaitsToMinimizeStalling != playing.waitsByItself { suit(playing) }
     guard playing.isReadyToPlay else { return }
     tellDuration(playing)
     tellMetadata(playing)
@@ -175,6 +175,24 @@ extension AVPlayerEngine {
       }
     } else if heldPlayer.timeControlStatus == .playing {
       playing.standstill.notePlaying(at: playing.position)
+    } else if heldPlayer.reasonForWaitingToPlay == .toMinimizeStalls, playing.asset.isMediated {
+      endWaiting(playing)
+    }
+  }
+
+  /// Ends AVPlayer's own wait once enough is loaded: it predicts the rate of its own connections, not
+  /// that of a delegate's bytes, and might wait for good.
+  private func endWaiting(_ playing: PlayingItem) {
+    guard playing.hasEnough else { return }
+    playing.standstill.noteStall()
+    let advice = playing.standstill.advice(
+      canGoOn: true, position: playing.position, now: .now)
+    switch advice {
+    case .wait(let end): if let end { syncState(at: end) }
+    case .goOn(let end):
+      heldPlayer.playImmediately(atRate: Float(rate))
+      syncState(at: end)
+    case .pause: break
     }
   }
 

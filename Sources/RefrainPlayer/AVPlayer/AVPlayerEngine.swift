@@ -124,13 +124,14 @@ import RefrainAVFoundation
     heldPlayer.insert(playing.playerItem, after: nil)
   }
 
-  /// Configures the player for the source of an item's bytes. AVFoundation measures its own
-  /// connections, but knows no rate of a delegate's bytes and may wait long before it begins to
-  /// play them. An AirPlay video receiver loads the URL itself, and cannot use a delegate or a proxy
-  /// that only this device reaches.
+  /// Configures the player for an item and the source of its bytes. An AirPlay video receiver loads
+  /// the URL itself, and cannot use a delegate or a proxy that only this device reaches; visionOS has
+  /// no such property.
   func suit(_ playing: PlayingItem) {
-    heldPlayer.automaticallyWaitsToMinimizeStalling = !playing.asset.isMediated
-    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate && !playing.isFromThisDevice
+    heldPlayer.automaticallyWaitsToMinimizeStalling = playing.waitsByItself
+    #if !os(visionOS)
+      heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate && !playing.isFromThisDevice
+    #endif
   }
 
   /// Releases all items; nothing more is reported of them.

@@ -2,6 +2,7 @@
 import Foundation
 
 #if canImport(MediaPlayer)
+  import CoreGraphics
   import MediaPlayer
 #else
   import AVFoundationStandIn

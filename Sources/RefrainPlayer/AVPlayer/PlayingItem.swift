@@ -5,6 +5,7 @@ import RefrainAVFoundation
 
 #if canImport(AVFoundation)
   import AVFoundation
+  import CoreGraphics
   import CoreMedia
 #else
   import AVFoundationStandIn
@@ -110,8 +111,20 @@ import RefrainAVFoundation
     return host.hasPrefix("127.") || ["localhost", "::1", "[::1]"].contains(host.lowercased())
   }
 
+  /// Whether AVPlayer decides by itself when enough is loaded to play. AVFoundation measures its own
+  /// connections, but knows no rate of a delegate's bytes and may wait long before it begins to play
+  /// them. A film waits all the same: one that starts with too little stops again and again.
+  var waitsByItself: Bool { !asset.isMediated || hasPictures }
+
+  private var hasPictures: Bool { playerItem.presentationSize != .zero }
+
   /// Whether AVPlayer has enough bytes to play for a while.
-  var canGoOn: Bool { playerItem.isPlaybackLikelyToKeepUp || playerItem.isPlaybackBufferFull }
+  var canGoOn: Bool {
+    playerItem.isPlaybackLikelyToKeepUp || playerItem.isPlaybackBufferFull || hasEnough
+  }
+
+  /// Whether enough is loaded ahead of the position, whatever AVPlayer predicts.
+  var hasEnough: Bool { Standstill.isEnough(buffered, at: position, of: duration) }
 
   /// Whether the position is at the end, where a player stops by itself.
   var isAtEnd: Bool { duration.map { position + .milliseconds(100) >= $0 } ?? false }
@@ -137,7 +150,7 @@ import RefrainAVFoundation
   /// The metadata read so far.
   var metadata: MediaMetadata {
     var metadata = said.metadata
-    if playerItem.presentationSize != .zero { metadata.isVideo = true }
+    if hasPictures { metadata.isVideo = true }
     return metadata
   }
 

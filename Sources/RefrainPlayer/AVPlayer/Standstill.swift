@@ -18,6 +18,10 @@ struct Standstill: Sendable {
   /// The longest time by which the report of who paused may follow or precede the rate change.
   static let trail = Duration.milliseconds(300)
   static let longestDelay = Duration.seconds(4)
+  /// The loaded time after which a stall ends, even if AVPlayer predicts another one.
+  static let enough = Duration.seconds(10)
+  /// The difference between a position, a loaded range and a duration that counts as none.
+  private static let tolerance = Duration.milliseconds(100)
 
   /// Whether the player is known to have run out of bytes.
   private(set) var isStall = false
@@ -26,6 +30,17 @@ struct Standstill: Sendable {
   private var tries = 0
   private var nextTry: ContinuousClock.Instant?
   private var triedAt: Duration?
+
+  /// Whether `enough` is loaded ahead of `position`, or everything up to the end.
+  static func isEnough(
+    _ loaded: [Range<Duration>], at position: Duration, of duration: Duration?
+  ) -> Bool {
+    let end = min(position + enough, duration.map { $0 - tolerance } ?? position + enough)
+    return loaded.contains { range in
+      range.lowerBound <= position + tolerance && position < range.upperBound
+        && range.upperBound >= end
+    }
+  }
 
   /// Records that the player reported a stall, or stands still with an empty buffer.
   mutating func noteStall() { isStall = true }

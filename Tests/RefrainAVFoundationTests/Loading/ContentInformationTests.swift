@@ -40,6 +40,29 @@
       }
     }
 
+    @Test(arguments: [nil, ["public.mpeg-4", "public.mp3"], []])
+    func `An unknown type is left to AVFoundation, whatever it allows`(
+      _ allowed: [String]?
+    ) async throws {
+      try await withAssets { test in
+        test.origin.serve(
+          OriginResource(
+            .bytes(Array(repeating: 7, count: 5000)), contentType: "application/octet-stream",
+            etag: "\"a\""), at: "/download")
+        let asset = test.cache.asset(for: test.resource("/download"))
+        let requests = [
+          asset.standInRequest(.information(allowed: allowed)),
+          asset.standInRequest(.toEnd(from: 2)),
+        ]
+        for request in requests { #expect(await request.end().isFinished) }
+        let information = requests[0].information
+        #expect(information.contentType == nil && information.contentLength == 5000)
+        #expect(information.isByteRangeAccessSupported)
+        #expect(requests[1].currentOffset == 5000)
+        #expect(asset.resourceLoader.standInLog.violations == [])
+      }
+    }
+
     @Test func `An allowed type is chosen`() async throws {
       try await withAssets { test in
         test.serve(10_000, at: "/a.mp4", type: "video/mp4")

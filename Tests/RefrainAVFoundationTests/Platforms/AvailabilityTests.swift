@@ -16,6 +16,7 @@ import Testing
   }()
 
   private struct Line {
+    var file: String
     var place: String
     var text: String
     /// The enclosing conditions, from the outermost to the innermost.
@@ -53,6 +54,7 @@ import Testing
           }
           lines.append(
             Line(
+              file: file.path(percentEncoded: false),
               place: "\(file.lastPathComponent):\(number + 1)", text: line, conditions: conditions))
         }
       }
@@ -120,6 +122,41 @@ import Testing
     // The checked declarations exist.
     let onMacOS = Set(declarations.filter { $0.isMissing(on: "macOS") }.map(\.name))
     #expect(onMacOS.isSuperset(of: ["AVAudioSession", "mediaServicesWereReset"]))
+    let onVisionOS = declarations.filter { $0.isMissing(on: "visionOS") }.map(\.name)
+    #expect(onVisionOS == ["allowsExternalPlayback"])
+  }
+
+  /// The members of C structs need the import of the module that declares them (SE-0444), which no
+  /// module of Linux shows: words, or their beginnings, that occur as nothing else.
+  @Test(arguments: [
+    (
+      "Darwin",
+      [
+        "st_", "f_bavail", "f_frsize", "tv_", "rlim_cur", "rlim_max", "d_name", "sa_family",
+        "s_addr",
+        "sin_", "sin6_", "sun_", "ai_", "ifa_", "ws_", "c_cc", "c_iflag", "c_lflag", "c_oflag",
+        "c_cflag", "revents", "l_type", "l_start", "l_len", "l_whence", "tm_", "in_addr",
+        "in6_addr",
+      ]
+    ),
+    ("CoreGraphics", ["CGSize", "CGRect", "CGPoint", "CGFloat", "presentationSize", "boundsSize"]),
+  ])
+  func `A source imports the module whose members it uses`(
+    _ module: String, _ members: [String]
+  ) throws {
+    let lines = try Self.lines(of: "Sources")
+    let imports = lines.filter { $0.text == "import \(module)" }
+    let uses = lines.filter { line in
+      line.text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+        .contains { word in members.contains { word.hasPrefix($0) } }
+    }
+    #expect(!imports.isEmpty && !uses.isEmpty)
+    for platform in Self.platforms {
+      let importing = Set(imports.filter { $0.isCompiled(on: platform) }.map(\.file))
+      for use in uses where use.isCompiled(on: platform) && !importing.contains(use.file) {
+        Issue.record("\(use.place) needs the import of \(module) on \(platform): \(use.text)")
+      }
+    }
   }
 
   @Test func `No declaration is newer than the oldest supported system`() throws {

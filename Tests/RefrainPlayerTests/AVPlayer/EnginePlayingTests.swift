@@ -228,6 +228,24 @@
       }
     }
 
+    @Test func `AVPlayer waits by itself for a film through the cache, not for sound`() async throws
+    {
+      try await AppleListening.with { listening in
+        let (sound, film) = (listening.item(seconds: 3), listening.item("/b.wav", seconds: 3))
+        try await listening.start(sound)
+        let player = listening.engine.player
+        #expect(!player.automaticallyWaitsToMinimizeStalling)
+        listening.engine.follow(with: film)
+        try await listening.loaded()
+        player.items().last?.standInShow(CGSize(width: 640, height: 360))
+        await listening.pass(4)
+        #expect(listening.events.contains(.began(film.id)))
+        #expect(player.automaticallyWaitsToMinimizeStalling)
+        try await listening.start(listening.item("/c.wav", seconds: 3))
+        #expect(!player.automaticallyWaitsToMinimizeStalling)
+      }
+    }
+
     @Test func `Precise timing is requested only if it is preferred`() async throws {
       try await AppleListening.with { listening in
         let file = listening.directory.appending(path: "song.wav")

@@ -37,9 +37,11 @@
     }
 
     /// Plays an item with bytes up to 100 s.
-    private func playing(_ listening: AppleListening) async throws -> EngineItem {
+    private func playing(
+      _ listening: AppleListening, script: FaultScript = .nothingBeyond(100_044)
+    ) async throws -> EngineItem {
       let item = listening.item(seconds: 200)
-      listening.origin.script("/a.wav", .nothingBeyond(100_044))
+      listening.origin.script("/a.wav", script)
       listening.engine.load(item, at: .zero, isPaused: false)
       try await listening.waitForReady(item)
       try await eventually("what comes has come") {
@@ -97,6 +99,47 @@
         try await eventually("it stood still") { !listening.engine.player.standInIsStalling }
         try await eventually("it goes on") {
           listening.engine.player.timeControlStatus == .playing
+        }
+        await listening.pass(101, step: 10)
+        #expect(pauses(listening) == [])
+        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+      }
+    }
+
+    /// Plays an item up to its stall at 100 s, of a player that never predicts enough.
+    private func stalling(_ listening: AppleListening, isVideo: Bool) async throws -> EngineItem {
+      let item = try await playing(
+        listening, script: .nothingBeyond(100_044).on(.all, .stall(at: .resource(109_044))))
+      let player = listening.engine.player
+      let playing = try #require(player.currentItem)
+      playing.standInPredicts = false
+      if isVideo { playing.standInShow(CGSize(width: 640, height: 360)) }
+      try await eventually("AVPlayer waits by itself only for a film") {
+        player.automaticallyWaitsToMinimizeStalling == isVideo
+      }
+      await listening.pass(110, step: 10)
+      try await listening.wait("it waits") { $0 == .waiting(item.id, .bytes) }
+      return item
+    }
+
+    @Test(arguments: [true, false])
+    func `A stall ends once ten seconds are loaded, whatever AVPlayer predicts`(
+      _ isVideo: Bool
+    ) async throws {
+      try await AppleListening.with { listening in
+        let item = try await stalling(listening, isVideo: isVideo)
+        // Nine seconds more, of which none are played yet.
+        listening.origin.release("/a.wav")
+        let player = listening.engine.player
+        try await eventually("9 seconds came") {
+          player.currentItem?.loadedTimeRanges.last?.timeRangeValue.end.seconds == 109
+        }
+        await listening.pass(1)
+        #expect(player.timeControlStatus != .playing && player.currentTime().seconds == 100)
+        letBytesCome(listening)
+        try await eventually("it goes on") { player.timeControlStatus == .playing }
+        try await eventually("all of it came") {
+          player.currentItem?.loadedTimeRanges.last?.timeRangeValue.end.seconds == 200
         }
         await listening.pass(101, step: 10)
         #expect(pauses(listening) == [])

@@ -75,6 +75,44 @@ import Testing
       advice(&standstill, now, position: .seconds(6)) == .goOn(lookingAt: at(now + 250)))
   }
 
+  private struct Loaded {
+    var position: Double
+    var ranges: [Range<Duration>]
+    var duration: Double?
+
+    /// Loaded from `start` to `end`, all in seconds.
+    init(_ position: Double, _ start: Double, _ end: Double, of duration: Double? = 100) {
+      self.position = position
+      ranges = [.seconds(start)..<Duration.seconds(end)]
+      self.duration = duration
+    }
+
+    var isEnough: Bool {
+      Standstill.isEnough(ranges, at: .seconds(position), of: duration.map { .seconds($0) })
+    }
+  }
+
+  @Test func `Ten seconds ahead of the position are enough`() {
+    #expect(Loaded(5, 0, 15).isEnough)
+    #expect(!Loaded(5, 0, 14.8).isEnough)
+    #expect(Loaded(5, 5.05, 15.1).isEnough)
+    #expect(!Loaded(5, 5.2, 40).isEnough)
+    #expect(!Loaded(5, 0, 5).isEnough)
+    var apart = Loaded(5, 0, 6)
+    apart.ranges.append(.seconds(8)..<Duration.seconds(90))
+    #expect(!apart.isEnough)
+    #expect(!Standstill.isEnough([], at: .seconds(5), of: .seconds(100)))
+    // Of a live stream no end is known.
+    #expect(Loaded(5, 0, 15, of: nil).isEnough)
+    #expect(!Loaded(5, 0, 14, of: nil).isEnough)
+  }
+
+  @Test func `All of the rest is enough`() {
+    #expect(Loaded(95, 0, 99.95).isEnough)
+    #expect(!Loaded(95, 0, 99.5).isEnough)
+    #expect(Loaded(5, 0, 6, of: 6).isEnough)
+  }
+
   @Test func `Each of the engine's own rate changes is matched once, and expires`() {
     var own = OwnRateChanges()
     func take(_ milliseconds: Int) -> Bool { own.take(at: at(milliseconds)) }

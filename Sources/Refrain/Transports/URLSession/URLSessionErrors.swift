@@ -10,14 +10,18 @@ struct URLSessionErrors: Sendable {
   /// The requested host.
   var host: String
 
-  /// - Parameter beforeHead: whether the error came before the head of a response.
-  func translate(_ error: any Error, beforeHead: Bool) -> TransportError {
+  /// - Parameters:
+  ///   - beforeHead: whether the error came before the head of a response.
+  ///   - isResting: whether the task was suspended: a timeout is then not the host's.
+  func translate(_ error: any Error, beforeHead: Bool, isResting: Bool = false) -> TransportError {
     guard let error = error as? URLError else {
       return beforeHead ? unreachable("could not be reached: \(error)") : lost("\(error)")
     }
     switch error.code {
     case .badURL:
       return TransportError(.badURL, "The URL at \(host) cannot be requested.")
+    case .timedOut where isResting:
+      return unread()
     case .timedOut:
       return TransportError(.timedOut, "\(host) was silent for too long.")
     case .cannotFindHost:
@@ -134,6 +138,15 @@ struct URLSessionErrors: Sendable {
 
   private func lost(_ why: String) -> TransportError {
     TransportError(.connectionLost, "The connection to \(host) broke: \(why.prefix(300)).")
+  }
+
+  /// Returns the error of a response that ended because nobody read it.
+  func unread() -> TransportError {
+    var error = TransportError(
+      .connectionLost,
+      "The response of \(host) was not read, and its connection was closed. Request the rest.")
+    error.isForLackOfReading = true
+    return error
   }
 
   func malformed(_ what: String) -> TransportError {

@@ -82,7 +82,7 @@ extension URLSessionExchange {
       let untold = takeHeld() ?? task.response as? HTTPURLResponse
       if error == nil, !hasHead, let untold { headCame(untold) }
     #endif
-    end(error.map { errors.translate($0, beforeHead: !hasHead) })
+    end(error.map { errors.translate($0, beforeHead: !hasHead, isResting: isResting) })
     letGoOfTask()
   }
 

@@ -18,6 +18,8 @@ final class URLSessionExchange: Sendable {
   let errors: URLSessionErrors
   let challengeHandler: AuthenticationChallengeHandler?
   let queue: OperationQueue
+  /// The most unread bytes of a response whose rest can be requested later.
+  private let mostUnread: Int
   private let state = Mutex(State())
 
   #if !canImport(FoundationNetworking)
@@ -39,7 +41,8 @@ final class URLSessionExchange: Sendable {
     /// A refusal that is withheld until it is known whether there is a credential.
     var held: HTTPURLResponse?
     var isIterated = false
-    var isSuspended = false
+    /// Whether the rest of the body can be requested later, by its range.
+    var isContinuable = false
     var awaitingHead: CheckedContinuation<Head, any Error>?
     var awaitingChunk: CheckedContinuation<Data?, any Error>?
     var chunks = ChunkQueue()
@@ -58,8 +61,9 @@ final class URLSessionExchange: Sendable {
 
   init(
     request: OriginRequest, relayed: RelayedUpload? = nil, queue: OperationQueue,
-    challengeHandler: AuthenticationChallengeHandler?
+    challengeHandler: AuthenticationChallengeHandler?, mostUnread: Int
   ) {
+    self.mostUnread = mostUnread
     self.request = request
     self.relayed = relayed
     self.queue = queue
@@ -101,7 +105,7 @@ final class URLSessionExchange: Sendable {
         let outcome = state.withLock { state -> Result<Data?, any Error>? in
           if state.isCancelled { return .failure(CancellationError()) }
           if let chunk = state.chunks.popFirst() {
-            goesOn = state.isSuspended && state.chunks.byteCount <= Self.few
+            goesOn = state.chunks.isResting && state.chunks.byteCount <= ChunkQueue.few
             return .success(chunk)
           }
           if let end = state.end { return end.map { nil }.mapError { $0 } }
@@ -146,9 +150,13 @@ final class URLSessionExchange: Sendable {
     }
     if isDecoded { head.headers.dropCoding() }
     networkCame()
+    // A relayed body has to arrive as one.
+    let isContinuable =
+      relayed == nil && head.status == 206 && Validator(headers: head.headers).ifRange != nil
     let waiter = state.withLock { state in
       state.hasHead = true
       state.announced = announced
+      state.isContinuable = isContinuable
       defer { state.awaitingHead = nil }
       return state.awaitingHead
     }
@@ -197,16 +205,21 @@ final class URLSessionExchange: Sendable {
 
   func bytesCame(_ data: Data) {
     guard !data.isEmpty else { return }
-    let waiter = state.withLock { state -> CheckedContinuation<Data?, any Error>? in
+    let (waiter, task) = state.withLock {
+      state -> (CheckedContinuation<Data?, any Error>?, URLSessionTask?) in
       state.received += Int64(data.count)
       if let waiter = state.awaitingChunk {
         state.awaitingChunk = nil
-        return waiter
+        return (waiter, nil)
       }
-      if !state.isCancelled, state.end == nil { state.chunks.append(data) }
-      return nil
+      guard !state.isCancelled, state.end == nil else { return (nil, nil) }
+      state.chunks.append(data)
+      guard state.isContinuable, state.chunks.byteCount > mostUnread else { return (nil, nil) }
+      state.end = .failure(errors.unread())
+      return (nil, state.task)
     }
     waiter?.resume(returning: data)
+    if let task { return task.cancel() }
     adjustFlow()
   }
 
@@ -260,9 +273,8 @@ final class URLSessionExchange: Sendable {
 
   // MARK: Back-pressure
 
-  /// The task is suspended above `many` unread bytes, and resumed at `few` or fewer.
-  private static let many = 256 << 10
-  private static let few = 64 << 10
+  /// Whether the task was suspended because its bytes are unread.
+  var isResting: Bool { state.withLock(\.chunks.isResting) }
 
   /// On the queue alone, so that suspending and resuming, which are counted, stay balanced.
   private func adjustFlow() {
@@ -270,15 +282,12 @@ final class URLSessionExchange: Sendable {
       // Suspending a running task ends the process here: "Fatal error: Received body data, but no
       // transfer in progress". So nothing holds the sender back; the bytes wait in memory.
     #else
-      let task = state.withLock { state -> (URLSessionTask, isToRest: Bool)? in
+      let change = state.withLock { state -> (URLSessionTask, rests: Bool)? in
         guard let task = state.task, !state.isCancelled else { return nil }
-        let isToRest = state.chunks.byteCount > (state.isSuspended ? Self.few : Self.many)
-        guard isToRest != state.isSuspended else { return nil }
-        state.isSuspended = isToRest
-        return (task, isToRest)
+        return state.chunks.turn().map { (task, $0) }
       }
-      guard let task else { return }
-      if task.isToRest { task.0.suspend() } else { task.0.resume() }
+      guard let change else { return }
+      if change.rests { change.0.suspend() } else { change.0.resume() }
     #endif
   }
 }

@@ -16,13 +16,18 @@
 struct URLSessionRequests: Transport {
   private let sessions: URLSessions
   private let challengeHandler: AuthenticationChallengeHandler?
+  private let mostUnread: Int
 
   #if canImport(FoundationNetworking)
-    /// - Parameter challengeHandler: called for a user and password when a server responds 401.
-    ///   Only Basic (RFC 7617) supports a credential, and trust in a server causes no challenge.
-    init(challengeHandler: AuthenticationChallengeHandler? = nil) {
+    /// - Parameters:
+    ///   - challengeHandler: called for a user and password when a server responds 401. Only Basic
+    ///     (RFC 7617) supports a credential, and trust in a server causes no challenge.
+    ///   - mostUnread: the bound of unread bytes; none by default, since without suspending the task
+    ///     any reader that is slower than its origin would reach it.
+    init(challengeHandler: AuthenticationChallengeHandler? = nil, mostUnread: Int = .max) {
       sessions = URLSessions()
       self.challengeHandler = challengeHandler
+      self.mostUnread = mostUnread
     }
   #else
     private let onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
@@ -34,6 +39,7 @@ struct URLSessionRequests: Transport {
       sessions = URLSessions()
       self.challengeHandler = challengeHandler
       self.onMetrics = onMetrics
+      mostUnread = ChunkQueue.most
     }
   #endif
 
@@ -57,7 +63,7 @@ struct URLSessionRequests: Transport {
     try Task.checkCancellation()
     let exchange = URLSessionExchange(
       request: request, relayed: relayed, queue: sessions.queue,
-      challengeHandler: challengeHandler)
+      challengeHandler: challengeHandler, mostUnread: mostUnread)
     #if !canImport(FoundationNetworking)
       exchange.onMetrics = onMetrics
     #endif

@@ -18,7 +18,14 @@ public typealias AuthenticationChallengeHandler =
   /// Sends requests over URLSession: the default transport on Apple platforms, where the system
   /// selects the network, respects its cost, and uses VPNs and proxies.
   ///
-  /// The body is streamed with back-pressure: once 256 KiB are unread, the task is suspended.
+  /// The body is streamed with back-pressure: once 256 KiB are unread, the task is suspended. As
+  /// URLSession may go on delivering, the request ends once more than 2 MiB are unread, if the
+  /// response is a part (206) with a strong validator: the body fails with
+  /// `TransportError.Code.connectionLost` after those bytes, and the cache requests the rest when
+  /// somebody reads on. Bytes that were still under way are then sent twice. Any other response,
+  /// which could not be continued, is kept in memory as it arrives. A suspended task that times out
+  /// ends likewise, and counts as no failure of the host.
+  ///
   /// Nothing is cached, no cookie is stored or sent, no redirect is followed. URLSession adds
   /// `Accept`, `Accept-Language` and `Connection` if a request has none. Fields of one name are
   /// sent, and returned, as one, joined by commas (RFC 9110 §5.3).

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import OriginServer
+  import RefrainLocks
+  import Testing
+
+  @testable import Refrain
+
+  /// URLSession may deliver the bytes of a suspended task: what nobody reads is bounded all the same.
+  /// On Linux a task is never suspended, so that the bound is reached at once.
+  @Suite(.timeLimit(.minutes(1))) struct UnreadBodyTests {
+    private static let total = 24 << 20
+    private static let step = 64 << 10
+
+    /// The bytes of a body, of which each step has another value than the next.
+    private static func bytes(_ step: Int) -> [UInt8] {
+      [UInt8](repeating: UInt8(truncatingIfNeeded: step), count: Self.step)
+    }
+
+    private static func isRight(_ body: Data) -> Bool {
+      stride(from: 0, to: body.count, by: step).allSatisfy { offset in
+        let part = body[offset..<min(offset + step, body.count)]
+        return part == Data(bytes(offset / step).prefix(part.count))
+      }
+    }
+
+    /// A server that sends `total` bytes as soon as it can.
+    private func server(_ status: String, _ fields: [String]) throws -> RawServer {
+      try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send(
+          "HTTP/1.1 \(status)\r\nContent-Length: \(Self.total)\r\n"
+            + fields.map { "\($0)\r\n" }.joined() + "\r\n")
+        for step in 0..<(Self.total / Self.step) {
+          guard connection.send(Self.bytes(step)) else { return }
+        }
+        connection.waitForEnd()
+      }
+    }
+
+    private static let part = "Content-Range: bytes 0-\(total - 1)/\(total)"
+
+    @Test func `A part with a strong validator ends above two mebibytes of unread bytes`()
+      async throws
+    {
+      let server = try server("206 Partial Content", ["ETag: \"a\"", Self.part])
+      defer { server.stop() }
+      let response = try await URLSessionRequests(mostUnread: ChunkQueue.most).send(
+        OriginRequest(url: server.url()))
+      try await eventually("the connection is closed") {
+        server.connections.first?.isClosedByClient == true
+      }
+      var received = Data()
+      let error = await #expect(throws: TransportError.self) {
+        for try await chunk in response.body { received.append(chunk) }
+      }
+      #expect(error?.isForLackOfReading == true && error?.code == .connectionLost)
+      #expect(received.count > ChunkQueue.most && received.count < Self.total)
+      #expect(Self.isRight(received))
+    }
+
+    @Test(arguments: [
+      ("206 Partial Content", ["ETag: W/\"a\"", part]), ("206 Partial Content", [part]),
+      ("200 OK", ["ETag: \"a\"", "Accept-Ranges: bytes"]),
+    ])
+    func `A response that could not be continued arrives whole, however late it is read`(
+      _ status: String, _ fields: [String]
+    ) async throws {
+      let server = try server(status, fields)
+      defer { server.stop() }
+      let response = try await URLSessionRequests(mostUnread: ChunkQueue.most).send(
+        OriginRequest(url: server.url()))
+      // Nothing holds the sender back here, so all of it comes while nobody reads.
+      try await eventually("everything was sent") {
+        (server.connections.first?.sent ?? 0) > Self.total
+      }
+      let received = try await response.whole()
+      #expect(received.count == Self.total)
+      #expect(Self.isRight(received))
+    }
+
+    @Test func `After a pause the cache requests the rest, and nothing has failed`() async throws {
+      // More than the sockets of a loopback connection hold.
+      let length: Int64 = 48_000_017
+      try await withCache({ $0.transport = URLSessionRequests(mostUnread: ChunkQueue.most) }) {
+        test in
+        test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+        let events = test.cache.events(includingTraffic: false)
+        let reader = try await test.reader("/a")
+        let bytes = SyntheticBytes(seed: 7)
+        var read = try await Array(reader.bytes(in: 0..<100_000))
+        // The window is full, and the fetch rests: the transport ends the request by itself.
+        _ = try await test.origin.wait(for: "/a") { $0.running == 0 }
+        // Beyond what the transport had received.
+        let end: Int64 = 6_000_000
+        read += try await Array(reader.bytes(in: 100_000..<end))
+        #expect(read == bytes.bytes(in: 0..<end))
+        let log = test.origin.log("/a")
+        #expect(log.requests.count > 1)
+        #expect(
+          log.requests.dropFirst().allSatisfy { request in
+            request.request.headers.contains { $0.name.lowercased() == "if-range" }
+          })
+        reader.cancel()
+        await test.cache.close()
+        for await event in events {
+          switch event {
+          case .retrying, .failed, .warning: Issue.record("\(event)")
+          default: break
+          }
+        }
+      }
+    }
+  }
+
+  @Suite struct ChunkQueueTests {
+    @Test func `The sender rests above the high mark, and goes on at the low one`() {
+      var queue = ChunkQueue()
+      for _ in 0..<4 { queue.append(Data(count: 64 << 10)) }
+      #expect(queue.turn() == nil)
+      queue.append(Data(count: 1))
+      #expect(queue.turn() == true)
+      #expect(queue.turn() == nil && queue.isResting)
+      for _ in 0..<3 { _ = queue.popFirst() }
+      #expect(queue.turn() == nil)
+      _ = queue.popFirst()
+      #expect(queue.byteCount == 1)
+      #expect(queue.turn() == false && !queue.isResting)
+    }
+
+    @Test func `A timeout of a suspended task is not the host's`() {
+      let errors = URLSessionErrors(host: "h")
+      let timeout = URLError(.timedOut)
+      let resting = errors.translate(timeout, beforeHead: false, isResting: true)
+      #expect(resting.isForLackOfReading && resting.code == .connectionLost)
+      let silent = errors.translate(timeout, beforeHead: false)
+      #expect(!silent.isForLackOfReading && silent.code == .timedOut)
+      // Any other error is.
+      let lost = errors.translate(
+        URLError(.networkConnectionLost), beforeHead: false, isResting: true)
+      #expect(!lost.isForLackOfReading)
+    }
+  }
+#endif

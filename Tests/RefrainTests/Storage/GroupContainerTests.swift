@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// The system ends an app that is suspended while it holds a lock in the container of an app group.
+@Suite(.timeLimit(.minutes(1))) struct GroupContainerTests {
+  @Test(arguments: [
+    ("/private/var/mobile/Containers/Shared/AppGroup/5B1F/Library/Caches/Refrain", true),
+    ("/var/mobile/Containers/Shared/AppGroup/5B1F", true),
+    (
+      "/Users/me/Library/Developer/CoreSimulator/Devices/1/data/Containers/Shared/AppGroup/2/c",
+      true
+    ),
+    ("/private/var/mobile/Containers/Data/Application/5B1F/Library/Caches/Refrain", false),
+    // macOS suspends no app.
+    ("/Users/me/Library/Group Containers/group.org.example/Refrain", false),
+    ("/Users/me/Library/Caches/Refrain", false), ("/home/me/.cache/refrain", false),
+    ("/home/me/Containers/Shared/AppGroups/x", false), ("/", false), ("", false),
+  ])
+  func `A path shows whether it is in an app group's container`(_ path: String, _ expected: Bool) {
+    #expect(SystemDisk.isInGroupContainer(path) == expected)
+    #expect(SystemDisk(for: path).locksFiles == !expected)
+  }
+
+  private func directory(_ parts: String) -> URL {
+    TestCache.temporaryDirectory().appending(path: parts, directoryHint: .isDirectory)
+  }
+
+  private func cache(_ directory: URL, limit: Int64? = nil) throws -> MediaCache {
+    try MediaCache(
+      directory: directory,
+      configuration: TestCache.configuration {
+        $0.transport = MemoryTransport(seed: 1, length: 1_000_017)
+        $0.limit = limit
+      })
+  }
+
+  private func url(_ name: String) throws -> URL {
+    try #require(URL(string: "http://origin.test/\(name).wav"))
+  }
+
+  /// Whether another process may lock every file of the cache in every way.
+  private func isUnlocked(_ directory: URL) throws -> Bool {
+    let disk = SystemDisk()
+    let path = directory.path(percentEncoded: false)
+    guard !WriterLocks(directory: path, disk: disk).isHeld(nil) else { return false }
+    let files = try FileManager.default.subpathsOfDirectory(atPath: path)
+    for file in files where try disk.status(of: "\(path)/\(file)")?.kind == .file {
+      let descriptor = try disk.open("\(path)/\(file)", .readWrite)
+      defer { disk.close(descriptor) }
+      guard try disk.lock(descriptor, .exclusive) else { return false }
+      disk.unlock(descriptor)
+    }
+    return true
+  }
+
+  @Test(arguments: [true, false])
+  func `Open entries hold no lock there, and elsewhere they do`(_ isInGroup: Bool) async throws {
+    let directory = directory(isInGroup ? "Containers/Shared/AppGroup/1/cache" : "Own/1/cache")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try cache(directory)
+    let warnings = Task { [events = cache.events(includingTraffic: false)] in
+      var texts: [String] = []
+      for await event in events { if case .warning(let text) = event { texts.append(text) } }
+      return texts
+    }
+    var readers: [MediaReader] = []
+    for name in ["a", "b"] {
+      let reader = try await cache.open(Resource(url: url(name)))
+      let bytes = try await reader.bytes(in: 0..<100_000)
+      #expect([UInt8](bytes) == SyntheticBytes(seed: 1).bytes(in: 0..<100_000))
+      readers.append(reader)
+    }
+    #expect(try isUnlocked(directory) == isInGroup)
+    for reader in readers { reader.cancel() }
+    await cache.close()
+    let texts = await warnings.value
+    #expect(texts.count == (isInGroup ? 1 : 0))
+    #expect(texts.allSatisfy { $0.contains("app group") && $0.contains("one process at a time") })
+  }
+
+  @Test func `What is stored there is found again, and the limit is kept`() async throws {
+    let directory = directory("Containers/Shared/AppGroup/1/cache")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let limit: Int64 = 1_500_000
+    for name in ["a", "b"] {
+      let cache = try cache(directory, limit: limit)
+      try await cache.prefetch(Resource(url: url(name)))
+      await cache.close()
+      #expect(try StoredBytes(directory, url(name)).firstWrongByte(SyntheticBytes(seed: 1)) == nil)
+      #expect(allocatedBytes(directory.path(percentEncoded: false)) <= limit)
+    }
+    let cache = try cache(directory, limit: limit)
+    #expect(try await cache.completeFile(for: CacheKey(url: url("b"))) != nil)
+    await cache.close()
+  }
+}
