@@ -97,9 +97,7 @@ struct RelayedAnswer: Sendable {
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
     let writer = exchange.writer
-    let declared = response.headers.values(of: "Content-Length").first.flatMap {
-      Int64(digits: $0.trimmingOWS)
-    }
+    let declared = response.headers.bodyLength
     let body: ResponseHead.Body =
       switch response.status {
       case 204, 304: .none
@@ -142,7 +140,7 @@ struct RelayedAnswer: Sendable {
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: exchange.url) { return true }
     // The response to HEAD has no bytes that could show it.
-    let length = response.headers["Content-Length"].flatMap { Int64(digits: $0.trimmingOWS) }
+    let length = response.headers.bodyLength
     return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
   }
 

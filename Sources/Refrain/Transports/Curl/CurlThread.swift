@@ -14,6 +14,8 @@
     /// Shares TLS sessions, which would otherwise belong to one handle.
     private let share: UnsafeMutableRawPointer?
     private let spares: SpareConnections
+    private let idle = IdleConnections()
+    private let digests = DigestLogins()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The watched sockets.
     private var watched: Set<curl_socket_t> = []
@@ -101,6 +103,7 @@
     }
 
     private func watch(_ socket: curl_socket_t, _ what: Int32) {
+      if what != CURL_POLL_REMOVE { idle.remove(socket) }
       let isNew =
         what == CURL_POLL_REMOVE
         ? watched.remove(socket) == nil : watched.insert(socket).inserted
@@ -133,17 +136,28 @@
       }
     }
 
-    private func begin(_ exchange: CurlExchange) {
+    private func begin(_ exchange: CurlExchange, _ attempt: CurlTransfer.Attempt = .init()) {
       guard !exchange.isOver else { return }
+      idle.endUnusable()
       let proxy = settings.proxies.proxy(for: exchange.request.url)
       let hasSpares = proxy == nil && settings.networkInterface == nil
-      let transfer = CurlTransfer(exchange, proxy: proxy, spares: hasSpares ? spares : nil) {
+      let login = CurlLogin(exchange.request, settings)
+      var attempt = attempt
+      if let login, attempt.usesDigest || digests.contain(login) {
+        attempt.usesDigest = true
+        digests.add(login)
+      }
+      let known = attempt.usesKnownChallenge ? known(for: login, exchange.request) : nil
+      let transfer = CurlTransfer(
+        exchange, attempt, login: login, known: known, proxy: proxy,
+        spares: hasSpares ? spares : nil
+      ) {
         [unowned self] in fed.append($0)
       }
       guard let multi, let transfer else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
-      transfer.setOptions(settings, share: share, besides: transfers.count)
+      transfer.setOptions(settings, share: share, idle: idle, besides: transfers.count)
       guard !transfer.isIncomplete else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
@@ -156,9 +170,19 @@
       }
     }
 
+    /// Returns a handle that can answer the origin's challenge at once. Only requests that set the
+    /// same options share a handle.
+    private func known(for login: CurlLogin?, _ request: CurlRequest) -> CurlHandle? {
+      guard let login, request.method == "GET", request.body == nil else { return nil }
+      return digests.takeHandle(for: login)
+    }
+
     private func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
       if let multi { curl_multi_remove_handle(multi, transfer.handle) }
+      if let login = transfer.login, let handle = transfer.handleToKeep {
+        digests.keep(handle, for: login)
+      }
     }
 
     // MARK: What comes of it
@@ -170,10 +194,19 @@
         guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
           let transfer = CurlTransfer.of(handle)
         else { continue }
-        let error = transfer.error(for: refrain_curl_result(message))
+        let code = refrain_curl_result(message)
+        transfer.ended(code)
+        let error = transfer.error(for: code)
+        let socket = transfer.socket
         // Removing the handle invalidates the message.
         remove(transfer.exchange)
-        transfer.exchange.ended(error)
+        // Another transfer may use the connection already.
+        if !watched.contains(socket) { idle.add(socket) }
+        if let next = transfer.next {
+          begin(transfer.exchange, next)
+        } else {
+          transfer.exchange.ended(error)
+        }
       }
     }
 
