@@ -87,12 +87,24 @@ struct RelayedAnswer: Sendable {
       exchange.service.routes.rewritten(
         location: $0, of: exchange.url, session: exchange.session?.id)
     }
+    // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
+    // transport answers the origin with Digest for a client's Basic credentials.
+    if exchange.service.fields.isForManyOrigins, Self.offersDigest(headers) {
+      fields["WWW-Authenticate"] = "Basic realm=\"\(exchange.url.host() ?? "")\""
+    }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
     var status = CacheStatus.forwarded(reason)
     status.isCollapsed = isJoined
     exchange.service.fields.add(status, to: &fields)
     return fields
+  }
+
+  private static func offersDigest(_ headers: HeaderFields) -> Bool {
+    headers.values(of: "WWW-Authenticate").contains { value in
+      let value = value.lowercased()
+      return value.hasPrefix("digest ") || value.contains(", digest ")
+    }
   }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {

@@ -33,6 +33,28 @@
       }
     }
 
+    /// A client would compute Digest for the proxy's path.
+    @Test func `A client of many origins is asked for Basic in place of Digest`() async throws {
+      let origin = try DigestOrigin()
+      defer { origin.stop() }
+      try await withProxy { test async throws in
+        let url = try test.proxy.url(for: origin.url("/a.mp3", user: nil))
+        let target = String(url.absoluteString.dropFirst("http://\(test.host)".count))
+        for headers in [[], ["Cache-Control: no-store"]] {
+          let refused = try await test.connect {
+            try await $0.reply(to: target, headers, host: test.host)
+          }
+          #expect(refused.status == 401)
+          #expect(refused["WWW-Authenticate"] == "Basic realm=\"127.0.0.1\"")
+          let basic = "Authorization: Basic " + Data("anna:secret".utf8).base64EncodedString()
+          let reply = try await test.connect {
+            try await $0.reply(to: target, [basic] + headers, host: test.host)
+          }
+          #expect(reply.status == 200 && reply.body == origin.body)
+        }
+      }
+    }
+
     @Test func `A client's Basic credentials answer the challenge of a Digest origin`() async throws
     {
       let origin = try DigestOrigin()
