@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -170,13 +171,9 @@
         RelayedRequest(
           method: "GET", url: origin.url("/a", user: nil), headers: ["Authorization": basic])
       ).whole()
-      let parts = AsyncStream<Data> { continuation in
-        continuation.yield(Data("tune".utf8))
-        continuation.finish()
-      }
-      let source = BodyParts(parts)
+      let source = BodyParts([Data("tune".utf8)])
       let body =
-        method == "PUT" ? RelayedRequest.Body(length: 4) { await source.next() } : nil
+        method == "PUT" ? RelayedRequest.Body(length: 4) { source.next() } : nil
       let response = try await transport.relay(
         RelayedRequest(
           method: method, url: origin.url("/b", user: nil), headers: ["Authorization": basic],
@@ -188,15 +185,10 @@
       #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
     }
 
-    private actor BodyParts {
-      private var iterator: AsyncStream<Data>.AsyncIterator
-      init(_ parts: AsyncStream<Data>) { iterator = parts.makeAsyncIterator() }
-      func next() async -> Data? {
-        var copy = iterator
-        let part = await copy.next()
-        iterator = copy
-        return part
-      }
+    private final class BodyParts: Sendable {
+      private let parts: Mutex<[Data]>
+      init(_ parts: [Data]) { self.parts = Mutex(parts) }
+      func next() -> Data? { parts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
     }
 
     @Test func `Passwords of a credentials file answer a Digest challenge`() async throws {
