@@ -194,7 +194,8 @@
     @Test func `Passwords of a credentials file answer a Digest challenge`() async throws {
       let origin = try DigestOrigin()
       defer { origin.stop() }
-      let file = TestCache.temporaryDirectory()
+      let file = FileManager.default.temporaryDirectory.appending(
+        path: "refrain-netrc-\(UUID().uuidString)")
       try Data("machine 127.0.0.1 login anna password secret\n".utf8).write(to: file)
       defer { try? FileManager.default.removeItem(at: file) }
       var settings = CurlTransport.Settings(environment: [:])

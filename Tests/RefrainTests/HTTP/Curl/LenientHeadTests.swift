@@ -97,16 +97,19 @@
     @Test func `The raw bytes of a Location are requested`() async throws {
       let lines = Mutex<[Substring]>([])
       let server = try RawServer { connection in
-        let line = connection.readRequest().prefix { $0 != "\r\n" }
-        lines.withLock { $0.append(line) }
-        guard line.contains("/a ") else {
-          connection.send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 5\r\n\r\nhello")
-          return connection.waitForEnd()
+        while true {
+          let request = connection.readRequest()
+          guard request.hasSuffix("\r\n\r\n") else { return }
+          let line = request.prefix { $0 != "\r\n" }
+          lines.withLock { $0.append(line) }
+          if line.contains("/a ") {
+            connection.send(
+              Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf".utf8) + [0xE9]
+                + Array("?n=".utf8) + [0xFC] + Array("%20\r\n\r\n".utf8))
+          } else {
+            connection.send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 5\r\n\r\nhello")
+          }
         }
-        connection.send(
-          Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf".utf8) + [0xE9]
-            + Array("?n=".utf8) + [0xFC] + Array("%20\r\n\r\n".utf8))
-        connection.waitForEnd()
       }
       defer { server.stop() }
       try await withCache { test in
