@@ -14,7 +14,7 @@
     /// Shares TLS sessions, which would otherwise belong to one handle.
     private let share: UnsafeMutableRawPointer?
     private let spares: SpareConnections
-    private let idle = IdleConnections()
+    private let kept = KeptConnections()
     private let digests = DigestLogins()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The watched sockets.
@@ -103,7 +103,6 @@
     }
 
     private func watch(_ socket: curl_socket_t, _ what: Int32) {
-      if what != CURL_POLL_REMOVE { idle.remove(socket) }
       let isNew =
         what == CURL_POLL_REMOVE
         ? watched.remove(socket) == nil : watched.insert(socket).inserted
@@ -131,14 +130,15 @@
       case .begin(let exchange): begin(exchange)
       case .goOn(let exchange):
         guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-        curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+        let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+        // libcurl reports an end among the bytes that it held back only here.
+        if code != CURLE_OK { finish(transfer, code) }
       case .remove(let exchange): remove(exchange)
       }
     }
 
     private func begin(_ exchange: CurlExchange, _ attempt: CurlTransfer.Attempt = .init()) {
       guard !exchange.isOver else { return }
-      idle.endUnusable()
       let proxy = settings.proxies.proxy(for: exchange.request.url)
       let hasSpares = proxy == nil && settings.networkInterface == nil
       let login = CurlLogin(exchange.request, settings)
@@ -149,7 +149,7 @@
       }
       let known = attempt.usesKnownChallenge ? known(for: login, exchange.request) : nil
       let transfer = CurlTransfer(
-        exchange, attempt, login: login, known: known, proxy: proxy,
+        exchange, attempt, login: login, known: known, proxy: proxy, kept: kept,
         spares: hasSpares ? spares : nil
       ) {
         [unowned self] in fed.append($0)
@@ -157,7 +157,7 @@
       guard let multi, let transfer else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
-      transfer.setOptions(settings, share: share, idle: idle, besides: transfers.count)
+      transfer.setOptions(settings, share: share, besides: transfers.count)
       guard !transfer.isIncomplete else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
@@ -194,19 +194,20 @@
         guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
           let transfer = CurlTransfer.of(handle)
         else { continue }
-        let code = refrain_curl_result(message)
-        transfer.ended(code)
-        let error = transfer.error(for: code)
-        let socket = transfer.socket
-        // Removing the handle invalidates the message.
-        remove(transfer.exchange)
-        // Another transfer may use the connection already.
-        if !watched.contains(socket) { idle.add(socket) }
-        if let next = transfer.next {
-          begin(transfer.exchange, next)
-        } else {
-          transfer.exchange.ended(error)
-        }
+        finish(transfer, refrain_curl_result(message))
+      }
+    }
+
+    private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+      transfer.ended(code)
+      let error = transfer.error(for: code)
+      kept.add(transfer.socket)
+      // Removing the handle invalidates the message.
+      remove(transfer.exchange)
+      if let next = transfer.next {
+        begin(transfer.exchange, next)
+      } else {
+        transfer.exchange.ended(error)
       }
     }
 

@@ -28,11 +28,9 @@
     ///
     /// - Parameter others: the number of other transfers.
     func setOptions(
-      _ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?,
-      idle: IdleConnections, besides others: Int
+      _ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?, besides others: Int
     ) {
       connectCallbacks()
-      setSocketCloser(idle)
       setRequest()
       if attempt.usesDigest { setDigest() }
       setConnection(share, Self.bufferSizes(besides: others))
@@ -114,16 +112,6 @@
       let isNew = attempt.usesNewConnection || !exchange.request.isIdempotent
       set(CURLOPT_FRESH_CONNECT, isNew ? 1 : 0)
       if let share { set(CURLOPT_SHARE, share) }
-    }
-
-    /// Learns of each socket that libcurl closes.
-    private func setSocketCloser(_ idle: IdleConnections) {
-      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(idle).toOpaque())
-      refrain_curl_set_socket_closer(handle) { context, socket in
-        context.map { Unmanaged<IdleConnections>.fromOpaque($0).takeUnretainedValue() }?
-          .remove(socket)
-        return close(socket)
-      }
     }
 
     private func setTrust(_ settings: CurlTransport.Settings) {

@@ -49,6 +49,9 @@
     private var isAccepted = false
     /// The fault in the head for which the transfer was ended.
     private var fault: String?
+    private let kept: KeptConnections
+    /// Whether a kept connection was refused because it has received something meanwhile.
+    private var isUnusable = false
     /// Provides connections besides libcurl's own.
     private let spares: SpareConnections?
     /// The addresses that libcurl tried to connect to.
@@ -70,7 +73,8 @@
     /// - Returns: nil if there is no memory.
     init?(
       _ exchange: CurlExchange, _ attempt: Attempt, login: CurlLogin?, known: CurlHandle?,
-      proxy: CurlProxy?, spares: SpareConnections?, onBytes: @escaping (CurlExchange) -> Void
+      proxy: CurlProxy?, kept: KeptConnections, spares: SpareConnections?,
+      onBytes: @escaping (CurlExchange) -> Void
     ) {
       guard let handle = known ?? CurlHandle() else { return nil }
       self.exchange = exchange
@@ -79,6 +83,7 @@
       owned = handle
       knowsChallenge = known != nil
       self.proxy = proxy
+      self.kept = kept
       self.spares = spares
       self.onBytes = onBytes
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -120,10 +125,19 @@
         CurlTransfer.at(context)?.spare == socket
           ? Int32(CURL_SOCKOPT_ALREADY_CONNECTED) : Int32(CURL_SOCKOPT_OK)
       }
+      // Beyond this object's life: connections of earlier transfers are closed later.
+      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(kept).toOpaque())
+      refrain_curl_set_socket_closer(handle) { context, socket in
+        context.map { Unmanaged<KeptConnections>.fromOpaque($0).takeUnretainedValue() }?
+          .remove(socket)
+        return close(socket)
+      }
       set(CURLOPT_PREREQDATA, context)
-      refrain_curl_set_connected_callback(handle) { context, address, _, _, _ in
+      refrain_curl_set_connected_callback(handle) { context, address, local, _, localPort in
         guard let transfer = CurlTransfer.at(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
-        let mayContinue = transfer.connected(to: address.map { String(cString: $0) } ?? "")
+        let mayContinue = transfer.connected(
+          to: address.map { String(cString: $0) } ?? "",
+          from: local.map { String(cString: $0) } ?? "", Int(localPort))
         return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       }
       guard exchange.upload != nil else { return }
@@ -204,9 +218,17 @@
 
     /// Called when the request is about to be sent.
     ///
-    /// - Parameter text: the address of the host.
-    /// - Returns: whether the request may be sent: a kept connection may lead to a private address.
-    private func connected(to text: String) -> Bool {
+    /// - Parameters:
+    ///   - text: the address of the host.
+    ///   - local: the address of this end.
+    ///   - port: the port of this end.
+    /// - Returns: whether the request may be sent: a kept connection may lead to a private address,
+    ///   or be unusable.
+    private func connected(to text: String, from local: String, _ port: Int) -> Bool {
+      if !attempt.usesNewConnection, kept.isUnusable(address: local, port: port) {
+        isUnusable = true
+        return false
+      }
       if requiresPublicAddress, PrivateNetwork.contains(address: text) {
         isPrivate = true
         return false
@@ -305,16 +327,20 @@
     /// Called when libcurl has ended the transfer, before `next` and `error(for:)`.
     func ended(_ code: CURLcode) {
       if code == CURLE_OK { _ = passRefusal() }
-      // What was read on a kept connection may follow an earlier response that was longer than its
-      // Content-Length: the request is sent again (RFC 9112 §9.3.1).
-      let isMalformed =
-        fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code)
-      if isMalformed, !hasHead, long(CURLINFO_NUM_CONNECTS) == 0, !attempt.usesNewConnection,
-        exchange.request.isIdempotent
-      {
+      if isUnusable || hasReadForeignBytes(code) {
         next = attempt
         next?.usesNewConnection = true
       }
+    }
+
+    /// Whether what was read on a kept connection may follow an earlier response that was longer
+    /// than its Content-Length, so that the request has to be sent again (RFC 9112 §9.3.1).
+    private func hasReadForeignBytes(_ code: CURLcode) -> Bool {
+      guard !hasHead, !attempt.usesNewConnection, exchange.request.isIdempotent else {
+        return false
+      }
+      return long(CURLINFO_NUM_CONNECTS) == 0
+        && (fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code))
     }
 
     /// The connection that libcurl keeps after the transfer.
