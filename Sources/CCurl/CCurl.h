@@ -48,6 +48,11 @@ static inline CURLcode refrain_curl_set_socket_callback(
   return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, callback);
 }
 
+static inline CURLcode refrain_curl_set_socket_closer(
+    CURL *handle, curl_closesocket_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
+}
+
 static inline CURLcode refrain_curl_set_connected_callback(
     CURL *handle, curl_prereq_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
@@ -64,6 +69,13 @@ static inline CURLcode refrain_curl_get_long(CURL *handle, CURLINFO info, long *
 
 static inline CURLcode refrain_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(handle, info, value);
+}
+
+// CURLINFO_ACTIVESOCKET; CURL_SOCKET_BAD if the connection is closed.
+static inline curl_socket_t refrain_curl_get_socket(CURL *handle) {
+  curl_socket_t socket = CURL_SOCKET_BAD;
+  curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &socket);
+  return socket;
 }
 
 // CURLINFO_PRIVATE.
@@ -95,6 +107,9 @@ static inline CURLSHcode refrain_curl_share(CURLSH *share, curl_lock_data data) 
 
 // The easy handle of a message, and what its transfer ended in: a union, which Swift does not show.
 static inline CURLcode refrain_curl_result(const CURLMsg *message) { return message->data.result; }
+
+// For CURLOPT_HTTPAUTH; Swift does not see a macro with a cast.
+static const long refrain_curl_digest = (long)CURLAUTH_DIGEST;
 
 // Ends the wait for a name's address with the transfer, at once (7.87).
 static inline void refrain_curl_quick_exit(CURL *handle) {

@@ -60,7 +60,9 @@ extension MediaCache {
     private(set) var hasOwnKeys = false
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
-    /// new headers, which is requested again under the same key, or nil to give up.
+    /// new headers, which is requested again under the same key, or nil to give up. A user and
+    /// password in the new URL are sent as Basic credentials (RFC 7617), or as Digest (RFC 7616) if
+    /// the origin asks for it.
     ///
     /// A thrown error fails the request as a refusal by the origin, which players do not repeat. An
     /// error of the network (`URLError`, `TransportError`) fails it as `.unreachable`, as when the

@@ -29,7 +29,7 @@ extension MediaCache {
           let known
         else { return nil }
         if let other = known.otherKey(than: key, for: resource.headers) { return other }
-        let length = ResponseCheck.contentLength(headers)
+        let length = headers.bodyLength
         let lengthDiffers = length.map { $0 != known.information.length } ?? false
         if lengthDiffers || validator.matches(Validator(headers: headers)) == .different {
           entry.invalidate()

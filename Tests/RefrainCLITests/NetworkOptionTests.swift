@@ -57,6 +57,26 @@
       }
     }
 
+    @Test
+    func `Digest authentication uses the password of the URL or of --netrc-file`() async throws {
+      try await Program.with { program in
+        let origin = try DigestOrigin()
+        defer { origin.stop() }
+        let file = program.directory.appending(path: "netrc")
+        try Data("machine 127.0.0.1 login anna password secret\n".utf8).write(to: file)
+        let plain = try origin.url("/b.mp3", user: nil).absoluteString
+        for arguments in [
+          [try origin.url("/a.mp3").absoluteString],
+          ["--netrc-file", file.path(percentEncoded: false), plain],
+        ] {
+          let run = try await program.run(["get", "--output", "-"] + arguments)
+          #expect(run.status == 0 && run.output == "a song", "\(run.errors)")
+        }
+        let run = try await program.run(["get", plain + "?none"])
+        #expect(run.status == 1 && run.errors.contains("401"), "\(run.errors)")
+      }
+    }
+
     @Test(arguments: [
       (["--netrc-file", "/nowhere/netrc"], "/nowhere/netrc cannot be read"),
       (["--cacert", "/nowhere/ca.pem"], "/nowhere/ca.pem cannot be read"),

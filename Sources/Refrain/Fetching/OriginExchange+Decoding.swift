@@ -53,7 +53,7 @@ extension OriginExchange {
   private static let longestEncoded = Manifest.longest + 64 << 10
 
   private func wholeBody(of response: Response, limit: Int64) async throws -> Data {
-    let declared = ResponseCheck.contentLength(response.headers) ?? 0
+    let declared = response.headers.bodyLength ?? 0
     guard declared <= limit else { throw Self.tooLong }
     let silence = entry.context.configuration.silenceTimeout
     var whole = Data()

@@ -37,7 +37,7 @@ extension OriginExchange {
     guard
       RedirectPolicy.origin(of: response.url) == RedirectPolicy.origin(of: response.askedURL)
     else { return false }
-    return ResponseCheck.contentLength(response.headers).map { $0 <= ErrorResponse.longestBody }
+    return response.headers.bodyLength.map { $0 <= ErrorResponse.longestBody }
       ?? true
   }
 

@@ -132,7 +132,7 @@ extension OriginExchange {
   /// Reads a short body to its end, so that the connection can be reused; a failure shows on the
   /// next.
   private func drain(_ response: Response) async throws {
-    guard let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 else {
+    guard let length = response.headers.bodyLength, length <= 16 << 10 else {
       return
     }
     expect(within: timeout)
@@ -188,7 +188,7 @@ extension OriginExchange {
     guard let interval else { return response }
     response.interval = interval
     // The length counts the metadata too, so that the length of the audio is unknown.
-    response.hasInterleavedLength = ResponseCheck.contentLength(response.headers) != nil
+    response.hasInterleavedLength = response.headers.bodyLength != nil
     response.headers = ICYAnswer.plainHeaders(response.headers)
     return response
   }

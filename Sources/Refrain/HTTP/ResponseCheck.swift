@@ -116,7 +116,7 @@ struct ResponseCheck: Sendable {
     if let length = known?.length, range.upperBound > length {
       return .invalid(Self.invalid("sends a range beyond the end of the resource"))
     }
-    if let declared = Self.contentLength(headers),
+    if let declared = headers.bodyLength,
       declared != range.upperBound - range.lowerBound
     {
       return .invalid(Self.invalid("sends a body whose length differs from its range"))
@@ -131,7 +131,7 @@ struct ResponseCheck: Sendable {
       return known == nil ? .failed(problem) : .invalid(problem)
     }
     let facts = Facts(
-      length: Self.contentLength(headers), mimeType: MediaType.essence(headers["Content-Type"]),
+      length: headers.bodyLength, mimeType: MediaType.essence(headers["Content-Type"]),
       // The origin may have ignored the range only this once.
       supportsRanges: headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
       validator: Validator(headers: headers))
@@ -191,13 +191,6 @@ struct ResponseCheck: Sendable {
         "Turn off compression of media at the origin: ranges of compressed bytes are unusable.")
     error.isEncoded = true
     return error
-  }
-
-  static func contentLength(_ headers: HeaderFields) -> Int64? {
-    guard headers["Transfer-Encoding"] == nil,
-      let value = headers.values(of: "Content-Length").first
-    else { return nil }
-    return Int64(digits: value.trimmingOWS)
   }
 
   static func invalid(_ what: String) -> MediaCacheError {

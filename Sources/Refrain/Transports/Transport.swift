@@ -5,6 +5,9 @@ public import Foundation
 /// retries nothing: its caller decides all that. If a kept connection turns out to be closed,
 /// without a byte of a response, it may resend the request on a new one (RFC 9112 §9.3.1).
 ///
+/// A user and password are Basic credentials in Authorization. A transport may answer a 401 that
+/// offers Digest authentication (RFC 7616) with them, and then sends no Basic ones to that origin.
+///
 /// A transport whose library decodes every body must refuse an encoded 206, whose decoded bytes are
 /// not those of the range. It may pass on a 200 without the fields that describe the encoded body:
 /// Content-Encoding, Content-Length, digests.

@@ -87,6 +87,11 @@ struct RelayedAnswer: Sendable {
       exchange.service.routes.rewritten(
         location: $0, of: exchange.url, session: exchange.session?.id)
     }
+    // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
+    // transport answers the origin with Digest for a client's Basic credentials.
+    if exchange.service.fields.isForManyOrigins, Self.offersDigest(headers) {
+      fields["WWW-Authenticate"] = "Basic realm=\"\(exchange.url.host() ?? "")\""
+    }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
     var status = CacheStatus.forwarded(reason)
@@ -95,11 +100,16 @@ struct RelayedAnswer: Sendable {
     return fields
   }
 
+  private static func offersDigest(_ headers: HeaderFields) -> Bool {
+    headers.values(of: "WWW-Authenticate").contains { value in
+      let value = value.lowercased()
+      return value.hasPrefix("digest ") || value.contains(", digest ")
+    }
+  }
+
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
     let writer = exchange.writer
-    let declared = response.headers.values(of: "Content-Length").first.flatMap {
-      Int64(digits: $0.trimmingOWS)
-    }
+    let declared = response.headers.bodyLength
     let body: ResponseHead.Body =
       switch response.status {
       case 204, 304: .none
@@ -142,7 +152,7 @@ struct RelayedAnswer: Sendable {
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: exchange.url) { return true }
     // The response to HEAD has no bytes that could show it.
-    let length = response.headers["Content-Length"].flatMap { Int64(digits: $0.trimmingOWS) }
+    let length = response.headers.bodyLength
     return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
   }
 

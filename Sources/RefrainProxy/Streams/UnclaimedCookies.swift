@@ -45,7 +45,7 @@ final class UnclaimedCookies: Sendable {
     guard let value = headers["Content-Type"] else { return true }
     let type = value.prefix { $0 != ";" }.trimmingOWS.lowercased()
     // The bytes may show later that it is one.
-    let length = headers["Content-Length"].flatMap { Int64(digits: $0.trimmingOWS) }
+    let length = headers.bodyLength
     return Manifest.isNamed(mimeType: type, url: url)
       || Manifest.mayBeUnnamed(mimeType: type, length: length)
   }

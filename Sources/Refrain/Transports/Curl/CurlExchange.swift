@@ -184,9 +184,7 @@
     func received(_ head: Head) {
       let waiter = state.withLock { state in
         state.head = head
-        state.remaining = head.headers.values(of: "Content-Length").first.flatMap {
-          Int64(digits: $0)
-        }
+        state.remaining = head.headers.bodyLength
         return state.headWaiter.take()
       }
       waiter?.resume(returning: head)

@@ -3,13 +3,20 @@
 
   /// Parses the head of a response from the lines that libcurl passes on. A pure value.
   ///
-  /// libcurl accepts more than is safe where one response's bytes must never be mistaken for
-  /// another's: a length that is a list or has a sign, control characters, other transfer codings
-  /// (RFC 9112 §6). Interim responses (1xx) are skipped, and so are the trailers after a body.
+  /// Reads what clients read: lines that end with LF alone, white space before a colon, repeated
+  /// equal lengths, values that are not UTF-8. A field that cannot be read is dropped, unless it
+  /// decides which bytes the body has or who may keep them. Where one response's bytes could be
+  /// mistaken for another's, the head is malformed: lengths that differ, or are no number; transfer
+  /// codings other than chunked (RFC 9112 §6). Interim responses (1xx) are skipped, and so are the
+  /// trailers after a body.
   struct CurlHeadReader {
     struct Head: Sendable, Hashable {
       var status: Int
+      /// With one Content-Length at most, and none beside a transfer coding.
       var headers: HeaderFields
+      /// The length of the body if libcurl does not know it, and would wait for the end of the
+      /// connection.
+      var countedLength: Int64?
     }
 
     enum Step: Hashable {
@@ -19,49 +26,42 @@
       case malformed(String)
     }
 
+    /// A field whose lines have been read so far.
+    private struct Open {
+      var name: ArraySlice<UInt8>
+      var value: ArraySlice<UInt8>
+      var isFolded = false
+    }
+
     private var status: Int?
     private var fields = HeaderFields()
-    private var lastName: String?
-    private var lastValue = ""
+    private var open: Open?
     private var isDone = false
-    /// Whether lines end with LF alone (RFC 9112 §2.2).
-    private var hasBareEnds: Bool?
+    /// Whether libcurl has read a Content-Length: with white space before the colon it does not.
+    private var isLengthKnown = false
 
     /// - Parameter line: one line, with its end.
     mutating func read(_ line: UnsafeRawBufferPointer) -> Step {
       guard !isDone else { return .incomplete }
-      var line = line[...]
+      var line = Array(line)[...]
+      // Some servers end lines with LF alone (RFC 9112 §2.2).
       if line.last == UInt8(ascii: "\n") { line = line.dropLast() }
-      let isBare = line.last != UInt8(ascii: "\r")
-      if !isBare { line = line.dropLast() }
-      // Some old servers end all lines so. A single such line may be part of a value that somebody
-      // else gave the server.
-      guard hasBareEnds ?? isBare == isBare else {
-        return .malformed("its header lines have different line endings")
+      if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+      guard let status else { return readStatusLine(line) }
+      switch line.first {
+      case nil: return endHead(status)
+      // libcurl ends the head here.
+      case UInt8(ascii: "\r"): return .malformed("its response has an invalid header")
+      case UInt8(ascii: " "), UInt8(ascii: "\t"): return continueField(line)
+      default: return beginField(line)
       }
-      hasBareEnds = isBare
-      guard line.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
-        return .malformed("its response head contains control characters")
-      }
-      let text = String(decoding: line, as: UTF8.self)
-      guard let status else { return readStatusLine(text) }
-      guard text.isEmpty else { return readField(text) }
-      closeField()
-      if status < 200 {
-        // No request asks for another protocol.
-        guard status != 101 else {
-          return .malformed("its response switches to a protocol that was not requested")
-        }
-        self = CurlHeadReader()
-        return .incomplete
-      }
-      isDone = true
-      if let fault = faultInFraming() { return .malformed(fault) }
-      return .head(Head(status: status, headers: fields))
     }
 
-    private mutating func readStatusLine(_ text: String) -> Step {
-      let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
+    private mutating func readStatusLine(_ line: ArraySlice<UInt8>) -> Step {
+      guard line.allSatisfy(\.isInFieldValue) else {
+        return .malformed("its response head contains control characters")
+      }
+      let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
       // "ICY" is SHOUTcast's.
       let isKnown = parts.first.map { $0 == "ICY" || $0 == "HTTP/1.1" || $0 == "HTTP/1.0" } ?? false
       guard isKnown, parts.count > 1, parts[1].utf8.count == 3, let code = Int64(digits: parts[1]),
@@ -71,42 +71,127 @@
       return .incomplete
     }
 
-    private mutating func readField(_ text: String) -> Step {
-      if text.first == " " || text.first == "\t" {
-        // One value in several lines, which is obsolete (RFC 9112 §5.2).
-        guard lastName != nil else { return .malformed("its response has an invalid header") }
-        lastValue += " " + text.trimmingOWS
-        return .incomplete
-      }
-      closeField()
-      guard let colon = text.firstIndex(of: ":"), text[..<colon].isToken else {
+    private mutating func beginField(_ line: ArraySlice<UInt8>) -> Step {
+      if let fault = closeField() { return .malformed(fault) }
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
         return .malformed("its response has an invalid header")
       }
-      lastName = String(text[..<colon])
-      lastValue = String(text[text.index(after: colon)...].trimmingOWS)
+      open = Open(name: line[..<colon], value: line[(colon + 1)...])
       return .incomplete
     }
 
-    private mutating func closeField() {
-      if let lastName { fields.append(lastName, lastValue) }
-      lastName = nil
+    /// One value in several lines, which is obsolete (RFC 9112 §5.2).
+    private mutating func continueField(_ line: ArraySlice<UInt8>) -> Step {
+      guard open != nil else { return .malformed("its response has an invalid header") }
+      open?.value.append(UInt8(ascii: " "))
+      open?.value.append(contentsOf: line.trimmingOWS)
+      open?.isFolded = true
+      return .incomplete
     }
 
-    /// Returns the fault in the framing fields, if any: an invalid Content-Length or transfer
-    /// coding, or both fields at once.
-    private func faultInFraming() -> String? {
-      let lengths = fields.values(of: "Content-Length")
-      let codings = fields.values(of: "Transfer-Encoding")
-      guard lengths.count < 2, lengths.allSatisfy({ Int64(digits: $0) != nil }) else {
-        return "its response has an invalid Content-Length"
+    /// Adds the field that has been read, or drops it.
+    ///
+    /// - Returns: the fault for which the response cannot be used.
+    private mutating func closeField() -> String? {
+      guard let field = open.take() else { return nil }
+      // A proxy removes white space before the colon (RFC 9112 §5.1).
+      let bytes = field.name.trimmingOWS
+      let isPlain = bytes.count == field.name.count
+      let name = String(decoding: bytes, as: UTF8.self)
+      let isValid = name.isToken && field.value.allSatisfy(\.isInFieldValue)
+      let resembled = String(decoding: bytes.filter(\.isTokenCharacter), as: UTF8.self).lowercased()
+      if Self.decisive.contains(resembled) {
+        let isFraming = Self.framing.contains(resembled)
+        guard isValid, !(isFraming && field.isFolded), isPlain || resembled != "transfer-encoding"
+        else { return "its \(resembled) cannot be read" }
+        if isPlain, resembled == "content-length" { isLengthKnown = true }
       }
-      guard codings.isEmpty || (codings.count == 1 && codings[0].lowercased() == "chunked") else {
-        return "its response has a transfer coding that was not requested"
-      }
-      guard codings.isEmpty || lengths.isEmpty else {
-        return "its response has both a Content-Length and chunks"
-      }
+      if isValid { fields.append(name, Self.text(field.value.trimmingOWS, of: resembled)) }
       return nil
+    }
+
+    private static let framing: Set<String> = ["content-length", "transfer-encoding"]
+    /// Fields without which the response would have another meaning.
+    private static let decisive = framing.union([
+      "content-range", "content-encoding", "cache-control", "vary",
+    ])
+
+    /// Bytes that are not UTF-8 are ISO 8859-1 (RFC 9110 §5.5).
+    private static func text(_ bytes: ArraySlice<UInt8>, of name: String) -> String {
+      if let text = String(validating: bytes, as: UTF8.self) { return text }
+      switch name {
+      // The same bytes are requested.
+      case "location", "content-location":
+        return bytes.map { byte in
+          byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16)
+        }.joined()
+      // A tag that cannot be sent back still distinguishes generations.
+      case "etag": return bytes.starts(with: "W/".utf8) ? latin(bytes) : "W/" + latin(bytes)
+      default: return latin(bytes)
+      }
+    }
+
+    private static func latin(_ bytes: ArraySlice<UInt8>) -> String {
+      String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
+    }
+
+    // MARK: The whole head
+
+    private mutating func endHead(_ status: Int) -> Step {
+      if let fault = closeField() { return .malformed(fault) }
+      if status < 200 {
+        // No request asks for another protocol.
+        guard status != 101 else {
+          return .malformed("its response switches to a protocol that was not requested")
+        }
+        self = CurlHeadReader()
+        return .incomplete
+      }
+      isDone = true
+      let length = ContentLength(fields)
+      guard length != .invalid else {
+        return .malformed("its response has an invalid Content-Length")
+      }
+      var head = Head(status: status, headers: fields)
+      switch fields.values(of: "Transfer-Encoding").map({ $0.lowercased() }) {
+      case []: head.setLength(length, isCounted: !isLengthKnown)
+      case ["identity"]:
+        // The absence of a coding (RFC 2616 §3.6), beside which libcurl ignores Content-Length.
+        head.headers["Transfer-Encoding"] = nil
+        head.setLength(length, isCounted: true)
+      // The coding counts (RFC 9112 §6.3).
+      case ["chunked"]: head.headers["Content-Length"] = nil
+      default: return .malformed("its response has a transfer coding that was not requested")
+      }
+      return .head(head)
+    }
+  }
+
+  extension CurlHeadReader.Head {
+    fileprivate mutating func setLength(_ length: ContentLength, isCounted: Bool) {
+      guard case .bytes(let count) = length else {
+        headers["Content-Length"] = nil
+        return
+      }
+      if headers.values(of: "Content-Length") != [String(count)] {
+        headers["Content-Length"] = String(count)
+      }
+      if isCounted { countedLength = count }
+    }
+  }
+
+  extension UInt8 {
+    /// Whether the byte may be part of a field's value (RFC 9110 §5.5).
+    fileprivate var isInFieldValue: Bool { self == 0x09 || (self >= 0x20 && self != 0x7F) }
+  }
+
+  extension ArraySlice<UInt8> {
+    /// Without the optional white space around it (RFC 9110 §5.6.3).
+    fileprivate var trimmingOWS: ArraySlice<UInt8> {
+      func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+      let start = firstIndex { !isSpace($0) } ?? endIndex
+      let end = lastIndex { !isSpace($0) }.map { $0 + 1 } ?? start
+      return self[start..<end]
     }
   }
 #endif

@@ -14,6 +14,8 @@
     /// Shares TLS sessions, which would otherwise belong to one handle.
     private let share: UnsafeMutableRawPointer?
     private let spares: SpareConnections
+    private let kept = KeptConnections()
+    private let digests = DigestLogins()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The watched sockets.
     private var watched: Set<curl_socket_t> = []
@@ -128,16 +130,28 @@
       case .begin(let exchange): begin(exchange)
       case .goOn(let exchange):
         guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-        curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+        let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+        // libcurl reports an end among the bytes that it held back only here.
+        if code != CURLE_OK { finish(transfer, code) }
       case .remove(let exchange): remove(exchange)
       }
     }
 
-    private func begin(_ exchange: CurlExchange) {
+    private func begin(_ exchange: CurlExchange, _ attempt: CurlTransfer.Attempt = .init()) {
       guard !exchange.isOver else { return }
       let proxy = settings.proxies.proxy(for: exchange.request.url)
       let hasSpares = proxy == nil && settings.networkInterface == nil
-      let transfer = CurlTransfer(exchange, proxy: proxy, spares: hasSpares ? spares : nil) {
+      let login = CurlLogin(exchange.request, settings)
+      var attempt = attempt
+      if let login, attempt.usesDigest || digests.contain(login) {
+        attempt.usesDigest = true
+        digests.add(login)
+      }
+      let known = attempt.usesKnownChallenge ? known(for: login, exchange.request) : nil
+      let transfer = CurlTransfer(
+        exchange, attempt, login: login, known: known, proxy: proxy, kept: kept,
+        spares: hasSpares ? spares : nil
+      ) {
         [unowned self] in fed.append($0)
       }
       guard let multi, let transfer else {
@@ -156,9 +170,19 @@
       }
     }
 
+    /// Returns a handle that can answer the origin's challenge at once. Only requests that set the
+    /// same options share a handle.
+    private func known(for login: CurlLogin?, _ request: CurlRequest) -> CurlHandle? {
+      guard let login, request.method == "GET", request.body == nil else { return nil }
+      return digests.takeHandle(for: login)
+    }
+
     private func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
       if let multi { curl_multi_remove_handle(multi, transfer.handle) }
+      if let login = transfer.login, let handle = transfer.handleToKeep {
+        digests.keep(handle, for: login)
+      }
     }
 
     // MARK: What comes of it
@@ -170,9 +194,19 @@
         guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
           let transfer = CurlTransfer.of(handle)
         else { continue }
-        let error = transfer.error(for: refrain_curl_result(message))
-        // Removing the handle invalidates the message.
-        remove(transfer.exchange)
+        finish(transfer, refrain_curl_result(message))
+      }
+    }
+
+    private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+      transfer.ended(code)
+      let error = transfer.error(for: code)
+      kept.add(transfer.socket)
+      // Removing the handle invalidates the message.
+      remove(transfer.exchange)
+      if let next = transfer.next {
+        begin(transfer.exchange, next)
+      } else {
         transfer.exchange.ended(error)
       }
     }

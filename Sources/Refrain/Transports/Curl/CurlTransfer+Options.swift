@@ -32,6 +32,7 @@
     ) {
       connectCallbacks()
       setRequest()
+      if attempt.usesDigest { setDigest() }
       setConnection(share, Self.bufferSizes(besides: others))
       setTrust(settings)
       setWay(settings)
@@ -45,7 +46,10 @@
       // Verbatim: the signature of a signed URL covers its spelling.
       set(CURLOPT_PATH_AS_IS, 1)
       let isAskedOfProxy = proxy?.speaksHTTP == true && request.url.scheme?.lowercased() == "http"
-      set(CURLOPT_REQUEST_TARGET, RequestTarget.of(request.url, isAbsolute: isAskedOfProxy))
+      // Digest covers the target that libcurl itself makes of the URL (RFC 7616 §3.4.6).
+      if !attempt.usesDigest {
+        set(CURLOPT_REQUEST_TARGET, RequestTarget.of(request.url, isAbsolute: isAskedOfProxy))
+      }
       switch request.method {
       case "GET": set(CURLOPT_HTTPGET, 1)
       case "HEAD": set(CURLOPT_NOBODY, 1)
@@ -63,15 +67,24 @@
       set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       // SHOUTcast's status line.
       set(CURLOPT_HTTP200ALIASES, list: ["ICY "])
-      if let silence = request.longestSilence {
-        set(CURLOPT_LOW_SPEED_LIMIT, 1)
-        set(CURLOPT_LOW_SPEED_TIME, Int(silence.components.seconds))
-      }
+      set(CURLOPT_LOW_SPEED_LIMIT, request.longestSilence == nil ? 0 : 1)
+      set(CURLOPT_LOW_SPEED_TIME, Int(request.longestSilence?.components.seconds ?? 0))
+    }
+
+    /// Lets libcurl answer a challenge: it sends the request without credentials, unless its handle
+    /// knows a challenge, and again after the 401.
+    private func setDigest() {
+      set(CURLOPT_HTTPAUTH, refrain_curl_digest)
+      guard let password = login?.password else { return }
+      set(CURLOPT_USERNAME, password.user)
+      set(CURLOPT_PASSWORD, password.password)
     }
 
     /// The request's own header lines, without those that libcurl adds.
     private func headerLines(_ request: CurlRequest) -> [String] {
-      var lines = request.headers.fields.map { field in
+      var fields = request.headers
+      if attempt.usesDigest { fields["Authorization"] = nil }
+      var lines = fields.fields.map { field in
         // libcurl's form of an empty field.
         field.value.trimmingOWS.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
       }
@@ -96,7 +109,8 @@
       refrain_curl_quick_exit(handle)
       // A kept connection may just be closing, and libcurl would resend a request that may have
       // been carried out already.
-      if !exchange.request.isIdempotent { set(CURLOPT_FRESH_CONNECT, 1) }
+      let isNew = attempt.usesNewConnection || !exchange.request.isIdempotent
+      set(CURLOPT_FRESH_CONNECT, isNew ? 1 : 0)
       if let share { set(CURLOPT_SHARE, share) }
     }
 
@@ -119,7 +133,7 @@
       // Both are set, so that libcurl itself never reads the environment.
       set(CURLOPT_PROXY, proxy?.url ?? "")
       set(CURLOPT_NOPROXY, "")
-      if let path = settings.credentialsFile {
+      if let path = settings.credentialsFile, !(attempt.usesDigest && login?.password != nil) {
         set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
         set(CURLOPT_NETRC_FILE, path)
       }

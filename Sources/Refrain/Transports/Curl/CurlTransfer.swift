@@ -12,8 +12,26 @@
   /// libcurl's side of one exchange: its handle and its callbacks. Used on the thread of libcurl
   /// alone.
   final class CurlTransfer {
+    /// How a request is sent.
+    struct Attempt {
+      /// Whether on a new connection: a kept one has just proved to be unusable.
+      var usesNewConnection = false
+      /// Whether libcurl answers the origin's challenge with Digest, in place of the request's
+      /// Basic credentials.
+      var usesDigest = false
+      /// Whether a handle that knows an earlier challenge may be used.
+      var usesKnownChallenge = true
+    }
+
     let exchange: CurlExchange
-    let handle: UnsafeMutableRawPointer
+    let attempt: Attempt
+    let login: CurlLogin?
+    /// The attempt that follows this one; nil if this is the last.
+    private(set) var next: Attempt?
+    private let owned: CurlHandle
+    var handle: UnsafeMutableRawPointer { owned.pointer }
+    /// Whether the handle knows an earlier challenge, which may be too old.
+    private let knowsChallenge: Bool
     /// The proxy in use, if any.
     let proxy: CurlProxy?
     /// Lists that libcurl reads while the handle lives.
@@ -24,8 +42,16 @@
 
     private var headReader = CurlHeadReader()
     private var hasHead = false
+    /// A 401 that is withheld until it is known whether libcurl sends the request again.
+    private var refusal: CurlHeadReader.Head?
+    /// The bytes of the body still to arrive, if libcurl does not know when it is whole.
+    private var countdown: Int64?
+    private var isAccepted = false
     /// The fault in the head for which the transfer was ended.
     private var fault: String?
+    private let kept: KeptConnections
+    /// Whether a kept connection was refused because it has received something meanwhile.
+    private var isUnusable = false
     /// Provides connections besides libcurl's own.
     private let spares: SpareConnections?
     /// The addresses that libcurl tried to connect to.
@@ -41,16 +67,23 @@
     /// everything.
     private let onBytes: (CurlExchange) -> Void
 
-    /// - Parameter spares: nil: no connection is opened in advance.
+    /// - Parameters:
+    ///   - known: a handle that knows an earlier challenge.
+    ///   - spares: nil: no connection is opened in advance.
     /// - Returns: nil if there is no memory.
     init?(
-      _ exchange: CurlExchange, proxy: CurlProxy?, spares: SpareConnections?,
+      _ exchange: CurlExchange, _ attempt: Attempt, login: CurlLogin?, known: CurlHandle?,
+      proxy: CurlProxy?, kept: KeptConnections, spares: SpareConnections?,
       onBytes: @escaping (CurlExchange) -> Void
     ) {
-      guard let handle = curl_easy_init() else { return nil }
+      guard let handle = known ?? CurlHandle() else { return nil }
       self.exchange = exchange
-      self.handle = handle
+      self.attempt = attempt
+      self.login = login
+      owned = handle
+      knowsChallenge = known != nil
       self.proxy = proxy
+      self.kept = kept
       self.spares = spares
       self.onBytes = onBytes
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -58,7 +91,8 @@
     }
 
     deinit {
-      curl_easy_cleanup(handle)
+      // The handle may be used again.
+      set(CURLOPT_ERRORBUFFER, nil)
       for list in lists { curl_slist_free_all(list) }
       errorText.deallocate()
     }
@@ -91,10 +125,19 @@
         CurlTransfer.at(context)?.spare == socket
           ? Int32(CURL_SOCKOPT_ALREADY_CONNECTED) : Int32(CURL_SOCKOPT_OK)
       }
+      // Beyond this object's life: connections of earlier transfers are closed later.
+      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(kept).toOpaque())
+      refrain_curl_set_socket_closer(handle) { context, socket in
+        context.map { Unmanaged<KeptConnections>.fromOpaque($0).takeUnretainedValue() }?
+          .remove(socket)
+        return close(socket)
+      }
       set(CURLOPT_PREREQDATA, context)
-      refrain_curl_set_connected_callback(handle) { context, address, _, _, _ in
+      refrain_curl_set_connected_callback(handle) { context, address, local, _, localPort in
         guard let transfer = CurlTransfer.at(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
-        let mayContinue = transfer.connected(to: address.map { String(cString: $0) } ?? "")
+        let mayContinue = transfer.connected(
+          to: address.map { String(cString: $0) } ?? "",
+          from: local.map { String(cString: $0) } ?? "", Int(localPort))
         return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       }
       guard exchange.upload != nil else { return }
@@ -114,7 +157,14 @@
       refrain_curl_set_text(handle, option, text)
     }
 
-    func set(_ option: CURLoption, _ pointer: UnsafeMutableRawPointer) {
+    /// - Parameter bytes: without zeros.
+    func set(_ option: CURLoption, _ bytes: [UInt8]) {
+      (bytes + [0]).withUnsafeBytes {
+        _ = refrain_curl_set_text(handle, option, $0.bindMemory(to: CChar.self).baseAddress)
+      }
+    }
+
+    func set(_ option: CURLoption, _ pointer: UnsafeMutableRawPointer?) {
       refrain_curl_set_pointer(handle, option, pointer)
     }
 
@@ -168,9 +218,17 @@
 
     /// Called when the request is about to be sent.
     ///
-    /// - Parameter text: the address of the host.
-    /// - Returns: whether the request may be sent: a kept connection may lead to a private address.
-    private func connected(to text: String) -> Bool {
+    /// - Parameters:
+    ///   - text: the address of the host.
+    ///   - local: the address of this end.
+    ///   - port: the port of this end.
+    /// - Returns: whether the request may be sent: a kept connection may lead to a private address,
+    ///   or be unusable.
+    private func connected(to text: String, from local: String, _ port: Int) -> Bool {
+      if !attempt.usesNewConnection, kept.isUnusable(address: local, port: port) {
+        isUnusable = true
+        return false
+      }
       if requiresPublicAddress, PrivateNetwork.contains(address: text) {
         isPrivate = true
         return false
@@ -197,12 +255,16 @@
     }
 
     private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
+      if refusal != nil {
+        // Trailers of its body may follow a refusal, too.
+        guard line.starts(with: "HTTP/".utf8) else { return line.count }
+        refusal = nil
+        headReader = CurlHeadReader()
+      }
       switch headReader.read(line) {
       case .incomplete: break
       case .head(let head):
-        hasHead = true
-        answered()
-        exchange.received(head)
+        guard received(head) else { return 0 }
       case .malformed(let what):
         fault = what
         return 0
@@ -210,10 +272,50 @@
       return line.count
     }
 
+    /// - Returns: false if the transfer ends here.
+    private func received(_ head: CurlHeadReader.Head) -> Bool {
+      guard head.status == 401, let login else { return pass(head) }
+      if attempt.usesDigest {
+        refusal = head
+        return true
+      }
+      guard exchange.upload == nil, Challenges.offerDigest(head.headers) else { return pass(head) }
+      next = Attempt(usesNewConnection: attempt.usesNewConnection, usesDigest: true)
+      return false
+    }
+
+    private func pass(_ head: CurlHeadReader.Head) -> Bool {
+      hasHead = true
+      isAccepted = head.status != 401
+      answered()
+      exchange.received(head)
+      let hasBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
+      countdown = hasBody ? head.countedLength : nil
+      return countdown != 0
+    }
+
+    /// Passes a withheld 401 on, which libcurl does not answer.
+    ///
+    /// - Returns: false if the request is sent again with a new challenge: this one may have
+    ///   expired, which not every origin says (RFC 7616 §3.3, `stale`).
+    private func passRefusal() -> Bool {
+      guard let head = refusal.take() else { return true }
+      guard knowsChallenge else { return pass(head) }
+      next = Attempt(
+        usesNewConnection: attempt.usesNewConnection, usesDigest: true, usesKnownChallenge: false)
+      return false
+    }
+
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-      guard exchange.take(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
+      guard passRefusal() else { return 0 }
+      let wanted = bytes.prefix(Int(clamping: countdown ?? .max))
+      guard exchange.take(UnsafeRawBufferPointer(rebasing: wanted)) else {
+        return Int(CURL_WRITEFUNC_PAUSE)
+      }
       onBytes(exchange)
-      return bytes.count
+      countdown? -= Int64(wanted.count)
+      // The connection may go on with anything.
+      return countdown == 0 ? 0 : bytes.count
     }
 
     private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -222,8 +324,38 @@
 
     // MARK: Its end
 
+    /// Called when libcurl has ended the transfer, before `next` and `error(for:)`.
+    func ended(_ code: CURLcode) {
+      if code == CURLE_OK { _ = passRefusal() }
+      if isUnusable || hasReadForeignBytes(code) {
+        next = attempt
+        next?.usesNewConnection = true
+      }
+    }
+
+    /// Whether what was read on a kept connection may follow an earlier response that was longer
+    /// than its Content-Length, so that the request has to be sent again (RFC 9112 §9.3.1).
+    private func hasReadForeignBytes(_ code: CURLcode) -> Bool {
+      guard !hasHead, !attempt.usesNewConnection, exchange.request.isIdempotent else {
+        return false
+      }
+      return long(CURLINFO_NUM_CONNECTS) == 0
+        && (fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code))
+    }
+
+    /// The connection that libcurl keeps after the transfer.
+    var socket: curl_socket_t { refrain_curl_get_socket(handle) }
+
+    /// The handle, if its challenge was answered and another request can use it.
+    var handleToKeep: CurlHandle? {
+      attempt.usesDigest && isAccepted && exchange.request.method == "GET"
+        && exchange.upload == nil ? owned : nil
+    }
+
     /// - Returns: why the response is not whole; nil if it is.
     func error(for code: CURLcode) -> TransportError? {
+      if countdown == 0 { return nil }
+      let code = code == CURLE_OK && countdown != nil ? CURLE_PARTIAL_FILE : code
       if isPrivate, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
         var error = TransportError(
           .badURL,

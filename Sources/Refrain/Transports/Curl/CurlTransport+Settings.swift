@@ -16,7 +16,8 @@
       /// the traffic.
       public var verifiesCertificates = true
       /// A file with users and passwords of hosts, as `~/.netrc` (curl(1), `--netrc-file`). They
-      /// are sent to these hosts with each request without its own Authorization.
+      /// are sent to these hosts with each request without its own Authorization: as Basic
+      /// credentials, or as Digest to an origin that asks for it.
       public var credentialsFile: String?
       /// A network interface, a host name or an address of this machine from which connections are
       /// made (CURLOPT_INTERFACE(3)).

@@ -11,6 +11,9 @@
   /// `waitsForConnectivity` have no effect: Linux does not report which networks are expensive, nor
   /// whether there is one.
   ///
+  /// Basic credentials (RFC 7617) are sent as they are until the origin offers Digest (RFC 7616);
+  /// from then on libcurl sends Digest, also with the passwords of `Settings.credentialsFile`.
+  ///
   /// All transports of a process with the same settings share their connections, and a thread.
   public struct CurlTransport: RelayingTransport {
     private let settings: Settings

@@ -64,15 +64,13 @@ extension URLSessionExchange {
   /// length.
   private func announcedLength(_ response: HTTPURLResponse) throws(TransportError) -> Int64? {
     guard ![204, 304].contains(response.statusCode), relayed?.method != "HEAD",
-      response.value(forHTTPHeaderField: "Transfer-Encoding") == nil,
       let text = response.value(forHTTPHeaderField: "Content-Length")
     else { return nil }
-    // Repeated values must be equal.
-    let lengths = Set(text.split(separator: ",").map { Int64(digits: String($0).trimmingOWS) })
-    guard lengths.count == 1, let length = lengths.first ?? nil else {
+    let fields: HeaderFields = ["Content-Length": text]
+    guard ContentLength(fields) != .invalid else {
       throw errors.malformed("a Content-Length of \(text.prefix(40))")
     }
-    return length
+    return response.value(forHTTPHeaderField: "Transfer-Encoding") == nil ? fields.bodyLength : nil
   }
 
   /// Called when the task has ended, as its last callback.
@@ -126,11 +124,28 @@ extension URLSessionExchange {
       _ completionHandler:
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      guard let challengeHandler else { return completionHandler(.performDefaultHandling, nil) }
+      guard let challengeHandler else {
+        let credential = digestCredential(for: challenge)
+        return completionHandler(
+          credential == nil ? .performDefaultHandling : .useCredential, credential)
+      }
       Task {
         let (disposition, credential) = await challengeHandler(challenge)
         completionHandler(disposition, credential)
       }
+    }
+
+    /// Returns the user and password of the request's Basic credentials, if the origin offers
+    /// Digest authentication (RFC 7616) in response to them.
+    private func digestCredential(for challenge: URLAuthenticationChallenge) -> URLCredential? {
+      let space = challenge.protectionSpace
+      guard space.authenticationMethod == NSURLAuthenticationMethodHTTPDigest, !space.isProxy(),
+        challenge.previousFailureCount == 0,
+        let login = UserPassword(authorization: request.headers["Authorization"]),
+        let user = String(validating: login.user, as: UTF8.self),
+        let password = String(validating: login.password, as: UTF8.self)
+      else { return nil }
+      return URLCredential(user: user, password: password, persistence: .none)
     }
   #endif
 }

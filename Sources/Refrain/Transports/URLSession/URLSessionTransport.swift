@@ -36,6 +36,9 @@ public typealias AuthenticationChallengeHandler =
   /// decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
   /// without an error.
   ///
+  /// A 401 that offers Digest authentication is answered with the user and password of the request's
+  /// Basic credentials, unless there is a `challengeHandler`.
+  ///
   /// `MediaCache.Configuration` limits silence; the limit here is five minutes.
   ///
   /// The body of a relayed request is written to a file first; an encoded response is passed on

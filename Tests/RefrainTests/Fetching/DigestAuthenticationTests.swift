@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import RefrainLocks
+  import TestSupport
+  import Testing
+
+  @testable import Refrain
+
+  /// Origins that require Digest authentication (RFC 7616).
+  @Suite(.timeLimit(.minutes(1))) struct DigestAuthenticationTests {
+    private let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 13 >> 4) }
+
+    private func read(
+      _ url: URL, headers: HeaderFields = [:], from cache: MediaCache, _ range: ByteRange = 0..<100
+    ) async throws -> [UInt8] {
+      let reader = try await cache.open(Resource(url: url, headers: headers))
+      defer { reader.cancel() }
+      return try await Array(reader.bytes(in: range))
+    }
+
+    @Test(arguments: [true, false])
+    func `The user and password of a URL answer a Digest challenge`(
+      hasQuality: Bool
+    ) async throws {
+      let origin = try DigestOrigin(body: body) { $0.hasQuality = hasQuality }
+      defer { origin.stop() }
+      try await withCache { test in
+        let target = "/a%2Fb/c%C3%A4/d.mp3?x=%5B&y=a/b?c"
+        let bytes = try await read(
+          origin.url(target), from: test.cache, 0..<Int64(body.count))
+        #expect(bytes == body)
+        #expect(origin.requests.allSatisfy { $0.target == target })
+        // Basic, which was not asked for, is sent once.
+        #expect(origin.requests.map(\.scheme).prefix(3) == ["Basic", nil, "Digest"])
+        #expect(origin.requests.dropFirst().allSatisfy { $0.scheme != "Basic" })
+      }
+    }
+
+    @Test func `Later requests to the origin cost no challenge`() async throws {
+      let origin = try DigestOrigin(body: body)
+      defer { origin.stop() }
+      try await withCache { test in
+        for number in 0..<5 {
+          let bytes = try await read(origin.url("/\(number).mp3"), from: test.cache)
+          #expect(bytes == Array(body[..<100]))
+        }
+        #expect(origin.requests.filter { $0.status == 401 }.count == 2)
+      }
+    }
+
+    @Test(arguments: [true, false])
+    func `A nonce that has expired is replaced`(saysStale: Bool) async throws {
+      let origin = try DigestOrigin(body: body) {
+        $0.usesOfNonce = 2
+        $0.saysStale = saysStale
+      }
+      defer { origin.stop() }
+      try await withCache { test in
+        for number in 0..<7 {
+          let bytes = try await read(origin.url("/\(number).mp3"), from: test.cache)
+          #expect(bytes == Array(body[..<100]))
+        }
+        #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
+      }
+    }
+
+    @Test func `Digest is used if Basic is refused and both are offered`() async throws {
+      let origin = try DigestOrigin(body: body) { $0.otherChallenge = "Basic realm=\"cam\"" }
+      defer { origin.stop() }
+      try await withCache { test in
+        let bytes = try await read(origin.url("/a"), from: test.cache)
+        #expect(bytes == Array(body[..<100]))
+      }
+    }
+
+    @Test func `A wrong password is the origin's 401, and is not tried without end`() async throws {
+      let origin = try DigestOrigin(body: body)
+      defer { origin.stop() }
+      try await withCache { test in
+        for _ in 0..<2 {
+          let error = await #expect(throws: MediaCacheError.self) {
+            try await read(origin.url("/a", user: "anna:wrong"), from: test.cache)
+          }
+          #expect(error?.status == 401)
+        }
+        #expect(origin.requests.count <= 5)
+        #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
+      }
+    }
+
+    @Test func `Another user's password is not used`() async throws {
+      let origin = try DigestOrigin(body: body)
+      defer { origin.stop() }
+      try await withCache { test in
+        let bytes = try await read(origin.url("/a"), from: test.cache)
+        #expect(bytes == Array(body[..<100]))
+        for user in [nil, "eve:secret"] {
+          let error = await #expect(throws: MediaCacheError.self) {
+            try await read(origin.url("/b", user: user), from: test.cache)
+          }
+          #expect(error?.status == 401)
+        }
+      }
+    }
+
+    @Test func `The hook may return a URL with a user and password`() async throws {
+      let origin = try DigestOrigin(body: body)
+      defer { origin.stop() }
+      let renewed = try origin.url("/a")
+      try await withCache({
+        $0.authorize = { resource, status in
+          #expect(status == 401)
+          var resource = resource
+          resource.url = renewed
+          return resource
+        }
+      }) { test in
+        let bytes = try await read(origin.url("/a", user: nil), from: test.cache)
+        #expect(bytes == Array(body[..<100]))
+      }
+    }
+
+    @Test func `A redirect to another origin does not answer its challenge`() async throws {
+      let other = try DigestOrigin(body: body)
+      defer { other.stop() }
+      let target = try other.url("/b", user: nil)
+      let server = try RawServer { connection in
+        while connection.readRequest().hasSuffix("\r\n\r\n") {
+          connection.send(
+            "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+        }
+      }
+      defer { server.stop() }
+      let url = try #require(URL(string: "http://anna:secret@127.0.0.1:\(server.port)/a"))
+      try await withCache { test in
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await read(url, from: test.cache)
+        }
+        #expect(error?.status == 401)
+        #expect(other.requests.allSatisfy { $0.scheme == nil })
+      }
+    }
+
+    @Test func `A redirect from a Digest origin to another path of it is authorized`() async throws
+    {
+      let origin = try DigestOrigin(body: body)
+      defer { origin.stop() }
+      let target = try origin.url("/b")
+      let server = try RawServer { connection in
+        while connection.readRequest().hasSuffix("\r\n\r\n") {
+          connection.send(
+            "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+        }
+      }
+      defer { server.stop() }
+      try await withCache { test in
+        let bytes = try await read(server.url("/a"), from: test.cache)
+        #expect(bytes == Array(body[..<100]))
+      }
+    }
+
+    @Test(arguments: ["GET", "HEAD", "DELETE", "PUT"])
+    func `A relayed request is authorized`(_ method: String) async throws {
+      let origin = try DigestOrigin()
+      defer { origin.stop() }
+      let basic = "Basic " + Data("anna:secret".utf8).base64EncodedString()
+      let transport = CurlTransport(.init(environment: ["no_proxy": "digest.\(method)"]))
+      // A body cannot be sent again: the origin has to be known.
+      _ = try await transport.relay(
+        RelayedRequest(
+          method: "GET", url: origin.url("/a", user: nil), headers: ["Authorization": basic])
+      ).whole()
+      let source = BodyParts([Data("tune".utf8)])
+      let body =
+        method == "PUT" ? RelayedRequest.Body(length: 4) { source.next() } : nil
+      let response = try await transport.relay(
+        RelayedRequest(
+          method: method, url: origin.url("/b", user: nil), headers: ["Authorization": basic],
+          body: body))
+      #expect(response.status == 200)
+      let expected = method == "HEAD" ? Data() : Data(origin.body)
+      #expect(try await response.whole() == expected)
+      #expect(origin.requests.last?.method == method)
+      #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
+    }
+
+    private final class BodyParts: Sendable {
+      private let parts: Mutex<[Data]>
+      init(_ parts: [Data]) { self.parts = Mutex(parts) }
+      func next() -> Data? { parts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    }
+
+    @Test func `Passwords of a credentials file answer a Digest challenge`() async throws {
+      let origin = try DigestOrigin()
+      defer { origin.stop() }
+      let file = FileManager.default.temporaryDirectory.appending(
+        path: "refrain-netrc-\(UUID().uuidString)")
+      try Data("machine 127.0.0.1 login anna password secret\n".utf8).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      var settings = CurlTransport.Settings(environment: [:])
+      settings.credentialsFile = file.path(percentEncoded: false)
+      let transport = CurlTransport(settings)
+      for path in ["/a", "/b", "/c"] {
+        let response = try await transport.send(
+          OriginRequest(url: origin.url(path, user: nil)))
+        #expect(response.status == 200)
+        #expect(try await response.whole() == Data(origin.body))
+      }
+      #expect(origin.requests.filter { $0.status == 401 }.count == 2)
+    }
+
+    @Test func `Many requests at once are all authorized`() async throws {
+      let origin = try DigestOrigin(body: body) { $0.usesOfNonce = 5 }
+      defer { origin.stop() }
+      let basic = "Basic " + Data("anna:secret".utf8).base64EncodedString()
+      let transport = CurlTransport(.init(environment: ["no_proxy": "digest.many"]))
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<40 {
+          let url = try origin.url("/\(number)", user: nil)
+          group.addTask {
+            let request = OriginRequest(url: url, headers: ["Authorization": basic])
+            return try await transport.send(request).whole() == Data(body)
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+    }
+  }
+#endif
