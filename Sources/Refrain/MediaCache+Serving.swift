@@ -64,7 +64,8 @@ extension MediaCache {
   /// other bytes: one for this request, received into the entry, would end the readers of the
   /// arriving one.
   ///
-  /// Media of known length is shared all the same: a player requests it piece by piece.
+  /// So has each response of an origin whose validator changes with it (`Validator.replacements`).
+  /// Other media of known length is shared all the same: a player requests it piece by piece.
   ///
   /// - Parameter key: the key of the resource, common to its representations.
   package func isArrivingForOthers(
@@ -74,10 +75,12 @@ extension MediaCache {
     for _ in 0..<Self.longestChain {
       guard let generation = context.table.openEntry(for: key)?.current else { return false }
       let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
-        let isArriving =
-          state.info != nil && (state.length == nil || !state.isReadInPieces)
-          && !state.isComplete && !state.isLive && state.freshness?.pace == nil
+        let isMadeAnew =
+          (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
           && state.validator.conditional.isEmpty
+        let isArriving =
+          state.info != nil && (isMadeAnew || state.isOneResponse)
+          && !state.isComplete && !state.isLive
           && state.readers.values.contains(where: \.hasRead)
           && !state.isUsable(on: terms, context.asking, at: context.now)
         return (isArriving, state.known?.otherKey(than: key, for: resource.headers))

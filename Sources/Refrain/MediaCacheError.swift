@@ -18,7 +18,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case offline
     /// The origin responded with an error status, which is in `status`.
     case status
-    /// The origin's response contradicts HTTP, the request or itself.
+    /// The origin's response contradicts HTTP, the request or itself; or each response is of another
+    /// version, and none arrives to its end.
     case invalidResponse
     /// A redirect that is not followed: one too many, a loop, a bad target, or from https to http.
     case redirect

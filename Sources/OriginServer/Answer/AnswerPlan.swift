@@ -9,6 +9,7 @@ struct AnswerPlan {
   let serial: Int
   var resource: OriginResource?
   var ignoresRange = false
+  var ignoresIfRange = false
   var answer = Answer()
 
   static func answer(to served: OriginState.Served) -> Answer {
@@ -44,6 +45,7 @@ struct AnswerPlan {
       resource?.etag = nil
       resource?.lastModified = nil
     case .ignoreRange: ignoresRange = true
+    case .ignoreIfRange: ignoresIfRange = true
     default: break
     }
   }
@@ -106,7 +108,8 @@ struct AnswerPlan {
       return
     }
     if resource.supportsRanges { answer.headers.append(Field("Accept-Ranges", "bytes")) }
-    let obeysRange = resource.supportsRanges && !ignoresRange && ifRangeHolds(resource)
+    let obeysRange =
+      resource.supportsRanges && !ignoresRange && (ignoresIfRange || ifRangeHolds(resource))
     let total = resource.declaresLength ? "\(content.length)" : "*"
     var range = 0..<content.length
     switch RangeRequest(obeysRange ? request.range : nil, length: content.length) {

@@ -45,6 +45,8 @@ public enum Fault: Sendable {
   case noValidators
   /// Responds as if there were no `Range` field; still sends `Accept-Ranges: bytes`.
   case ignoreRange
+  /// Responds as if there were no `If-Range` field: with a range of whatever version there is.
+  case ignoreIfRange
 
   // MARK: The head
 

@@ -67,7 +67,7 @@ extension Validator {
   fileprivate init?(_ parser: inout RecordParser) {
     var (etag, lastModified): (String?, String?)
     var (isStrong, isLateETag, isLateLastModified): (Bool?, Bool?, Bool?)
-    var otherETags: [String]?
+    var replacements: Int64?
     let isWhole = parser.object { name, parser in
       switch name {
       case "etag": parser.take(&etag) { $0.string() }
@@ -75,7 +75,7 @@ extension Validator {
       case "isStrongLastModified": parser.take(&isStrong) { $0.boolean() }
       case "isLateETag": parser.take(&isLateETag) { $0.boolean() }
       case "isLateLastModified": parser.take(&isLateLastModified) { $0.boolean() }
-      case "otherETags": parser.take(&otherETags) { $0.array { $0.string() } }
+      case "replacements": parser.take(&replacements) { $0.integer() }
       default: false
       }
     }
@@ -83,7 +83,7 @@ extension Validator {
     self.init(etag: etag, lastModified: lastModified, isStrongLastModified: isStrong)
     self.isLateETag = isLateETag
     self.isLateLastModified = isLateLastModified
-    self.otherETags = otherETags
+    self.replacements = replacements.map { Int(clamping: $0) }
   }
 }
 

@@ -293,9 +293,8 @@ final class Entry: Sendable {
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     state.storage.replace(
       generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
-    state.unreadReplacements = generation.withState { state in
-      state.readers.values.contains(where: \.hasRead) ? 0 : state.unreadReplacements + 1
-    }
+    let now = context.now.uptime
+    state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
   }
 

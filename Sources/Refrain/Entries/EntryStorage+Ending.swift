@@ -99,10 +99,10 @@ extension EntryStorage {
   func refreshRecord(
     _ generation: Generation, removes: Bool = false, isLast: Bool = false
   ) {
-    let (isStale, id, known, variant, signatures) = generation.withState { state in
+    let (isStale, id, known, variant, signatures, replacements) = generation.withState { state in
       (
         state.storage.isRecordStale, state.generationID, state.known,
-        state.representation.variant, state.representation.signatures
+        state.representation.variant, state.representation.signatures, state.validator.replacements
       )
     }
     guard let id, let known else { return }
@@ -140,6 +140,7 @@ extension EntryStorage {
     if signatures.contains(URLSignature.text(of: url)) { record.url = url }
     record.finalURL = known.information.finalURL.absoluteString
     record.freshness = freshness
+    record.validator.replacements = replacements
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
     record.variant = variant
     record.grants = known.selection.grants

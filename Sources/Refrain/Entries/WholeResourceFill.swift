@@ -22,6 +22,9 @@ struct WholeResourceFill: Sendable {
         if try await fill(generation, reader) { return generation }
       } catch is CancellationError {
         return nil
+      } catch let error as MediaCacheError where error == GenerationState.keepsChanging {
+        // A reader that asks again may begin another version, which is filled then.
+        return generation
       } catch {
         // A reader that needs the bytes gets the error; filling just tries again later.
         let stored = generation.withState { $0.stored.byteCount }

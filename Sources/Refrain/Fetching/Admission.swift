@@ -53,8 +53,7 @@ struct Admission: Sendable {
       let verdict = check.verdict(
         status: response.status, headers: response.headers, now: context.now.wall)
       switch verdict {
-      // The response has the tag that a 304 would also confirm.
-      case .notModified, .otherServer: break
+      case .notModified: break
       case .part(_, let facts), .whole(let facts):
         switch known.validator.matches(facts.validator) {
         case .same, .weaklySame: break

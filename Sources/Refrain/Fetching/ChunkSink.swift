@@ -17,9 +17,6 @@ struct ChunkSink: Sendable {
     case kept
     /// Bytes received again differ from those received before: the origin has another generation.
     case changed
-    /// The response is another server's, and differs from the stored bytes or cannot be compared
-    /// with them.
-    case differs
     /// The chunk cannot be stored, and no nearby reader can use it.
     case nowhere(MediaCacheError)
   }
@@ -27,24 +24,20 @@ struct ChunkSink: Sendable {
   /// Stores the missing bytes of a chunk. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
-    let (absent, isOver, isComparing) = generation.withState {
-      state -> (RangeSet<Int64>, Bool, Bool) in
+    let (absent, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
-        return (RangeSet(), true, false)
+        return (RangeSet(), true)
       }
       // No further than requested, or than this fetch was shortened to.
       let end = fetch.isCalledOff ? range.upperBound : fetch.range.upperBound
       let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<end)
-      return (RangeSet(wanted).subtracting(state.stored), false, fetch.isComparing)
+      return (RangeSet(wanted).subtracting(state.stored), false)
     }
     if isOver { return .kept }
     var missing = absent
     if missing.byteCount < Int64(chunk.count) {
-      let vouched = isComparing ? false : nil
-      switch compare(chunk, range, except: missing, isVouched: vouched) {
+      switch compare(chunk, range) {
       case .same: break
-      // Bytes that cannot be read were not compared, and a reader may have received them.
-      case .different where isComparing, .unreadable where isComparing: return .differs
       case .different:
         entry.supersede(generation, isContradicted: true)
         return .changed
@@ -55,7 +48,6 @@ struct ChunkSink: Sendable {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part) { continue }
-      if isComparing { return .differs }
       if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
     }
     // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
@@ -242,7 +234,6 @@ struct ChunkSink: Sendable {
   /// - Returns: the journal that was written to.
   @discardableResult
   func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
-    if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let isExamined = generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
@@ -290,16 +281,11 @@ struct ChunkSink: Sendable {
   }
 
   /// Compares bytes received again with the stored ones, unless a validator vouches for every byte.
-  ///
-  /// - Parameter isVouched: whether it does; nil: if the generation's is strong.
-  private func compare(
-    _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>, isVouched: Bool?
-  ) -> Comparison {
+  private func compare(_ chunk: Data, _ range: ByteRange) -> Comparison {
     let (file, stored, isStrong) = generation.withState {
       ($0.file, $0.stored, $0.validator.ifRange != nil)
     }
-    guard !(isVouched ?? isStrong) else { return .same }
-    guard let file else { return isVouched == nil ? .same : .different }
+    guard !isStrong, let file else { return .same }
     var unreadable = RangeSet<Int64>()
     var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in stored.intersection(RangeSet(range)).ranges {

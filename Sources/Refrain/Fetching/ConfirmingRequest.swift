@@ -30,8 +30,7 @@ struct ConfirmingRequest: Sendable, Hashable {
 
   /// Returns the value of If-Range that is sent; nil if it is not.
   func sentIfRange(_ validator: Validator) -> String? {
-    // Another known server would send the whole resource for a tag that is not its own.
-    fills && !isWhole && validator.otherETags == nil ? validator.ifRange : nil
+    fills && !isWhole ? validator.ifRange : nil
   }
 
   /// The effect of a response on the stored generation.
@@ -59,7 +58,7 @@ struct ConfirmingRequest: Sendable, Hashable {
     of verdict: ResponseCheck.Verdict, known: ResponseCheck.Known, isInUse: Bool
   ) -> Meaning {
     switch verdict {
-    case .notModified, .otherServer: return .confirmed
+    case .notModified: return .confirmed
     case .part(_, let facts), .whole(let facts):
       let isHeld: Bool
       switch known.validator.matches(facts.validator) {
@@ -89,6 +88,10 @@ extension GenerationState {
   ///
   /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.
   func confirmingRequest(for reader: Reader, at offset: Int64?) -> ConfirmingRequest {
+    if isOneResponse {
+      let hole = hole(from: 0)
+      return ConfirmingRequest(range: (hole ?? 0)..<(length ?? .max), fills: hole != nil)
+    }
     let start = offset ?? reader.position
     var limits = limits
     limits.length = length
@@ -127,6 +130,7 @@ extension GenerationState {
     if !wantsBytes { return ConfirmingRequest(range: start..<start + 1, fills: false) }
     // The length of a replacement is not known.
     limits.length = nil
+    if reader.fillsWhole { demand.readsOn = true }
     guard case .start(let range) = limits.decide(for: demand, readable: .init(), running: []) else {
       return ConfirmingRequest(range: start..<start + 1, fills: false)
     }

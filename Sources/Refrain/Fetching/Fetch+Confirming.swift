@@ -82,6 +82,7 @@ extension Fetch {
       context.events.send(.fetchStarted(entry.key, request.range))
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     case .replaced:
+      generation.withState { $0.isReplacedOnRequest() }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .unanswered(let error): return .again(error, retryAfter: nil)
     case .failed(let error): return .failed(await keeping(response, in: error, exchange))
@@ -120,6 +121,7 @@ extension Fetch {
       state.grant(to: response.credentials)
       if isProven { state.confirm(response.signatures, at: response.askedURL) }
       let earlier = state.representation.confirm(at: response.url)
+      state.noteConstancy()
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
       return (isOfUse, state.confirmed(at: context.now), earlier)
@@ -146,7 +148,7 @@ extension GenerationState {
   ///
   /// - Returns: false if all these bytes are stored.
   mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
-    guard fetches[id] != nil, !isComplete, !isComparing else { return false }
+    guard fetches[id] != nil, !isComplete else { return false }
     switch verdict {
     case .part(let range, _):
       ignoresRanges = false

@@ -4,20 +4,9 @@ import Foundation
 /// The first response of another generation is used there: the fetch moves to that generation, and
 /// nothing is requested twice.
 extension Fetch {
-  /// Begins another generation with the response, unless another server has the same bytes, with
-  /// which readers in the middle can continue.
+  /// Begins another generation with the response.
   func giveWay(
     to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
-  ) async -> Outcome {
-    if let outcome = await compare(response, asked: asked, exchange: exchange) { return outcome }
-    return await supersede(by: response, asked: asked, exchange: exchange)
-  }
-
-  /// - Parameter body: the rest of the response's body, and the part of it to read again; nil: all
-  ///   of it.
-  func supersede(
-    by response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange,
-    body: IncomingBody? = nil
   ) async -> Outcome {
     guard let (fetch, verdict) = entry.supersede(generation, by: self, response, asked: asked)
     else { return .done }
@@ -25,30 +14,28 @@ extension Fetch {
     await fetch.prepareIfEmpty()
     if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
     return .movedOn(
-      fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange, body: body))
+      fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange))
   }
 
   /// Handles a response by the verdict on its head.
   func use(
     _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
-    exchange: OriginExchange, body: IncomingBody? = nil
+    exchange: OriginExchange
   ) async -> Outcome {
     switch verdict {
     case .part(let range, _):
-      return await receive(response, range: range, exchange: exchange, body: body)
+      return await receive(response, range: range, exchange: exchange)
     case .whole(let facts):
       let length = facts.length ?? generation.withState(\.length)
-      return await receive(
-        response, range: 0..<(length ?? .max), exchange: exchange, body: body)
+      return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
     case .notModified:
       return .again(
         ResponseCheck.invalid("answered 304, but was not asked to revalidate"), retryAfter: nil)
     case .changed:
-      return await giveWay(to: response, asked: asked, exchange: exchange)
-    case .otherServer:
-      // The next response may be the right server's, and the whole resource can be compared.
-      let count = generation.withState { $0.countOtherAnswer(id) }
-      if count <= GenerationState.mostOtherAnswers { return .askAnew }
+      let now = context.now.uptime
+      if generation.withState({ $0.hasChangedTooOften(at: now) }) {
+        return .failed(GenerationState.keepsChanging)
+      }
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
     case .refused(let status):
@@ -94,17 +81,16 @@ extension Entry {
         range: asked, position: asked.lowerBound, isBackground: isBackground)
       return Fetch(id: id, generation: next)
     }
+    // The stored bytes could be confirmed by a validator that the new ones have, too.
+    let isContradicted = generation.withState {
+      $0.validator.isShared(with: Validator(headers: response.headers))
+    }
     let (verdict, actions) = successor.judged(response, asked: asked, sentIfRange: false)
     switch verdict {
     case .part, .whole, .beyondEnd: break
     default:
-      supersede(generation)
+      supersede(generation, isContradicted: isContradicted)
       return nil
-    }
-    // If each response may come from another server, readers wait for the whole response in
-    // hand, however far they are: a request for their offset alone could end this generation, too.
-    if case .whole = verdict {
-      next.withState { if $0.unreadReplacements >= 2 { $0.ignoresRanges = true } }
     }
     guard let verdict, replace(generation, with: next) else {
       generation.perform { $0.supersede() }
@@ -120,7 +106,7 @@ extension Entry {
       return state.isClosed || state.isSuperseded
     }
     if isLate { task?.cancel() }
-    superseded(generation)
+    superseded(generation, isContradicted: isContradicted)
     // Readers that left before the old generation was superseded are unknown to the new one.
     let left = generation.withState { coming.subtracting($0.readers.keys) }
     for id in left { next.perform { $0.stopExpecting(id) } }

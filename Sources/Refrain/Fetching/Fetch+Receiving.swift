@@ -4,9 +4,7 @@ import Foundation
 /// Stores the bytes of a response as they arrive.
 extension Fetch {
   func receive(
-    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange,
-    body: IncomingBody? = nil,
-    comparing facts: ResponseCheck.Facts? = nil
+    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
@@ -14,7 +12,7 @@ extension Fetch {
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.perform { $0.beginBody(id) }
     defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
-    let body = body ?? IncomingBody(response)
+    var body: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
     while true {
       switch offset < range.upperBound ? standing(offset) : .foreground {
       case .over: return .done
@@ -37,7 +35,7 @@ extension Fetch {
       meter.begin()
       var chunk: Data?
       do {
-        chunk = try await body.next()
+        chunk = try await body.next(isolation: nil)
       } catch let error as TransportError
         where error.isForLackOfReading && generation.withState({ $0.canGoOn(id) })
       {
@@ -52,7 +50,7 @@ extension Fetch {
           .done
         }
       }
-      let arrived = body.isReplaying ? 0 : chunk?.count ?? 0
+      let arrived = chunk?.count ?? 0
       // Before any byte is counted: offsets are those of the audio.
       if let body = chunk, let output = demultiplexer?.take(body) {
         for note in output.notes { tell { $0.note(note) } }
@@ -65,17 +63,12 @@ extension Fetch {
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      if !body.isReplaying { entry.countReceived(chunk.count) }
+      entry.countReceived(chunk.count)
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       switch await bytes.keep(part, at: offset) {
-      case .kept:
-        offset += Int64(part.count)
-        if let facts { await settleComparison(response, facts, comparedTo: offset, bytes) }
+      case .kept: offset += Int64(part.count)
       case .changed: return .done
-      case .differs:
-        return await supersede(
-          by: response, exchange: exchange, body: body, contradictedBy: chunk, at: offset)
       case .nowhere(let error): return .onlyForPlayback(error)
       }
       await keepPace(after: arrived, at: offset)

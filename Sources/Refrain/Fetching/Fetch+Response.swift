@@ -37,7 +37,15 @@ extension Fetch {
       }
       let check = ResponseCheck(
         asked: asked, known: known, sentIfRange: sentIfRange, isNoPage: state.isNoPage(at: url))
-      let verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      if known == nil, state.isOneResponse {
+        switch verdict {
+        case .part(let range, let facts) where range == 0..<(facts.length ?? .max):
+          verdict = .whole(facts)
+        case .part, .beyondEnd: verdict = .changed
+        default: break
+        }
+      }
       if state.isFirstToVouch(verdict) { return (.changed, []) }
       switch verdict {
       case .part(let range, let facts):

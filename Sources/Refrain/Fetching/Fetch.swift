@@ -14,7 +14,7 @@ struct Fetch: Sendable {
   enum Outcome: Sendable {
     /// The range is stored, or nobody wants it any more.
     case done
-    /// The request is sent again at once: a player now waits for it, or another server responded.
+    /// The request is sent again at once: a player now waits for it.
     case askAnew
     /// The response broke off: another attempt may continue from there.
     case again(MediaCacheError, retryAfter: Duration?)
@@ -155,7 +155,7 @@ struct Fetch: Sendable {
       let isWhole = state.isRequestedWhole(at: url)
       return Asking(
         range: start..<fetch.range.upperBound, isWhole: isWhole,
-        ifRange: state.info == nil || isWhole ? nil : state.ifRange(for: fetch),
+        ifRange: state.info == nil || isWhole ? nil : state.validator.ifRange,
         known: state.info.map { .init(length: $0.length, validator: state.validator) })
     }
     guard let asking else { return .done }

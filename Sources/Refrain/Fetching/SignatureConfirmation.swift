@@ -75,7 +75,7 @@ struct SignatureConfirmation: Sendable {
       case .failed(let error):
         return .outcome(.failed(await keeping(response, in: error, exchange)))
       case .invalid: return .outcome(.different)
-      case .notModified, .otherServer, .part, .whole, .changed, .beyondEnd:
+      case .notModified, .part, .whole, .changed, .beyondEnd:
         guard Self.isSame(verdict, response.headers, known) else { return .outcome(.different) }
         confirm(resource, by: response)
         return .outcome(.same(resource))

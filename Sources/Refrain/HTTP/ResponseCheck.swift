@@ -39,9 +39,6 @@ struct ResponseCheck: Sendable {
     case notModified
     /// The origin has another generation by now.
     case changed
-    /// A 206 of another server behind the same name. All bytes of that server that were compared
-    /// were equal; these were not compared.
-    case otherServer
     /// A 416: nothing begins at the offset; with the length if the origin sent it.
     case beyondEnd(length: Int64?)
     /// A 401, 403 or 410: another URL or header may help.
@@ -101,13 +98,7 @@ struct ResponseCheck: Sendable {
     let facts = Facts(
       length: content.total, mimeType: type, supportsRanges: true,
       validator: Validator(headers: headers))
-    switch compare(facts) {
-    case .different:
-      return known?.validator.hasOther(facts.validator) == true ? .otherServer : .changed
-    case .contradiction:
-      return .invalid(Self.invalid("reports another length than before for the same version"))
-    case .same: break
-    }
+    if hasChanged(facts) { return .changed }
     guard range.lowerBound == asked.lowerBound else {
       return .invalid(
         Self.invalid(
@@ -135,12 +126,7 @@ struct ResponseCheck: Sendable {
       // The origin may have ignored the range only this once.
       supportsRanges: headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
       validator: Validator(headers: headers))
-    switch compare(facts) {
-    case .different: return .changed
-    case .contradiction:
-      return .invalid(Self.invalid("reports another length than before for the same version"))
-    case .same: break
-    }
+    if hasChanged(facts) { return .changed }
     if sentIfRange, let known, known.validator.matches(facts.validator) == .unknown {
       return .changed
     }
@@ -162,20 +148,17 @@ struct ResponseCheck: Sendable {
     return .beyondEnd(length: length)
   }
 
-  private enum Comparison { case same, different, contradiction }
-
-  /// Compares the facts with the known generation. Without a validator on either side only the
-  /// length decides.
-  private func compare(_ facts: Facts) -> Comparison {
-    guard let known else { return .same }
-    let lengthDiffers =
-      if let before = known.length, let now = facts.length { before != now } else { false }
+  /// Whether the facts are those of another generation than the known one. Another length shows it
+  /// whatever the validator: files dated alike by a build, and tags made by hand, stay the same when
+  /// a file is replaced.
+  private func hasChanged(_ facts: Facts) -> Bool {
+    guard let known else { return false }
+    if let before = known.length, let now = facts.length, before != now { return true }
     switch known.validator.matches(facts.validator) {
-    case .different: return .different
-    case .same: return lengthDiffers ? .contradiction : .same
+    case .different: return true
+    case .same: return false
     case .weaklySame, .unknown:
-      let replacesPage = known.isPage && facts.mimeType != nil && !MediaType.isPage(facts.mimeType)
-      return lengthDiffers || replacesPage ? .different : .same
+      return known.isPage && facts.mimeType != nil && !MediaType.isPage(facts.mimeType)
     }
   }
 

@@ -16,12 +16,9 @@ struct Validator: Sendable, Hashable, Codable {
   var isLateETag: Bool?
   /// As `isLateETag`, for Last-Modified.
   var isLateLastModified: Bool?
-  /// ETags of other servers behind the same name, whose responses were compared with all stored
-  /// bytes, and equal.
-  var otherETags: [String]?
-
-  /// More servers with tags of their own are not worth remembering.
-  private static let mostOthers = 8
+  /// The number of versions in a row, before this one, that the origin replaced before all of them
+  /// had come; nil for none.
+  var replacements: Int?
 
   init(etag: String? = nil, lastModified: String? = nil, isStrongLastModified: Bool = false) {
     self.etag = etag
@@ -48,34 +45,36 @@ struct Validator: Sendable, Hashable, Codable {
   /// origin's comparison would fail, or join two generations.
   var ifRange: String? {
     if let etag { return EntityTag(etag).kind == .strong && isLateETag != true ? etag : nil }
-    return isStrongLastModified && isLateLastModified != true ? lastModified : nil
+    let isStrong = isStrongLastModified && isLateLastModified != true && !isOfOneResponse
+    return isStrong ? lastModified : nil
   }
 
   /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3). Empty
   /// without a suitable validator.
   var conditional: HeaderFields {
     var fields = HeaderFields()
-    // Any one of several tags may match (RFC 9110 §13.1.2).
-    let tags = ([isLateETag == true ? nil : etag] + (otherETags ?? [])).compactMap { $0 }
-    let known = tags.filter { EntityTag($0).kind != .malformed }
-    if !known.isEmpty { fields.append("If-None-Match", known.joined(separator: ", ")) }
+    if let etag, isLateETag != true, EntityTag(etag).kind != .malformed {
+      fields.append("If-None-Match", etag)
+    }
     if let lastModified, isLateLastModified != true {
       fields.append("If-Modified-Since", lastModified)
     }
     return fields
   }
 
-  /// Whether another server's validator was found to identify the same bytes.
-  func hasOther(_ other: Validator) -> Bool {
-    other.etag.map { otherETags?.contains($0) == true } ?? false
+  /// Whether a conditional request could confirm bytes of either by the other's validator.
+  func isShared(with other: Validator) -> Bool {
+    switch comparison(with: other) {
+    case .same, .weaklySame: true
+    case .different, .unknown: false
+    }
   }
 
-  /// Adds the validator of another server, whose bytes were found equal.
-  mutating func remember(_ other: Validator) {
-    let tags = ([other.isLateETag == true ? nil : other.etag] + (other.otherETags ?? []))
-      .compactMap { $0 }.filter { $0 != etag }
-    otherETags = tags.isEmpty ? nil : Array(tags.prefix(Self.mostOthers))
-  }
+  /// Whether the origin sends another validator, or another length, with each response: the version
+  /// is what one response brings.
+  var isOfOneResponse: Bool { (replacements ?? 0) >= Self.mostReplacements }
+
+  static let mostReplacements = 2
 
   /// Whether the validator identifies the stored bytes.
   var isForStored: Bool {
@@ -172,8 +171,15 @@ extension Validator {
     case unknown
   }
 
-  /// Compares as in RFC 9110 §8.8.3.2, with Last-Modified if ETags do not decide.
+  /// Compares as in RFC 9110 §8.8.3.2, with Last-Modified if ETags do not decide. Of an origin whose
+  /// versions are single responses, only a strong ETag shows that two are the same.
   func matches(_ other: Validator) -> Match {
+    let match = comparison(with: other)
+    guard isOfOneResponse || other.isOfOneResponse else { return match }
+    return match == .same && etag != nil ? .same : .different
+  }
+
+  private func comparison(with other: Validator) -> Match {
     let modified = compareLastModified(other)
     switch (etag.map(EntityTag.init), other.etag.map(EntityTag.init)) {
     case (let mine?, let theirs?):

@@ -52,7 +52,7 @@ public final class MediaReader: Sendable {
     fillsWhole = fill == .wholeResource
     let traffic = entry.traffic
     let (id, stored, obstacle) = Self.attach(
-      to: generation, configuration, isBackground: isBackground, terms)
+      to: generation, configuration, isBackground: isBackground, fillsWhole: fillsWhole, terms)
     if settled != nil {
       generation.withState { state in
         state.readers[id]?.hasRead = true
@@ -95,7 +95,8 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     to generation: Generation, _ configuration: MediaCache.Configuration, isBackground: Bool,
-    end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements, isMoved: Bool = false
+    fillsWhole: Bool, end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements,
+    isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
     let now = configuration.clock()
     let asking = generation.entry.context.asking
@@ -104,6 +105,7 @@ public final class MediaReader: Sendable {
       var reader = GenerationState.Reader(
         minimum: isBackground ? 1 : state.limits.firstRequest)
       reader.isBackground = isBackground
+      reader.fillsWhole = fillsWhole
       reader.end = end
       reader.readsOn = readsOn
       reader.terms = terms
@@ -154,8 +156,8 @@ public final class MediaReader: Sendable {
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
       (state.id, state.storedBefore, _) = Self.attach(
-        to: next, configuration, isBackground: state.isBackground, end: state.end,
-        readsOn: state.readsOn, state.terms, isMoved: true)
+        to: next, configuration, isBackground: state.isBackground, fillsWhole: fillsWhole,
+        end: state.end, readsOn: state.readsOn, state.terms, isMoved: true)
       state.generation = next
       return before
     }

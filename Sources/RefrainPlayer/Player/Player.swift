@@ -204,8 +204,8 @@ public final class Player {
   /// The stage of the current item.
   var stage: PlayerMachine.Stage { machine.stage }
 
-  /// Whether the current item was heard: playback then waits for a lost network.
-  var isHeard: Bool { machine.isHeard }
+  /// Whether the current item would be loaded again after an error.
+  func loadsAgain(after error: MediaCacheError) -> Bool { machine.loadsAgain(after: error) }
 
   // MARK: Keeping it
 

@@ -137,10 +137,21 @@ extension PlayerMachine {
     }
   }
 
+  /// The number of changes of a resource after which its item fails.
+  private static let mostChanges = 8
+
+  /// Whether the current item is loaded again after an error: when the network returns; another
+  /// version at the same position; a live stream at the present.
+  func loadsAgain(after error: MediaCacheError) -> Bool {
+    guard error.code == .resourceChanged, !state.isLive else {
+      return isHeard && (patience.bears(error) || error.code == .resourceChanged)
+    }
+    return changes < Self.mostChanges
+  }
+
   mutating func fail(_ error: MediaCacheError, _ actions: inout [PlayerAction]) {
-    // An interrupted item resumes: another version at the same position, a live stream at the
-    // present.
-    if isHeard, patience.bears(error) || error.code == .resourceChanged {
+    if loadsAgain(after: error) {
+      if error.code == .resourceChanged { changes += 1 }
       stage = .absent(error)
       absence = error
       (seeking, waiting, following) = (nil, nil, nil)

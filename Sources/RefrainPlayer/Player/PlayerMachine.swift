@@ -11,7 +11,8 @@ struct PlayerMachine {
     case idle
     case loading(EngineItem.ID)
     case ready(EngineItem.ID)
-    /// The item was heard, and its origin cannot be reached now: it will be loaded again.
+    /// The item was heard and its origin cannot be reached now, or its resource has changed: it will
+    /// be loaded again.
     case absent(MediaCacheError)
     case ended
     case failed(MediaCacheError)
@@ -40,6 +41,8 @@ struct PlayerMachine {
   /// The position at the last start or seek of the current item.
   var readyPosition = Duration.zero
   var patience = NetworkPatience()
+  /// How often the current item was loaded again because its resource had changed.
+  var changes = 0
   /// The error of the last item that could not be played, until another one is heard.
   var lastFailure: MediaCacheError?
   /// The number of successive items that could not be played.
@@ -101,7 +104,7 @@ struct PlayerMachine {
     (seeking, waiting, absence, following) = (nil, nil, nil, nil)
     (beginning, beginsAtMark) = (nil, false)
     (choices, hasTracksToSelect, isStopped) = (ItemChoices(), false, false)
-    (isHeard, patience, readyPosition) = (false, NetworkPatience(), .zero)
+    (isHeard, patience, changes, readyPosition) = (false, NetworkPatience(), 0, .zero)
     state.position = .zero
     state.duration = nil
     state.resourceDuration = nil

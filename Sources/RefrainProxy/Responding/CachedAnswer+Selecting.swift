@@ -134,8 +134,9 @@ extension CachedAnswer {
   static let notThere = HTTPError(
     504, "The resource is not fully cached, and only-if-cached was requested.")
 
-  /// Waits until the resource is known. The first request to the origin begins at the offset that
-  /// the client wants.
+  /// Waits until the resource is known, and the first byte that the client wants is there or on its
+  /// way: the response that brings it may be of another version than the one that is stored. The
+  /// first request to the origin begins at that offset.
   func learn(_ reader: MediaReader) async throws -> StoredResponse {
     let (start, end) = range.bounds
     if let end { reader.setEnd(end, readsOn: true) }
@@ -151,6 +152,9 @@ extension CachedAnswer {
       } catch let error as MediaCacheError where error.code == .badRange {
         // Beyond the end, which the origin did not report: the beginning shows it.
       }
+    } else if end != nil, !isHEAD, Preconditions(fields: exchange.fields) == nil {
+      _ = try await reader.knownResponse()
+      if reader.announcedEnd(from: 0) == 0 { _ = try await reader.available(at: 0, count: 0) }
     }
     return try await reader.settle()
   }

@@ -145,8 +145,7 @@ struct PlayerLife {
     case .arrive where media.title != "live":
       if let target = before?.seek?.target, target >= duration { model.ended(sleeps: sleeps) }
     case .fail:
-      let passes = error.code == .unreachable || error.code == .resourceChanged
-      if !(passes && player.isHeard) { model.failed(error) }
+      if !player.loadsAgain(after: error) { model.failed(error) }
     case .interrupt: model.interrupt(true)
     case .resume: model.interrupt(false)
     default: break

@@ -299,10 +299,15 @@ final class ModelRun: Sendable {
       }
     } catch is CancellationError {
       return nil
-    } catch let error as MediaCacheError where error.code == .resourceChanged && hasFaults {
+    } catch let error as MediaCacheError where hasFaults && Self.isOfChanges(error) {
       note("changed")
       return nil
     }
+  }
+
+  /// Whether the resource has changed, or two servers in turn have broken off too many responses.
+  private static func isOfChanges(_ error: MediaCacheError) -> Bool {
+    error.code == .resourceChanged || error == GenerationState.keepsChanging
   }
 
   private func playOnThread(
@@ -333,7 +338,7 @@ final class ModelRun: Sendable {
       do {
         try await read.value
       } catch is CancellationError where cancels {
-      } catch let error as MediaCacheError where error.code == .resourceChanged && hasFaults {
+      } catch let error as MediaCacheError where hasFaults && Self.isOfChanges(error) {
       }
       reader.cancel()
     }
@@ -391,7 +396,7 @@ final class ModelRun: Sendable {
         }
       } catch is CancellationError {
       } catch let error as MediaCacheError
-        where [.storage, .resourceChanged].contains(error.code) && hasFaults
+        where hasFaults && (error.code == .storage || Self.isOfChanges(error))
       {
         note("prefetch: \(error.code)")
       }

@@ -33,7 +33,7 @@ struct RecordParsingTests {
       etag: maybe(text()), lastModified: maybe(text()),
       isStrongLastModified: .random(using: &random))
     validator.isLateETag = maybe(.random(using: &random))
-    validator.otherETags = maybe([text(), text()])
+    validator.replacements = maybe(3)
     return EntryRecord(
       key: text(), url: text(), finalURL: text(), generation: "abc", file: "abc.mp3",
       length: maybe(.random(in: 100...Int64.max, using: &random)), mimeType: maybe(text()),

@@ -8,7 +8,7 @@ extension GenerationState {
   ///
   /// - Parameter offset: the offset that the reader waits for; nil for the content information.
   mutating func confirm(for reader: Reader, at offset: Int64?) -> [Action] {
-    guard !isComparing, !fetches.values.contains(where: \.isConfirmation) else { return [] }
+    guard !fetches.values.contains(where: \.isConfirmation) else { return [] }
     let request = confirmingRequest(for: reader, at: offset)
     let id = makeID()
     fetches[id] = Fetch(
@@ -40,11 +40,9 @@ extension GenerationState {
     guard !isSuperseded, !isClosed, !isOffline, let reader = readers[id], reader.isActive,
       !reader.awaitsConfirmation
     else { return [] }
-    // One response may prove sufficient, or change everything known.
-    if isComparing { return isWaiting ? resumePaused() : [] }
     var limits = limits
     limits.length = length
-    limits.supportsRanges = ignoresRanges ? false : info?.supportsRanges
+    limits.supportsRanges = comesWhole ? false : info?.supportsRanges
     limits.rate = rate
     limits.latency = latency
     limits.usualRun = runs.usual
@@ -65,7 +63,9 @@ extension GenerationState {
         let demand = FetchPlan.Demand(
           position: offset, runLength: reader.runLength, end: isBeyondEnd ? .max : reader.end,
           isWaiting: isWaiting, isBackground: reader.isBackground,
-          readsOn: reader.readsOn && !isBeyondEnd, minimum: reader.minimum)
+          // One response for all of it cannot be contradicted by another.
+          readsOn: reader.readsOn && !isBeyondEnd || reader.fillsWhole && info == nil,
+          minimum: reader.minimum)
         let running = fetches.filter { $0.value.bringsBytes }.map { $0 }
         let decision = limits.decide(
           for: demand, readable: reader.isBackground ? stored : readable,
@@ -96,7 +96,7 @@ extension GenerationState {
     let id = makeID()
     fetches[id] = Fetch(
       range: range, position: range.lowerBound,
-      isWhole: ignoresRanges || info?.supportsRanges == false, isBackground: isBackground,
+      isWhole: comesWhole, isBackground: isBackground,
       furthest: range.lowerBound)
     return .startFetch(id, range)
   }
@@ -116,7 +116,7 @@ extension GenerationState {
   /// window is left.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
-    if fetch.isComparing { return true }
+    if isKeptToEnd(fetch) { return true }
     if !fetch.isWhole {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
@@ -231,7 +231,8 @@ extension GenerationState {
   mutating func releaseUnwanted() -> [Action] {
     guard !hasReaders else { return [] }
     var actions: [Action] = []
-    for (id, fetch) in fetches where fetch.isWhole || fetch.isConfirmation || fetch.isResting {
+    for (id, fetch) in fetches
+    where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
       if let paused = fetch.paused {
         fetches[id]?.paused = nil
         actions.append(.resume(paused))

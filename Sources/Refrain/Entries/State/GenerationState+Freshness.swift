@@ -11,6 +11,7 @@ extension GenerationState {
 
   func isUsable(on terms: FreshnessRequirements, _ asking: Asking, at now: Moment) -> Bool {
     if asking.isOffline { return true }
+    if hasEndedEarly { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
     // whose response was found to be outdated, or purged.
     if asking.trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true {
@@ -43,15 +44,18 @@ extension GenerationState {
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
     if couldNotBeAsked, !terms.acceptUnconfirmed(freshness, at: wallTime(at: now)) { return false }
+    // Another response would end the one that arrives, and its readers.
+    let isArriving = fetches.values.contains(where: isKeptToEnd)
     guard terms.isStrict else {
-      return !readers.isEmpty && elapsed < (unchangedSeconds ?? Self.joinSeconds)
+      return isArriving
+        || (isOneResponse || !readers.isEmpty) && elapsed < (unchangedSeconds ?? Self.joinSeconds)
     }
     // The freshness stated by the origin applies, and so do the directives of the request.
     guard freshness?.isGuessed == true, freshness?.isOutdated != true,
       freshness?.mustRevalidate != true, terms.maxAge == nil, terms.minFresh == nil,
       terms.notBefore.map({ $0 < wallTime(at: now) - elapsed }) != false
     else { return false }
-    return elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))
+    return isArriving || elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))
   }
 
   /// The expected time without a change, at most `joinSeconds`; nil if neither a manifest's pace

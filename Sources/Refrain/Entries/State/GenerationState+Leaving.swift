@@ -79,7 +79,9 @@ extension GenerationState {
   /// The fetches without readers whose rest another request could bring, oldest first. None while
   /// the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, expectedReaders.isEmpty, !isSuperseded, !isClosed else { return [] }
+    guard info != nil, !isOneResponse, expectedReaders.isEmpty, !isSuperseded, !isClosed else {
+      return []
+    }
     let candidates = fetches.filter { $0.value.canBeAskedForAgain(limits) }.keys.sorted()
     if candidates.isEmpty { return [] }
     var covered = readable
@@ -137,7 +139,7 @@ extension GenerationState.Fetch {
   /// Whether another request could bring the rest, and the rest is too long to be received
   /// regardless.
   fileprivate func canBeAskedForAgain(_ limits: FetchPlan) -> Bool {
-    !isWhole && !isComparing && !isConfirmation && !isCalledOff
+    !isWhole && !isConfirmation && !isCalledOff
       && range.upperBound - position > limits.mostBroughtHome
   }
 }

@@ -31,6 +31,8 @@ struct GenerationState: Sendable {
     /// Whether it has declared that it reads everything up to `end`.
     var readsOn = false
     var isBackground = false
+    /// Whether all of the resource is fetched while it is open (`FillPolicy.wholeResource`).
+    var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64
     /// Whether it has requested something.
@@ -79,13 +81,6 @@ struct GenerationState: Sendable {
     var isCounted = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
-    /// Whether its response is another server's, which is compared with all stored bytes before any
-    /// is used.
-    var isComparing = false
-    /// The written bytes of such a response: readable once all are compared.
-    var pending = RangeSet<Int64>()
-    /// The number of responses by another server (`ResponseCheck.Verdict.otherServer`).
-    var otherAnswers = 0
     /// Whether it brings the bytes of its range, unless the stored generation is outdated.
     var bringsBytes: Bool { !isConfirmation || fillsWhileConfirming }
     /// The span that it extends, as recorded in the journal.
@@ -163,9 +158,6 @@ struct GenerationState: Sendable {
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
-  /// The number of successive generations before this one that were replaced before a reader
-  /// received a byte: servers that alternate between their own versions.
-  var unreadReplacements = 0
   /// Readers of the previous generation, under their identifiers there, that had requested
   /// something and read nothing when this one replaced it. They are about to arrive, so fetches
   /// begun for them continue.

@@ -18,7 +18,7 @@ extension GenerationState {
     _ error: MediaCacheError, of fetch: Fetch, except waiting: Set<ReaderID>
   ) {
     // A range begins where the response ended.
-    guard error.retry == .cutShort, ignoresRanges || info?.supportsRanges == false else { return }
+    guard error.retry == .cutShort, comesWhole else { return }
     let position = fetch.position
     for (id, reader) in readers where !waiting.contains(id) {
       guard reader.isActive, reader.isReading, !reader.awaitsConfirmation,

@@ -87,7 +87,17 @@ struct Representation: Sendable {
     self.freshness = freshness
   }
 
-  mutating func identify(by validator: Validator) { self.validator = validator }
+  /// Adopts the validator of the first response.
+  mutating func identify(by validator: Validator) {
+    let replacements = self.validator.replacements
+    self.validator = validator
+    self.validator.replacements = replacements
+  }
+
+  /// See `Validator.replacements`.
+  mutating func follow(replacements: Int) {
+    validator.replacements = replacements > 0 ? replacements : nil
+  }
 
   /// - Returns: whether the validator has changed.
   mutating func learn(from other: Validator) -> Bool { validator.learn(from: other) }

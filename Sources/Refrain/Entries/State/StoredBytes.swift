@@ -36,8 +36,6 @@ struct StoredBytes: Sendable {
   private(set) var lost = RangeSet<Int64>()
   /// The end of the furthest known byte of this version, even if it is no longer there.
   private(set) var reached: Int64 = 0
-  /// Whether readers may have received bytes that are no longer stored, or never were.
-  private(set) var hasGivenUnstored = false
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
@@ -151,7 +149,6 @@ struct StoredBytes: Sendable {
 
   /// Forgets the bytes, which are gone with their directory.
   mutating func vanish() {
-    if !spans.isEmpty { hasGivenUnstored = true }
     stopWriting()
     forgetFile()
     lost = RangeSet()
@@ -164,7 +161,6 @@ struct StoredBytes: Sendable {
     stopWriting()
     unsyncedBytes = 0
     isRecordStale = false
-    hasGivenUnstored = true
     if hasReaders {
       (ban, isBanned) = (.forGood, true)
     } else {
@@ -206,12 +202,8 @@ struct StoredBytes: Sendable {
     return isNew
   }
 
-  /// Makes written bytes readable that had to wait for others.
-  mutating func commitPending(_ pending: RangeSet<Int64>) { spans.formUnion(pending) }
-
   /// Records that readers received bytes up to `end` that are not stored.
   mutating func passUnstored(upTo end: Int64) {
-    hasGivenUnstored = true
     reached = max(reached, end)
   }
 
@@ -228,7 +220,6 @@ struct StoredBytes: Sendable {
     }
     let missing = spans.intersection(gone)
     guard !missing.isEmpty else { return }
-    hasGivenUnstored = true
     journal = nil
     lost.formUnion(missing)
     spans.subtract(gone)

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+/// Origins whose validator, or length, changes with each response: podcasts with inserted
+/// advertisements, servers behind one name whose ETags differ, files that are still being written.
+///
+/// No two of their responses can be combined, so once two versions in a row have come to nothing,
+/// one response is the whole version. It is requested without a range, received to its end whoever
+/// reads it, and every reader waits for it. What is stored of it plays like any other version.
+extension GenerationState {
+  /// The number of versions in a row, none of which arrived to its end, after which readers receive
+  /// an error.
+  private static let mostVersions = 5
+  /// In seconds: a version that is replaced later after the origin's last response counts as a
+  /// usual change.
+  private static let soon: Double = 60
+
+  /// Whether one response is this generation.
+  var isOneResponse: Bool { validator.isOfOneResponse }
+
+  /// Whether each response begins at the first byte: readers wait for it wherever they are.
+  var comesWhole: Bool { ignoresRanges || isOneResponse || info?.supportsRanges == false }
+
+  /// Whether a fetch is received to its end, although nobody may want its bytes now: another
+  /// response could not bring them.
+  func isKeptToEnd(_ fetch: Fetch) -> Bool {
+    isOneResponse && !fetch.isConfirmation && (fetch.isReceiving || fetch.hasBody) && !isTransient
+      && length != nil
+  }
+
+  /// Whether the response that is this generation ended before all of it had come. What is stored
+  /// serves the readers in the middle, and nobody else while the origin can be asked.
+  var hasEndedEarly: Bool {
+    isOneResponse && !isComplete && fetches.values.allSatisfy(\.isConfirmation)
+  }
+
+  /// Returns the number of versions in a row that were replaced before all of them had come, if this
+  /// one is replaced now (`Validator.replacements`).
+  func replacements(at now: Uptime) -> Int {
+    if isLive { return 0 }
+    if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
+    if !isOneResponse, info != nil {
+      let age = (vouchedAt ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
+      guard let age, age < Self.soon else { return 0 }
+    }
+    return (validator.replacements ?? 0) + 1
+  }
+
+  /// Whether the origin has sent too many versions in a row. A reader that asks again causes some
+  /// more.
+  mutating func hasChangedTooOften(at now: Uptime) -> Bool {
+    guard !isSuperseded, replacements(at: now) >= Self.mostVersions else { return false }
+    representation.follow(replacements: Validator.mostReplacements)
+    return true
+  }
+
+  /// Records that a reader asked for the newest version: its request is not one of a row.
+  mutating func isReplacedOnRequest() {
+    if isOneResponse { representation.follow(replacements: Validator.mostReplacements) }
+  }
+
+  static let keepsChanging = MediaCacheError(
+    .invalidResponse,
+    "The origin sends another version with each response, and none of the last \(mostVersions) "
+      + "arrived to its end.",
+    remedy: "Try again later, or use another source.")
+
+  /// Requests ranges again once the origin has confirmed all that one response brought.
+  mutating func noteConstancy() {
+    if isComplete { representation.follow(replacements: 0) }
+  }
+}
