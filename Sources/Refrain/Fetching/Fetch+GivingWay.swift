@@ -55,7 +55,9 @@ extension Fetch {
       return .failed(await keeping(response, in: ResponseCheck.refusal(status), exchange))
     case .transient(let error, let wait):
       return .again(await keeping(response, in: error, exchange), retryAfter: wait)
-    case .invalid(let error): return .again(error, retryAfter: nil)
+    case .invalid(let error):
+      // Neither the response to the range nor that without it was usable.
+      return response.droppedRange ? .failed(error) : .again(error, retryAfter: nil)
     case .failed(let error): return .failed(await keeping(response, in: error, exchange))
     }
   }
@@ -104,7 +106,7 @@ extension Entry {
     // If each response may come from another server, readers wait for the whole response in
     // hand, however far they are: a request for their offset alone could end this generation, too.
     if case .whole = verdict {
-      next.withState { if $0.unreadReplacements >= 2 { $0.ignoresRanges = true } }
+      next.withState { if $0.unreadReplacements >= 2 { $0.noteIgnoredRange() } }
     }
     guard let verdict, replace(generation, with: next) else {
       generation.perform { $0.supersede() }
