@@ -48,6 +48,11 @@ struct FaultAnswerTests {
     #expect(reply.isComplete)
   }
 
+  @Test func `Another status is sent above the same response`() async throws {
+    let reply = try await answer(.statusLine(203))
+    #expect(reply.status == 203 && reply.body == bytes.bytes(in: 0..<1000))
+  }
+
   @Test func `Retry-After is sent in seconds, as a date, or not at all`() async throws {
     let seconds = try await answer(.unavailable(.seconds(7)))
     #expect(seconds.status == 503)

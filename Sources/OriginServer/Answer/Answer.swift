@@ -97,7 +97,8 @@ struct Answer {
   }
 
   private static let reasons = [
-    100: "Continue", 102: "Processing", 103: "Early Hints", 200: "OK", 206: "Partial Content",
+    100: "Continue", 102: "Processing", 103: "Early Hints", 200: "OK",
+    203: "Non-Authoritative Information", 206: "Partial Content",
     301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
     307: "Temporary Redirect", 308: "Permanent Redirect", 401: "Unauthorized", 403: "Forbidden",
     404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 410: "Gone",

@@ -8,6 +8,7 @@ extension AnswerPlan {
     case .delay(let duration): answer.delays.append(duration)
     case .informational(let status, let headers):
       answer.informational.append((status, headers))
+    case .statusLine(let status): if hasBody { answer.status = status }
     case .hugeHeaders(let bytes):
       for index in 0..<max(1, bytes / 1024) {
         answer.headers.append(Field("X-Padding-\(index)", String(repeating: "p", count: 1000)))

@@ -56,6 +56,8 @@ public enum Fault: Sendable {
   case informational(Int, headers: [Field] = [])
   /// Adds or replaces (`nil`: removes) a field after everything else is decided.
   case header(String, String?)
+  /// Another status above the response as it is.
+  case statusLine(Int)
   /// Padding fields with this total size, 1 KB each.
   case hugeHeaders(bytes: Int)
   /// `Content-Range` with these numbers added to its start, its end and its total.

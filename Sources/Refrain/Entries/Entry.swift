@@ -285,9 +285,10 @@ final class Entry: Sendable {
     let url = resource.url
     var state = context.emptyState()
     // Other representations of the resource still have to be confirmed.
-    let (invalidatedAt, isNoPage) = generation.withState {
-      ($0.representation.invalidatedAt, $0.isNoPage(at: url))
+    let (invalidatedAt, isNoPage, ranges) = generation.withState {
+      ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges)
     }
+    if ranges == .refused { state.ranges = .refused }
     state.representation.follow(invalidatedAt: invalidatedAt)
     state.followsNoPage = isNoPage
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }

@@ -37,14 +37,14 @@ struct Admission: Sendable {
   }
 
   private func ask(_ resource: Resource) async -> Outcome {
-    let (known, isNoPage) = generation.withState { state in
+    let (known, isNoPage, ranges) = generation.withState { state in
       let known = ResponseCheck.Known(
         length: state.length, validator: state.validator,
         isPage: MediaType.isPage(state.info?.mimeType))
-      return (known, state.isNoPage(at: resource.url))
+      return (known, state.isNoPage(at: resource.url), state.ranges)
     }
     var headers = known.validator.conditional
-    headers.append("Range", RangeHeader.value(0, to: 1))
+    if ranges == .answered { headers.append("Range", RangeHeader.value(0, to: 1)) }
     let check = ResponseCheck(asked: 0..<1, known: known, isNoPage: isNoPage)
     let exchange = OriginExchange(
       entry: entry, headers: headers, purpose: .playback, isConfirmation: true, candidate: resource)

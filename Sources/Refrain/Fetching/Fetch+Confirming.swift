@@ -25,7 +25,8 @@ extension Fetch {
     let purpose = confirmationPurpose
     let exchange = OriginExchange(
       entry: entry, headers: request.headers(known.validator), purpose: purpose,
-      isConfirmation: true)
+      isConfirmation: true,
+      optionalRange: generation.withState { $0.optionalRange(request.range) })
     let outcome: Outcome = await exchange.run { response in
       await confirm(by: response, to: request, known, exchange)
     } failure: { error, isLasting in
@@ -107,6 +108,7 @@ extension Fetch {
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?, isProven: Bool
   ) -> Bool {
     let (isOfUse, actions, earlier) = generation.withState { state in
+      if response.droppedRange { state.noteRefusedRange() }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
       ).varying(by: response.redirections)
@@ -151,8 +153,8 @@ extension GenerationState {
     guard fetches[id] != nil, !isComplete else { return false }
     switch verdict {
     case .part(let range, _):
-      ignoresRanges = false
-      representation.noteRanges()
+      noteRange()
+      if !ignoresRanges { representation.noteRanges() }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       fetches[id]?.isConfirmation = false
       // Others may have shortened a request for missing bytes and continued from its end.

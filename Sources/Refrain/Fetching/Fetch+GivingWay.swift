@@ -42,7 +42,9 @@ extension Fetch {
       return .failed(await keeping(response, in: ResponseCheck.refusal(status), exchange))
     case .transient(let error, let wait):
       return .again(await keeping(response, in: error, exchange), retryAfter: wait)
-    case .invalid(let error): return .again(error, retryAfter: nil)
+    case .invalid(let error):
+      // Neither the response to the range nor that without it was usable.
+      return response.droppedRange ? .failed(error) : .again(error, retryAfter: nil)
     case .failed(let error): return .failed(await keeping(response, in: error, exchange))
     }
   }

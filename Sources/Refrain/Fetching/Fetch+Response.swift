@@ -52,6 +52,7 @@ extension Fetch {
         state.fetches[id]?.announcedEnd = range.upperBound
         return (verdict, note(facts, response, isWhole: false, in: &state))
       case .whole(let facts):
+        if response.droppedRange { state.noteRefusedRange() }
         if response.isLive || state.isLive {
           switch state.liveAnswer(to: id) {
           case .first: state.beginLive()
@@ -99,10 +100,10 @@ extension Fetch {
     state.confirm(response.signatures, at: response.askedURL)
     state.vouchedAt = context.now.uptime
     // A range was answered: the origin supports them after all.
-    if !isWhole { state.ignoresRanges = false }
+    if !isWhole { state.noteRange() }
     // A station's support for ranges is useless: the same range of its next response has other
     // bytes.
-    let supportsRanges = facts.supportsRanges && !state.isLive
+    let supportsRanges = facts.supportsRanges && !state.isLive && state.ranges != .refused
     var information =
       state.info
       ?? ContentInformation(
@@ -118,6 +119,7 @@ extension Fetch {
     }
     information.mimeType = information.mimeType ?? facts.mimeType
     information.length = information.length ?? facts.length
+    if state.ranges == .refused { information.supportsRanges = false }
     information.supportsRanges = information.supportsRanges || supportsRanges
     information.finalURL = response.url
     state.representation.refresh(

@@ -171,7 +171,8 @@ struct Fetch: Sendable {
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
     let exchange = OriginExchange(
-      entry: entry, headers: headers, purpose: purpose, usesShortcut: asking.known != nil
+      entry: entry, headers: headers, purpose: purpose, usesShortcut: asking.known != nil,
+      optionalRange: generation.withState { $0.optionalRange(asking.range) }
     ) { connectivity in
       switch connectivity {
       case .waiting:

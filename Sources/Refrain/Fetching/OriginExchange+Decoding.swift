@@ -13,7 +13,7 @@ extension OriginExchange {
   /// - Throws: as reading the body; `TransportError` if the body is cut short or damaged;
   ///   `MediaCacheError` if it is longer than any manifest.
   func decoded(_ response: Response, to request: OriginRequest) async throws -> Response {
-    guard response.status == 200 else { return response }
+    guard WholeResponse.statuses.contains(response.status) else { return response }
     let body: Data
     if response.isDecoded {
       body = try await wholeBody(of: response, limit: Manifest.longest)
@@ -110,19 +110,5 @@ extension HeaderFields {
     ] {
       self[name] = nil
     }
-  }
-}
-
-extension GenerationState {
-  /// Whether requests ask for the whole resource: a manifest that is not known to have ranges.
-  /// Origins that compress it would respond with a range of the compressed bytes.
-  ///
-  /// So do those for a version of one response, unless the rest of it can be requested.
-  func isRequestedWhole(at url: URL) -> Bool {
-    if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
-    let isNamed = Manifest.isNamed(mimeType: nil, url: url)
-    guard let info else { return isNamed }
-    guard !info.supportsRanges, info.length ?? 0 <= Manifest.longest else { return false }
-    return isNamed || Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
   }
 }

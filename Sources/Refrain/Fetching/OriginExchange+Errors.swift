@@ -31,8 +31,7 @@ extension OriginExchange {
     guard (400...599).contains(response.status), response.status != 416, !response.isRepeated,
       !response.isDecoded
     else { return false }
-    let coding = response.headers["Content-Encoding"]?.trimmingOWS.lowercased() ?? ""
-    guard coding.isEmpty || coding == "identity" else { return false }
+    guard response.headers.contentCodings.isEmpty else { return false }
     // The fields of another origin, such as cookies and challenges, are not for this one.
     guard
       RedirectPolicy.origin(of: response.url) == RedirectPolicy.origin(of: response.askedURL)

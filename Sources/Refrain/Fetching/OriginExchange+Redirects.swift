@@ -18,7 +18,7 @@ extension OriginExchange {
         resource.filter?.noteReference(to: next.url, from: resource.url)
         followed.append(Redirection(response))
       } else {
-        switch Self.judge(response, to: redirects.request) {
+        switch judge(response, to: redirects.request) {
         case .response(var received):
           received.redirections = followed
           if Self.isUseful(response.status) {
@@ -49,7 +49,7 @@ extension OriginExchange {
           try await drain(response)
           return nil
         }
-        switch Self.judge(response, to: redirects.request) {
+        switch judge(response, to: redirects.request) {
         case .response(var received):
           received.redirections = shortcut.redirections
           return received
@@ -66,7 +66,7 @@ extension OriginExchange {
 
   /// Whether a status comes from the resource itself.
   private static func isUseful(_ status: Int) -> Bool {
-    [200, 206, 304, 416].contains(status)
+    WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
   }
 
   private func ask(_ request: OriginRequest, for resource: Resource) async throws -> Response {
@@ -82,12 +82,14 @@ extension OriginExchange {
     rest()
     entry.context.rests.note(
       resource, status: response.status, headers: response.headers, at: entry.context.now)
-    let received = Response(
+    var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, url: request.url,
       askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
       signatures: signatures(for: resource), requestTime: requestTime,
       responseTime: entry.context.now.wall)
+    received.headers.dropNoCodings()
+    received.droppedRange = headers["Range"] != nil && request.headers["Range"] == nil
     return try await decoded(received, to: request)
   }
 
@@ -156,14 +158,16 @@ extension OriginExchange {
     case askAgain(without: [String])
   }
 
-  private static func judge(_ response: Response, to request: OriginRequest) -> Judgment {
+  private func judge(_ response: Response, to request: OriginRequest) -> Judgment {
     let sent = request.headers
-    if refusesFirstByte(response, sent) || isPartOfEncodedManifest(response, to: request) {
-      return .askAgain(without: ["Range", "If-Range"])
+    if Self.refusesFirstByte(response, sent) || refusesRange(response, sent)
+      || Self.isPartOfEncodedManifest(response, to: request)
+    {
+      return .askAgain(without: HeaderFields.ofRange)
     }
     switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
-    case .plain: return .response(live(response, plainly: ICYAnswer.isAsked(sent)))
-    case .interleaved(let interval): return .response(live(response, interval))
+    case .plain: return .response(Self.live(response, plainly: ICYAnswer.isAsked(sent)))
+    case .interleaved(let interval): return .response(Self.live(response, interval))
     case .askAgain(let field): return .askAgain(without: [field])
     }
   }
@@ -176,6 +180,21 @@ extension OriginExchange {
     return response.headers["Content-Range"].flatMap(ContentRange.init)?.total != 0
   }
 
+  /// Whether an origin that has never sent a range has no usable response to one: it refuses the
+  /// range, or sends one without a valid Content-Range, with another, or with a length that
+  /// contradicts it. A 403 is judged once the user's hook did not help (`exchange`).
+  private func refusesRange(_ response: Response, _ sent: HeaderFields) -> Bool {
+    guard let optionalRange, sent["Range"] != nil else { return false }
+    let check = ResponseCheck(asked: optionalRange, known: nil)
+    switch check.verdict(
+      status: response.status, headers: response.headers, now: response.responseTime)
+    {
+    case .invalid, .beyondEnd(length: nil): return true
+    case .failed(let error): return [400, 405, 501].contains(error.status)
+    default: return false
+    }
+  }
+
   /// - Parameter plainly: nothing was interleaved though the request asked for it. A 304 may still
   ///   announce an interval, which does not apply to stored bytes.
   private static func live(
@@ -183,7 +202,7 @@ extension OriginExchange {
   ) -> Response {
     var response = response
     if plainly { response.headers[ICYAnswer.interval] = nil }
-    guard response.status == 200 else { return response }
+    guard WholeResponse.statuses.contains(response.status) else { return response }
     response.isLive = ICYAnswer.isLive(response.headers)
     guard let interval else { return response }
     response.interval = interval

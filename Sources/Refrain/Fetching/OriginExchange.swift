@@ -22,6 +22,8 @@ final class OriginExchange: Sendable {
     var asked: HeaderFields
     /// The resource as its reader gave it; nil if that is not known any more.
     var given: Resource?
+    /// Whether the range of the request was dropped, since the response to it was unusable.
+    var droppedRange = false
     /// Whether it repeats an earlier response, without a request.
     var isRepeated = false
     /// Identifiers of the request's credentials (`Credentials`).
@@ -39,11 +41,13 @@ final class OriginExchange: Sendable {
   }
 
   let entry: Entry
-  private let headers: HeaderFields
+  let headers: HeaderFields
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
   let usesShortcut: Bool
   let candidate: Resource?
+  /// The requested range, if the request may be sent without it.
+  let optionalRange: ByteRange?
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
   private let watch = Mutex<SilenceTimeout.Watch?>(nil)
   private let ending = Mutex(Ending())
@@ -70,10 +74,13 @@ final class OriginExchange: Sendable {
   ///   - usesShortcut: whether the request goes directly to the end of the last redirect chain. Not
   ///     for the first request, and not for a confirming one: the chain may lead elsewhere by now.
   ///   - candidate: requested instead of the entry's resource; no hook is called for it.
+  ///   - optionalRange: the range in `headers`, if the request may be sent once more without it
+  ///     where the response is unusable.
   ///   - onConnectivity: called when the transport begins or stops waiting for a network.
   init(
     entry: Entry, headers: HeaderFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false, usesShortcut: Bool = false, candidate: Resource? = nil,
+    optionalRange: ByteRange? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
@@ -82,6 +89,7 @@ final class OriginExchange: Sendable {
     self.isConfirmation = isConfirmation
     self.usesShortcut = usesShortcut
     self.candidate = candidate
+    self.optionalRange = headers["Range"] == nil ? nil : optionalRange
     self.onConnectivity = onConnectivity
   }
 
@@ -197,15 +205,25 @@ final class OriginExchange: Sendable {
     if entry.context.isOffline { throw GenerationState.offline }
     if let candidate { return try await follow(request(for: candidate), for: candidate) }
     var attempts = Self.mostAuthorizations
+    var isWhole = false
     while true {
       let (resource, number) = entry.asked.authorized(by: entry.context.renewals)
       let given = entry.asked.given(for: resource)
-      var response = try await follow(request(for: resource), for: resource)
+      var request = request(for: resource)
+      if isWhole { request.headers.dropRange() }
+      var response = try await follow(request, for: resource)
       response.given = given
-      guard [401, 403, 410].contains(response.status), attempts > 0 else { return response }
+      guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
-      switch try await authorize(number, response.status) {
-      case .none: return response
+      let authorization: AskedResource.Authorization =
+        if attempts > 0 { try await authorize(number, response.status) } else { .none }
+      switch authorization {
+      case .none:
+        // The origin may refuse the range, and not the client.
+        guard response.status == 403, optionalRange != nil, !response.droppedRange else {
+          return response
+        }
+        isWhole = true
       case .renewed: attempts = 0
       // The answer was for another URL of the stream: this one may need its own.
       case .shared: attempts -= 1

@@ -50,13 +50,14 @@ struct SignatureConfirmation: Sendable {
   }
 
   private func ask(_ resource: Resource) async -> Answer {
-    let (known, isNoPage) = generation.withState { state in
+    let (known, isNoPage, ranges) = generation.withState { state in
       let known = ResponseCheck.Known(
         length: state.length, validator: state.validator,
         isPage: MediaType.isPage(state.info?.mimeType))
-      return (known, state.isNoPage(at: resource.url))
+      return (known, state.isNoPage(at: resource.url), state.ranges)
     }
-    let headers = Self.headers(known.validator)
+    var headers = Self.headers(known.validator)
+    if ranges != .answered { headers.dropRange() }
     let check = ResponseCheck(
       asked: 0..<1, known: known, sentIfRange: headers["If-Range"] != nil, isNoPage: isNoPage)
     let exchange = OriginExchange(

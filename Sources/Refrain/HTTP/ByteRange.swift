@@ -20,6 +20,16 @@ enum RangeHeader {
   }
 }
 
+extension HeaderFields {
+  /// The request fields about a range.
+  static let ofRange = ["Range", "If-Range"]
+
+  /// Removes a request's range: the whole resource is requested instead.
+  mutating func dropRange() {
+    for name in Self.ofRange { self[name] = nil }
+  }
+}
+
 /// The value of Content-Range (RFC 9110 §14.4).
 ///
 ///     bytes 0-499/1234   range 0..<500, total 1234

@@ -33,7 +33,7 @@ struct ResponseCheck: Sendable {
   enum Verdict: Sendable, Hashable {
     /// A 206: the body is that range.
     case part(ByteRange, Facts)
-    /// A 200: the body is the resource from its first byte on.
+    /// A 200 or 203: the body is the resource from its first byte on.
     case whole(Facts)
     /// A 304: the stored bytes are current.
     case notModified
@@ -52,12 +52,13 @@ struct ResponseCheck: Sendable {
   }
 
   func verdict(status: Int, headers: HeaderFields, now: Date) -> Verdict {
-    if isNoPage, status == 200 || status == 206, let page = page(headers) {
+    let isWhole = WholeResponse.statuses.contains(status)
+    if isNoPage, isWhole || status == 206, let page = page(headers) {
       return .transient(page, retryAfter: nil)
     }
     switch status {
     case 206: return partial(headers)
-    case 200: return whole(headers)
+    case _ where isWhole: return whole(headers)
     case 304: return .notModified
     case 416: return unsatisfied(headers)
     case 401, 403, 410: return .refused(status)
@@ -164,9 +165,9 @@ struct ResponseCheck: Sendable {
 
   /// Requests ask for identity (RFC 9110 §12.5.3): ranges of any other coding have other bytes.
   private static func coding(_ headers: HeaderFields) -> MediaCacheError? {
-    guard let coding = headers["Content-Encoding"]?.lowercased(), !coding.isEmpty,
-      coding != "identity"
-    else { return nil }
+    let codings = headers.contentCodings
+    guard !codings.isEmpty else { return nil }
+    let coding = codings.joined(separator: ", ")
     var error = MediaCacheError(
       .invalidResponse,
       "The origin sends the resource compressed (\(coding.prefix(40))), which was declined.",
@@ -203,6 +204,13 @@ struct ResponseCheck: Sendable {
         : "Send the required credentials, with a header or a new URL.",
       status: status)
   }
+}
+
+/// A response to GET that brings the whole resource.
+package enum WholeResponse {
+  /// 203 is a 200 whose content a proxy on the way has changed (RFC 9110 §15.3.4): it is stored, and
+  /// clients receive it and its ranges as those of a 200.
+  package static let statuses: Set<Int> = [200, 203]
 }
 
 extension MediaCacheError {

@@ -24,7 +24,7 @@ enum ICYAnswer: Sendable, Hashable {
     let asked = Self.isAsked(request)
     let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
     switch status {
-    case 200 where asked && !intervals.isEmpty:
+    case _ where WholeResponse.statuses.contains(status) && asked && !intervals.isEmpty:
       // The interleaving is unknown, or there is none; without the request field there is none.
       guard intervals.count == 1, let first = intervals.first, let interval = first,
         (1...Self.longestInterval).contains(interval)

@@ -21,7 +21,8 @@ struct Relay: Sendable {
     case .chunked: request.body = body(of: writer, length: nil)
     }
     do {
-      let response = try await transport.relay(request)
+      var response = try await transport.relay(request)
+      response.headers.dropNoCodings()
       guard (200...599).contains(response.status) else {
         throw HTTPError(
           502, "\(url.host() ?? "The origin") answered \(response.status), not a final status.")

@@ -147,7 +147,7 @@ struct RelayedAnswer: Sendable {
   /// content alone (false); nil if it is none.
   private func mayBeManifest(_ response: OriginResponse, isHEAD: Bool) -> Bool? {
     guard exchange.request.head.isGET || isHEAD, isWhole(response),
-      response.headers["Content-Encoding"] == nil
+      response.headers.contentCodings.isEmpty
     else { return nil }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: exchange.url) { return true }
@@ -159,7 +159,9 @@ struct RelayedAnswer: Sendable {
   /// Whether a response brings the whole resource, also as the range that ffmpeg and mpv request
   /// (`bytes=0-`).
   private func isWhole(_ response: OriginResponse) -> Bool {
-    guard response.status == 206 else { return response.status == 200 }
+    guard response.status == 206 else {
+      return WholeResponse.statuses.contains(response.status)
+    }
     guard let content = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
       let range = content.range
     else { return false }
@@ -270,8 +272,8 @@ struct RelayedAnswer: Sendable {
   /// Compares the stored response with the relayed one, which may show that it is stale
   /// (RFC 9111 §4.3.5).
   private func compare(_ request: RequestHead, _ response: OriginResponse) async {
-    guard request.isHEAD || request.isGET, response.status == 200,
-      response.headers["Content-Encoding"] == nil
+    guard request.isHEAD || request.isGET, WholeResponse.statuses.contains(response.status),
+      response.headers.contentCodings.isEmpty
     else { return }
     let answer = CachedAnswer(exchange: exchange)
     let resource = answer.resource

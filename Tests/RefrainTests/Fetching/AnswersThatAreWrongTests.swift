@@ -11,13 +11,17 @@ import Testing
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7)
 
-  static let wrong: [Fault] = [
+  /// Faults of ranges alone.
+  static let wrongParts: [Fault] = [
     .wrongContentRange(start: 1), .wrongContentRange(start: -1), .wrongContentRange(end: 1),
     .wrongContentRange(end: -1), .wrongContentRange(start: 4096, end: 4096),
-    .header("Content-Range", nil), .header("Content-Range", "bytes garbage"),
-    .gzip, .multipart, .garbage(Array("SSH-2.0-OpenSSH_9\r\n".utf8)), .garbage([0, 255, 0, 255]),
+    .header("Content-Range", nil), .header("Content-Range", "bytes garbage"), .multipart,
+  ]
+  static let wrongAnswers: [Fault] = [
+    .gzip, .garbage(Array("SSH-2.0-OpenSSH_9\r\n".utf8)), .garbage([0, 255, 0, 255]),
     .status(304),
   ]
+  static let wrong = wrongParts + wrongAnswers
 
   @Test(arguments: wrong.indices) func `A request with an invalid response is repeated`(
     _ index: Int
@@ -30,14 +34,24 @@ import Testing
     }
   }
 
-  @Test(arguments: wrong.indices)
+  @Test(arguments: wrongParts.indices)
+  func `An origin whose ranges are all invalid is read without one`(_ index: Int) async throws {
+    try await withCache({ $0.retry.attempts = 1 }) { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.all, Self.wrongParts[index]))
+      let range: ByteRange = 100_000..<100_010
+      try await #expect(test.read("/a", range) == bytes.bytes(in: range))
+      #expect(test.origin.log("/a").requests.count == 2)
+    }
+  }
+
+  @Test(arguments: wrongAnswers.indices)
   func `Repeated invalid responses are an error, and nothing is stored`(
     _ index: Int
   ) async throws {
     try await withCache({ $0.retry.attempts = 2 }) { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
-      // A range that does not begin at 0 exposes each of these faults.
-      test.origin.script("/a", .on(.all, Self.wrong[index]))
+      test.origin.script("/a", .on(.all, Self.wrongAnswers[index]))
       let error = await #expect(throws: MediaCacheError.self) {
         try await test.read("/a", 100_000..<100_010)
       }

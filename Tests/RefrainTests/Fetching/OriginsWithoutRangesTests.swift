@@ -142,9 +142,10 @@ import Testing
   @Test func `A read beyond the end of a resource without a length is an error`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
-      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
+      // The origin has ranges: it does not refuse the next one for being a range.
+      try await #expect(Array(reader.bytes(in: 0..<10)) == bytes.bytes(in: 0..<10))
       let error = await #expect(throws: MediaCacheError.self) {
         try await reader.waitUntilReadable(at: length + 5)
       }

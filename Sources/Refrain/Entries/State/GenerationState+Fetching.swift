@@ -203,7 +203,7 @@ extension GenerationState {
     }
     // Its range may have been truncated where this fetch was to begin.
     fetches[other.key]?.range = 0..<end
-    ignoresRanges = true
+    noteIgnoredRange()
     return false
   }
 

@@ -8,7 +8,7 @@ extension GenerationState {
   /// Marks the generation as a live stream on its first response.
   mutating func beginLive() {
     isLive = true
-    ignoresRanges = true
+    noteIgnoredRange()
     storage.forbid(.forGood, .endless)
   }
 

@@ -55,6 +55,7 @@ extension GenerationState {
   /// Adopts the contents found on disk.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     representation.adopt(contents.record)
+    if contents.record.supportsRanges { noteRange() }
     storage.adopt(contents)
   }
 

@@ -143,8 +143,7 @@ struct GenerationState: Sendable {
   var vouchedAt: Uptime? { didSet { couldNotBeAsked = false } }
   /// Whether the origin could not be asked then.
   var couldNotBeAsked = false
-  /// Whether the origin announces range support, but ignores ranges.
-  var ignoresRanges = false
+  var ranges = OriginRanges.announced
 
   /// Whether the resource is a live stream: one response is the whole generation.
   var isLive = false

@@ -13,8 +13,10 @@ extension URLSessionExchange {
     guard let response = response as? HTTPURLResponse else {
       return refuse(errors.malformed("a response without a status"), task)
     }
-    let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
-    let isCoded = coding != "identity"
+    let field = response.value(forHTTPHeaderField: "Content-Encoding") ?? ""
+    let coding = (["Content-Encoding": field] as HeaderFields).contentCodings
+      .joined(separator: ", ")
+    let isCoded = !coding.isEmpty
     let isDecoded = isCoded && decodes(response, coding)
     // Linux also reports interim responses (RFC 9110 §15.2).
     guard response.statusCode >= 200 else { return .allow }
@@ -31,7 +33,8 @@ extension URLSessionExchange {
     } catch {
       return refuse(error, task)
     }
-    if isCoded, !isDecoded, relayed == nil, response.statusCode == 200 || response.statusCode == 206
+    if isCoded, !isDecoded, relayed == nil,
+      WholeResponse.statuses.contains(response.statusCode) || response.statusCode == 206
     {
       return refuse(
         errors.malformed("a body encoded with \(coding.prefix(40)), which was declined"), task)
@@ -41,9 +44,9 @@ extension URLSessionExchange {
 
   /// Whether URLSession's decoded body can be used: that of a whole manifest.
   private func decodes(_ response: HTTPURLResponse, _ name: String) -> Bool {
-    guard relayed == nil, response.statusCode == 200, let coding = ContentCoding(name) else {
-      return false
-    }
+    guard relayed == nil, WholeResponse.statuses.contains(response.statusCode),
+      let coding = ContentCoding(name)
+    else { return false }
     // URLSession supports Brotli over https alone.
     if coding == .brotli, request.url.scheme?.lowercased() != "https" { return false }
     let type = MediaType.essence(response.value(forHTTPHeaderField: "Content-Type"))

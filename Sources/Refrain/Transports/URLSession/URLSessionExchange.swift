@@ -143,7 +143,7 @@ final class URLSessionExchange: Sendable {
   /// - Parameter announced: the length of the body; nil if it is unknown.
   func headCame(_ response: HTTPURLResponse, announced: Int64? = nil) {
     var head: Head = (response.statusCode, HeaderFields(response))
-    if relayed != nil, head.headers["Content-Encoding"] != nil {
+    if relayed != nil, !head.headers.contentCodings.isEmpty {
       // The body is decoded, whatever the request. Clients use a tag for ranges, too.
       head.headers.dropCoding()
       head.headers["ETag"] = nil
