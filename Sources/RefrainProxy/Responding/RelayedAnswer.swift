@@ -45,7 +45,7 @@ struct RelayedAnswer: Sendable {
     if isSafe {
       service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
-    exchange.observer?.received(response.headers, from: exchange.url)
+    exchange.observer?.received(response.headers, from: exchange.url, for: exchange.url)
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
@@ -85,7 +85,7 @@ struct RelayedAnswer: Sendable {
     fields["Content-Length"] = nil
     fields["Location"] = fields["Location"].map {
       exchange.service.routes.rewritten(
-        location: $0, of: exchange.url, session: exchange.session?.id)
+        location: $0, of: exchange.url, session: session(behind: headers)?.id)
     }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
@@ -93,6 +93,14 @@ struct RelayedAnswer: Sendable {
     status.isCollapsed = isJoined
     exchange.service.fields.add(status, to: &fields)
     return fields
+  }
+
+  /// Returns the session of the request to which a redirect leads: one that sets cookies begins a
+  /// session if need be. The client does not receive them, and may be led back to the same URL.
+  private func session(behind redirect: HeaderFields) -> StreamSession? {
+    if let session = exchange.session { return session }
+    guard redirect["Set-Cookie"] != nil else { return nil }
+    return exchange.session(defining: [:], for: [exchange.url])
   }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
