@@ -9,6 +9,8 @@ final class IncomingBody {
   private var returned: Data?
   /// Whether the last returned bytes had been received before.
   private(set) var isReplaying = false
+  /// Whether the origin has sent something of it.
+  private(set) var hasBegun = false
 
   private static let step: Int64 = 256 << 10
 
@@ -41,6 +43,8 @@ final class IncomingBody {
       returned = nil
       return chunk
     }
-    return try await iterator.next(isolation: nil)
+    let chunk = try await iterator.next(isolation: nil)
+    hasBegun = true
+    return chunk
   }
 }

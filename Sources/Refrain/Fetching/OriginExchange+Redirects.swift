@@ -75,7 +75,7 @@ extension OriginExchange {
     if let rest = entry.context.rests.rest(of: resource, at: entry.context.now) {
       return unasked(request, for: resource, rest)
     }
-    expect(within: timeout)
+    expectHead()
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await send(request, resource.filter)
@@ -136,7 +136,7 @@ extension OriginExchange {
     guard let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 else {
       return
     }
-    expect(within: timeout)
+    expectShortBody()
     for try await _ in response.body {}
     rest()
   }

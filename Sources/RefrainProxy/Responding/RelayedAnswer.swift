@@ -37,7 +37,8 @@ struct RelayedAnswer: Sendable {
     let relay = Relay(
       transport: service.cache.relayingTransport,
       requiresPublicAddress: service.routes.filter(for: exchange.url)
-        .requiresPublicAddress(of: exchange.url))
+        .requiresPublicAddress(of: exchange.url),
+      longestSilence: service.cache.longestSilence)
     service.traffic.noteRelayedRequest()
     let response = try await relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
