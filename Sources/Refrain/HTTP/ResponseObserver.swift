@@ -20,8 +20,9 @@ package final class ResponseObserver: Sendable, Hashable {
     self.receive = receive
   }
 
-  package func received(_ headers: HeaderFields, from url: URL, for asked: URL) {
-    receive(url, headers, asked)
+  /// - Parameter asked: the URL that was requested before redirects; nil: `url`.
+  package func received(_ headers: HeaderFields, from url: URL, for asked: URL? = nil) {
+    receive(url, headers, asked ?? url)
   }
 
   package static func == (left: ResponseObserver, right: ResponseObserver) -> Bool {
