@@ -75,8 +75,13 @@ extension MediaCache {
 
     public var retry = RetryPolicy()
 
-    /// The longest wait for the head of a response, connecting included.
-    public var responseTimeout: Duration = .seconds(15)
+    /// The longest silence before the first byte of a response, connecting included: of its head,
+    /// and of its body. Media may have to be brought from a tape or a cold archive first.
+    ///
+    /// Stored bytes do not wait for so long: if the origin does not confirm them within five
+    /// seconds, they play, unless it has forbidden that (`must-revalidate`). Connecting takes at
+    /// most ten seconds over `CurlTransport`.
+    public var responseTimeout: Duration = .seconds(60)
 
     /// The longest silence in the middle of a response.
     public var silenceTimeout: Duration = .seconds(30)
@@ -97,7 +102,7 @@ extension MediaCache {
     package var clock: @Sendable () -> Moment = { .now }
 
     /// How long a prefetch waits while another process that stores the resource makes no progress.
-    package var writerSilence: Duration = .seconds(60)
+    package var writerSilence: Duration = .seconds(120)
 
     /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
     /// Linux and `URLSessionTransport` on Apple platforms.

@@ -7,7 +7,8 @@ public struct Resource: Sendable, Hashable {
   /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
   /// Headers sent with every request to the URL's own origin. A redirect to another origin carries
-  /// only known harmless ones, such as `User-Agent`, `Accept` and `Referer`.
+  /// only known harmless ones, such as `User-Agent`, `Accept` and `Referer`. Cookies that redirects
+  /// set are sent beside those of a `Cookie` header, and in place of older ones of the same names.
   public var headers: HeaderFields
   /// The key under which the bytes are stored. Nil: `MediaCache.Configuration.cacheKey` derives it
   /// from the URL.

@@ -6,7 +6,11 @@
 /// outage. A reader that has none should soon report the failure: an origin that responds with an
 /// error, or refuses the connection, is asked `firstAttempts` times; a permanent failure (a host
 /// that does not exist, a certificate that does not verify, a response that is not HTTP) is not
-/// retried.
+/// retried, and neither is a request to which nothing came within
+/// `MediaCache.Configuration.responseTimeout`. For a reader that plays, such a request is sent
+/// `firstAttempts` times.
+///
+/// A response that breaks off after it has brought new bytes is continued at once, without a delay.
 ///
 /// Retry-After of a 503 applies to every reader of the resource, and that of a 429 to every reader
 /// with the same credentials: until then, though for `longestDelay` at most, none of them makes a
@@ -15,7 +19,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
   /// How many times in a row an origin may respond with an error, or refuse the connection, before
-  /// a reader has received a byte. `attempts` applies as well.
+  /// a reader has received a byte, and how many times it may not respond in time afterwards.
+  /// `attempts` applies as well.
   public var firstAttempts = 2
   /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
@@ -37,12 +42,18 @@ public struct RetryPolicy: Sendable, Hashable {
     case permanent
     /// A response that can only be read from its start ended at the same byte as before.
     case cutShort
+    /// Nothing came in response to a request for as long as it may take.
+    case silent
     /// The network failed, or something else did.
     case network
   }
 
   /// How many times in a row a response may end at the same byte.
   package var cutAttempts = 3
+
+  /// The bytes of a response that count as progress: about as many as a request and the head of its
+  /// response take. An origin that sends less each time is not asked without a pause.
+  static let leastGain: Int64 = 1 << 10
 
   /// Whether a status may pass: 408, 425 and 429 (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4),
   /// and server errors (RFC 9110 §15.6) except those that say "never": 501, 505 and 508 (RFC 5842
@@ -62,18 +73,22 @@ public struct RetryPolicy: Sendable, Hashable {
   ///   - count: failures in a row without progress, this one included.
   ///   - isPlaying: whether a reader has received bytes.
   ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
+  ///   - gained: the number of new bytes that the failed response brought.
   func delay(
-    after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil
+    after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
+    gained: Int64 = 0
   ) -> Duration? {
     let isShort = !isPlaying && (failure == .answer || failure == .refused)
     let limit =
       switch failure {
       case .cutShort: min(attempts, cutAttempts)
-      case .permanent where !isPlaying: min(attempts, 1)
+      case .permanent where !isPlaying, .silent where !isPlaying: min(attempts, 1)
+      case .silent: min(attempts, firstAttempts)
       case _ where isShort: min(attempts, firstAttempts)
       default: attempts
       }
     guard count < limit else { return nil }
+    if count <= 1, gained >= Self.leastGain { return .zero }
     if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
     let delay = delay(afterFailures: count, retryAfter: retryAfter)
     return isShort ? delay.map { max(min($0, longestFirstDelay), .zero) } : delay

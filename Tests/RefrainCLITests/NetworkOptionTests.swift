@@ -83,11 +83,24 @@
       (["--netrc", "--netrc-file", "x"], "--netrc or --netrc-file"),
       (["--resolve", "song.example:127.0.0.1"], "host:port:address"),
       (["--resolve", "song.example:0:127.0.0.1"], "host:port:address"),
+      (["--response-timeout", "0"], "a number of seconds"),
+      (["--response-timeout", "1m"], "1m"),
     ])
     func `Invalid network options exit with 64`(_ options: [String], _ words: String) async throws {
       try await Program.with { program in
         let run = try await program.run(["get"] + options + ["http://127.0.0.1:1/a"])
         #expect(run.status == 64 && run.errors.contains(words), "\(run.errors)")
+      }
+    }
+
+    @Test func `The --response-timeout option bounds the wait for an origin that is silent`()
+      async throws
+    {
+      try await Program.withSong([1, 2, 3]) { program, origin, url in
+        origin.script("/song.flac", .on(.all, .delay(nil)))
+        let run = try await program.run("get", "--response-timeout", "1", url)
+        #expect(run.status == 1 && run.errors.contains("was silent for too long"), "\(run.errors)")
+        #expect(origin.log("/song.flac").requests.count == 1)
       }
     }
 

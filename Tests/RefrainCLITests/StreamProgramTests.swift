@@ -31,6 +31,22 @@
       }
     }
 
+    @Test func `The segments are requested with the cookie of the redirect to the playlist`()
+      async throws
+    {
+      let cookie = Field("Cookie", "pass=1")
+      try await TuneStream.with("/tune.m3u8", requiring: cookie) { program, stream in
+        stream.origin.script(
+          "/start.m3u8",
+          .on(.all, .redirect(302, to: "/tune.m3u8"), .header("Set-Cookie", "pass=1; Path=/")))
+        let run = try await program.run(
+          "play", "--audio-output", stream.output,
+          stream.origin.url("/start.m3u8").absoluteString)
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+        #expect(abs(try stream.seconds(in: stream.output) - TuneStream.tuneSeconds) < 0.5)
+      }
+    }
+
     @Test func `A play asks for each playlist once, also if the origin wants to confirm each use`()
       async throws
     {

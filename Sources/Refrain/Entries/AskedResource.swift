@@ -75,11 +75,13 @@ final class AskedResource: Sendable {
 
   // MARK: Redirects
 
-  /// Returns the end of the last redirect chain of `resource`; nil if none is recorded.
+  /// Returns the end of the last redirect chain of `resource`; nil if none is recorded. Without an
+  /// observer, which has to see the chain, that of another observer's resource will do.
   func shortcut(for resource: Resource) -> RedirectPolicy.Shortcut? {
     state.withLock { state in
-      guard let shortcut = state.shortcut, shortcut.of == resource else { return nil }
-      return shortcut.1
+      guard var (followed, shortcut) = state.shortcut else { return nil }
+      if resource.observer == nil { followed.observer = nil }
+      return followed == resource ? shortcut : nil
     }
   }
 

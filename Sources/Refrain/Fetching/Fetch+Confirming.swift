@@ -7,7 +7,9 @@ extension Fetch {
   /// Confirms the generation, and continues as a fetch if the response brings bytes.
   func confirm(_ range: ByteRange) async {
     let url = entry.resource.url
-    let asking = generation.withState { state -> (ConfirmingRequest, ResponseCheck.Known)? in
+    let now = context.now
+    let asking = generation.withState {
+      state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool)? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       return (
         ConfirmingRequest(
@@ -15,17 +17,18 @@ extension Fetch {
           isWhole: state.isRequestedWhole(at: url)),
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
-          isPage: MediaType.isPage(state.info?.mimeType))
+          isPage: MediaType.isPage(state.info?.mimeType)),
+        state.confirmsBriefly(at: now)
       )
     }
-    guard let (request, known) = asking else {
+    guard let (request, known, isBrief) = asking else {
       generation.perform { $0.fetchEnded(id, error: nil) }
       return
     }
     let purpose = confirmationPurpose
     let exchange = OriginExchange(
       entry: entry, headers: request.headers(known.validator), purpose: purpose,
-      isConfirmation: true,
+      isConfirmation: true, isBrief: isBrief,
       optionalRange: generation.withState { $0.optionalRange(request.range) })
     let outcome: Outcome = await exchange.run { response in
       await confirm(by: response, to: request, known, exchange)

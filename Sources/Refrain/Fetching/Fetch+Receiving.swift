@@ -31,7 +31,7 @@ extension Fetch {
       case .foreground: break
       }
       generation.perform { $0.recount() }
-      exchange.expect(within: context.configuration.silenceTimeout)
+      exchange.expectBody(isFirst: !body.hasBegun)
       meter.begin()
       var chunk: Data?
       do {
@@ -45,7 +45,7 @@ extension Fetch {
       } catch {
         exchange.rest()
         return exchange.outcome(of: error) {
-          brokenOff($0)
+          brokenOff(body.hasBegun ? $0 : $0.withoutFirstByte)
         } cancelled: {
           .done
         }

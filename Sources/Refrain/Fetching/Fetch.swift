@@ -80,7 +80,7 @@ struct Fetch: Sendable {
         guard
           let delay = context.configuration.retry.delay(
             after: reason.failure, count: reason.failure == .cutShort ? cuts : failures,
-            isPlaying: isPlaying, retryAfter: retryAfter),
+            isPlaying: isPlaying, retryAfter: retryAfter, gained: gained),
           generation.withState({ $0.beginRest(id) })
         else {
           error = reason.failure == .cutShort ? cutShort(cuts) : reason
@@ -91,7 +91,9 @@ struct Fetch: Sendable {
           break attempts
         }
         context.events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-        do { try await Task.sleep(for: delay) } catch { break attempts }
+        if delay > .zero {
+          do { try await Task.sleep(for: delay) } catch { break attempts }
+        }
         generation.withState { $0.endRest(id) }
       }
     }

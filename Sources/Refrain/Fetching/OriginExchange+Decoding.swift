@@ -55,13 +55,12 @@ extension OriginExchange {
   private func wholeBody(of response: Response, limit: Int64) async throws -> Data {
     let declared = response.headers.bodyLength ?? 0
     guard declared <= limit else { throw Self.tooLong }
-    let silence = entry.context.configuration.silenceTimeout
     var whole = Data()
-    expect(within: silence)
+    expectBody(isFirst: true)
     for try await chunk in response.body {
       guard Int64(whole.count + chunk.count) <= limit else { throw Self.tooLong }
       whole.append(chunk)
-      expect(within: silence)
+      expectBody(isFirst: false)
     }
     rest()
     return whole

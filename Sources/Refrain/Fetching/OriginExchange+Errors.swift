@@ -40,10 +40,9 @@ extension OriginExchange {
       ?? true
   }
 
-  /// Returns the body; nil if it is too long. All of it has to arrive within the timeout of a
-  /// response.
+  /// Returns the body; nil if it is too long.
   private func wholeBody(of response: Response) async throws -> Data? {
-    expect(within: timeout)
+    expectShortBody()
     defer { rest() }
     var body = Data()
     for try await chunk in response.body {

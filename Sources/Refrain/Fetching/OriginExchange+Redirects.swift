@@ -12,7 +12,8 @@ extension OriginExchange {
     var followed: [Redirection] = []
     while true {
       let response = try await ask(redirects.request, for: resource)
-      let next = try redirects.follow(status: response.status, headers: response.headers)
+      let next = try redirects.follow(
+        status: response.status, headers: response.headers, at: entry.context.now.wall)
       if let next {
         try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
         resource.filter?.noteReference(to: next.url, from: resource.url)
@@ -41,7 +42,7 @@ extension OriginExchange {
   private func take(
     _ shortcut: RedirectPolicy.Shortcut, _ request: OriginRequest, for resource: Resource
   ) async throws -> Response? {
-    var redirects = RedirectPolicy(request: request, at: shortcut)
+    var redirects = RedirectPolicy(request: request, at: shortcut, now: entry.context.now.wall)
     do {
       while true {
         let response = try await ask(redirects.request, for: resource)
@@ -74,11 +75,11 @@ extension OriginExchange {
     if let rest = entry.context.rests.rest(of: resource, at: entry.context.now) {
       return unasked(request, for: resource, rest)
     }
-    expect(within: timeout)
+    expectHead()
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await send(request, resource.filter)
-    resource.observer?.received(response.headers, from: request.url)
+    resource.observer?.received(response.headers, from: request.url, for: resource.url)
     rest()
     entry.context.rests.note(
       resource, status: response.status, headers: response.headers, at: entry.context.now)
@@ -137,7 +138,7 @@ extension OriginExchange {
     guard let length = response.headers.bodyLength, length <= 16 << 10 else {
       return
     }
-    expect(within: timeout)
+    expectShortBody()
     for try await _ in response.body {}
     rest()
   }

@@ -44,6 +44,7 @@ final class OriginExchange: Sendable {
   let headers: HeaderFields
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
+  private let isBrief: Bool
   let usesShortcut: Bool
   let candidate: Resource?
   /// The requested range, if the request may be sent without it.
@@ -67,10 +68,12 @@ final class OriginExchange: Sendable {
     var cancel: (@Sendable () -> Void)?
   }
 
-  /// The timeout of a confirmation, which is shorter: stored bytes can play.
-  private static let confirmationTimeout: Duration = .seconds(5)
+  /// The timeout of a request without whose response stored bytes play, in place of the usual one.
+  private static let briefTimeout: Duration = .seconds(5)
 
   /// - Parameters:
+  ///   - isConfirmation: whether the request is about stored bytes. It does not wait for a network.
+  ///   - isBrief: whether a response is expected within seconds: without one, stored bytes play.
   ///   - usesShortcut: whether the request goes directly to the end of the last redirect chain. Not
   ///     for the first request, and not for a confirming one: the chain may lead elsewhere by now.
   ///   - candidate: requested instead of the entry's resource; no hook is called for it.
@@ -79,14 +82,15 @@ final class OriginExchange: Sendable {
   ///   - onConnectivity: called when the transport begins or stops waiting for a network.
   init(
     entry: Entry, headers: HeaderFields, purpose: OriginRequest.Purpose,
-    isConfirmation: Bool = false, usesShortcut: Bool = false, candidate: Resource? = nil,
-    optionalRange: ByteRange? = nil,
+    isConfirmation: Bool = false, isBrief: Bool = false, usesShortcut: Bool = false,
+    candidate: Resource? = nil, optionalRange: ByteRange? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
     self.headers = headers
     self.purpose = purpose
     self.isConfirmation = isConfirmation
+    self.isBrief = isBrief
     self.usesShortcut = usesShortcut
     self.candidate = candidate
     self.optionalRange = headers["Range"] == nil ? nil : optionalRange
@@ -112,7 +116,8 @@ final class OriginExchange: Sendable {
       } catch let error as MediaCacheError {
         return failure(error, true)
       } catch {
-        return self.outcome(of: error, { failure($0, Self.isLasting(error)) }, cancelled: cancelled)
+        return self.outcome(
+          of: error, { failure($0.withoutFirstByte, Self.isLasting(error)) }, cancelled: cancelled)
       }
     }
     let isOver = ending.withLock { state in
@@ -144,18 +149,34 @@ final class OriginExchange: Sendable {
   /// Whether `beginAnew` ended this exchange.
   var beginsAnew: Bool { ending.withLock { $0.beginsAnew } }
 
-  var timeout: Duration {
+  /// The longest silence before the head of a response.
+  private var headTimeout: Duration {
     let limit = entry.context.configuration.responseTimeout
-    if isConfirmation { return min(limit, Self.confirmationTimeout) }
+    if isBrief { return min(limit, Self.briefTimeout) }
     return isBlockingReload ? max(limit, Self.reloadTimeout) : limit
   }
+
+  /// The longest silence within a body.
+  private var silenceTimeout: Duration { entry.context.configuration.silenceTimeout }
+
+  func expectHead() { expect(within: headTimeout) }
+
+  /// - Parameter isFirst: whether nothing of the body has come yet.
+  func expectBody(isFirst: Bool) {
+    let limit = entry.context.configuration.responseTimeout
+    expect(within: isFirst ? max(limit, silenceTimeout) : silenceTimeout)
+  }
+
+  /// Expects all of a short body, of which nothing is used but that it ended, or that helps no
+  /// reader to play.
+  func expectShortBody() { expect(within: min(headTimeout, silenceTimeout)) }
 
   private var isBlockingReload: Bool { Manifest.isBlockingReload(entry.resource.url) }
 
   /// Three target durations of twenty seconds, which no low-latency stream reaches.
   private static let reloadTimeout: Duration = .seconds(60)
 
-  func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
+  private func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
 
   func rest() { watch.withLock { $0 }?.rest() }
 
@@ -165,7 +186,7 @@ final class OriginExchange: Sendable {
     let waiting = onConnectivity(connectivity)
     switch connectivity {
     case .waiting: rest()
-    case .available: expect(within: timeout)
+    case .available: expectHead()
     }
     switch waiting {
     case .goesOn: break

@@ -61,7 +61,8 @@ struct SignatureConfirmation: Sendable {
     let check = ResponseCheck(
       asked: 0..<1, known: known, sentIfRange: headers["If-Range"] != nil, isNoPage: isNoPage)
     let exchange = OriginExchange(
-      entry: entry, headers: headers, purpose: .playback, isConfirmation: true, candidate: resource)
+      entry: entry, headers: headers, purpose: .playback, isConfirmation: true, isBrief: true,
+      candidate: resource)
     // Not while the user's hook is asked, which may never answer.
     entry.beginTask()
     defer { entry.endTask() }

@@ -30,7 +30,7 @@ final class StreamCookies: Sendable {
     init() {
       let jar = CookieJar()
       self.jar = jar
-      observer = ResponseObserver { url, headers in
+      observer = ResponseObserver { url, headers, _ in
         _ = jar.store(headers.values(of: "Set-Cookie"), from: url, at: Date())
       }
     }

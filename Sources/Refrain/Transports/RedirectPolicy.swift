@@ -3,6 +3,10 @@ import Foundation
 
 /// Follows a chain of redirects, hop by hop (RFC 9110 §15.4). A pure value: given each response, it
 /// returns the next request.
+///
+/// Cookies that the chain's responses set are sent with its further requests, within their scope
+/// (RFC 6265), beside those of the user. With other cookies, the same URL is another request: some
+/// servers set one, and redirect to the requested URL.
 struct RedirectPolicy: Sendable, Hashable {
   /// The most hops that are followed.
   static let longestChain = 10
@@ -12,15 +16,26 @@ struct RedirectPolicy: Sendable, Hashable {
   /// The last request sent.
   private(set) var request: OriginRequest
   private(set) var hops = 0
-  private var visited: Set<String>
+  /// The headers of `request` without the chain's cookies.
+  private var headers: HeaderFields
+  private var cookies = Cookies()
+  private var visited: Set<Visit>
   private var leftOrigin = false
   /// Credentials from a Location, for the chain's current origin.
   private var authorization: String?
+
+  /// What distinguishes the requests of a chain.
+  private struct Visit: Sendable, Hashable {
+    var url: String
+    /// The Cookie field; nil if it has nothing of the chain's.
+    var cookies: String?
+  }
 
   /// The end of a chain, and which headers may go there.
   struct Shortcut: Sendable, Hashable {
     fileprivate var url: URL
     fileprivate var leftOrigin: Bool
+    fileprivate var cookies: Cookies
     fileprivate var authorization: String?
     /// The chain's redirects, which its response stands behind.
     var redirections: [Redirection] = []
@@ -29,11 +44,13 @@ struct RedirectPolicy: Sendable, Hashable {
   /// The end of the chain so far; nil if there was no redirect.
   var shortcut: Shortcut? {
     guard hops > 0 else { return nil }
-    return Shortcut(url: request.url, leftOrigin: leftOrigin, authorization: authorization)
+    return Shortcut(
+      url: request.url, leftOrigin: leftOrigin, cookies: cookies, authorization: authorization)
   }
 
-  /// Begins a chain where an earlier one ended: headers dropped on the way stay dropped.
-  init(request: OriginRequest, at shortcut: Shortcut) {
+  /// Begins a chain where an earlier one ended: headers dropped on the way stay dropped, and its
+  /// cookies are sent again.
+  init(request: OriginRequest, at shortcut: Shortcut, now: Date = Date()) {
     var request = request
     request.url = shortcut.url
     if shortcut.leftOrigin { request.headers = Self.carriable(request.headers) }
@@ -41,15 +58,29 @@ struct RedirectPolicy: Sendable, Hashable {
       request.headers["Authorization"] = shortcut.authorization
     }
     self.init(request: request)
+    cookies = shortcut.cookies
+    self.request = withCookies(request, at: now)
   }
 
   /// Drops a field, to send the same request again without it.
-  mutating func drop(_ field: String) { request.headers[field] = nil }
+  mutating func drop(_ field: String) {
+    request.headers[field] = nil
+    headers[field] = nil
+  }
 
   /// - Parameter request: the first of the chain, with the user's headers and our own.
   init(request: OriginRequest) {
     self.request = request
-    visited = [URIReference(request.url.absoluteString).textWithoutFragment]
+    headers = request.headers
+    visited = [Visit(url: URIReference(request.url.absoluteString).textWithoutFragment)]
+  }
+
+  /// Returns the request with the chain's cookies for its URL, which are newer than the user's.
+  private func withCookies(_ request: OriginRequest, at now: Date) -> OriginRequest {
+    var request = request
+    request.headers = cookies.complete(
+      request.headers, for: request.url, at: now, areNewer: true)
+    return request
   }
 
   /// Returns the request to send after a response, or nil if the response is not a redirect
@@ -58,10 +89,10 @@ struct RedirectPolicy: Sendable, Hashable {
   /// Once the origin changes, only the headers in `carried` continue. As every request is made from
   /// the one before, dropped headers do not return, not even on the way back.
   mutating func follow(
-    status: Int, headers: HeaderFields
+    status: Int, headers received: HeaderFields, at now: Date = Date()
   ) throws(MediaCacheError) -> OriginRequest? {
     guard [301, 302, 303, 307, 308].contains(status) else { return nil }
-    guard let location = headers.values(of: "Location").first?.trimmingOWS, !location.isEmpty
+    guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty
     else {
       throw refusal("answered \(status) without a Location", status)
     }
@@ -82,22 +113,26 @@ struct RedirectPolicy: Sendable, Hashable {
     guard !(from == "https" && to == "http") else {
       throw refusal("redirects from https to http, which is not encrypted", status)
     }
-    guard visited.insert(url.absoluteString).inserted else {
-      throw refusal("redirects in a loop", status)
-    }
-
-    let leavesOrigin = Self.origin(of: request.url) != Self.origin(of: url)
-    var next = request
-    next.url = url
-    if leavesOrigin {
-      next.headers = Self.carriable(request.headers)
+    cookies.store(received.values(of: "Set-Cookie"), from: request.url, at: now)
+    if Self.origin(of: request.url) != Self.origin(of: url) {
+      headers = Self.carriable(headers)
       leftOrigin = true
       authorization = nil
     }
     // A Location may contain a user and password for its target.
-    if next.headers["Authorization"] == nil, let basic = target.basicAuthorization {
-      next.headers["Authorization"] = basic
+    if headers["Authorization"] == nil, let basic = target.basicAuthorization {
+      headers["Authorization"] = basic
       authorization = basic
+    }
+    var next = request
+    next.url = url
+    next.headers = headers
+    next = withCookies(next, at: now)
+    let field = next.headers["Cookie"]
+    let visit = Visit(
+      url: url.absoluteString, cookies: field == headers["Cookie"] ? nil : field)
+    guard visited.insert(visit).inserted else {
+      throw refusal("redirects in a loop", status)
     }
     hops += 1
     request = next

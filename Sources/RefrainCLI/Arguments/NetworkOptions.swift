@@ -5,9 +5,17 @@ import Refrain
 
 /// The network options of the commands that fetch.
 ///
-/// They are libcurl's and therefore for Linux only; on Apple's platforms the system's settings
+/// Most are libcurl's and therefore for Linux only; on Apple's platforms the system's settings
 /// apply.
 struct NetworkOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      """
+      Wait for so many seconds for the first byte of a response. Slow origins, such as archives on \
+      tape, may need more than the default, 60.
+      """, valueName: "seconds"))
+  var responseTimeout = 60
+
   #if os(Linux)
     @Option(
       help: ArgumentHelp(
@@ -39,7 +47,7 @@ struct NetworkOptions: ParsableArguments {
       transform: { text in try usage { try ResolvedAddress.parse(text) } })
     var resolve: [String] = []
 
-    func validate() throws {
+    private func validateFiles() throws {
       guard !netrc || netrcFile == nil else {
         throw ValidationError("Use either --netrc or --netrc-file.")
       }
@@ -66,9 +74,19 @@ struct NetworkOptions: ParsableArguments {
     }
   #endif
 
+  func validate() throws {
+    guard (1...86_400).contains(responseTimeout) else {
+      throw ValidationError("--response-timeout is a number of seconds from 1 to 86400.")
+    }
+    #if os(Linux)
+      try validateFiles()
+    #endif
+  }
+
   /// Returns the cache configuration of a command; warns about unsafe options.
   func configuration(_ options: GlobalOptions) -> MediaCache.Configuration {
     var configuration = options.configuration
+    configuration.responseTimeout = .seconds(responseTimeout)
     #if os(Linux)
       configuration.transport = CurlTransport(settings)
       if insecure {

@@ -155,7 +155,9 @@ struct ListReading: Sendable {
   private func list(
     at resource: Resource, isNamed: Bool, isNested: Bool
   ) async throws -> List? {
-    let reader = try await cache.open(resource, fill: isNamed ? .wholeResource : .onDemand)
+    // If it is a stream, its segments may need the cookies of this response.
+    let reader = try await cache.open(
+      cache.collectingCookies(resource), fill: isNamed ? .wholeResource : .onDemand)
     var isStream = false
     defer {
       // A stream is about to be played.

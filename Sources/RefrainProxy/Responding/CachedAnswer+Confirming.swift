@@ -32,6 +32,8 @@ extension CachedAnswer {
     else { return selected }
     var terms = terms
     terms.maxAge = 0
+    // It is fresh: an origin that is silent does not hold the client up for long.
+    terms.acceptsForbidden = true
     do {
       // After an error of the origin, the fresh response is used, but not as a confirmed one: its
       // source is `.stale` then.

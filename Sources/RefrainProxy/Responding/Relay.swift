@@ -9,12 +9,15 @@ struct Relay: Sendable {
   let transport: any RelayingTransport
   /// Whether the host's name must not lead to a private address.
   var requiresPublicAddress = false
+  /// The longest silence in either direction.
+  var longestSilence: Duration
 
   func send(
     method: String, url: URL, fields: HeaderFields, framing: BodyFraming, writer: ResponseWriter
   ) async throws -> OriginResponse {
     var request = RelayedRequest(method: method, url: url, headers: fields)
     request.requiresPublicAddress = requiresPublicAddress
+    request.longestSilence = longestSilence
     switch framing {
     case .none: break
     case .length(let length): request.body = body(of: writer, length: Int64(length))

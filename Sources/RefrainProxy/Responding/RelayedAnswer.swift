@@ -37,7 +37,8 @@ struct RelayedAnswer: Sendable {
     let relay = Relay(
       transport: service.cache.relayingTransport,
       requiresPublicAddress: service.routes.filter(for: exchange.url)
-        .requiresPublicAddress(of: exchange.url))
+        .requiresPublicAddress(of: exchange.url),
+      longestSilence: service.cache.longestSilence)
     service.traffic.noteRelayedRequest()
     let response = try await relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
@@ -45,7 +46,7 @@ struct RelayedAnswer: Sendable {
     if isSafe {
       service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
-    exchange.observer?.received(response.headers, from: exchange.url)
+    exchange.observer?.received(response.headers, from: exchange.url, for: exchange.url)
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
@@ -85,7 +86,7 @@ struct RelayedAnswer: Sendable {
     fields["Content-Length"] = nil
     fields["Location"] = fields["Location"].map {
       exchange.service.routes.rewritten(
-        location: $0, of: exchange.url, session: exchange.session?.id)
+        location: $0, of: exchange.url, session: session(behind: headers)?.id)
     }
     // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
     // transport answers the origin with Digest for a client's Basic credentials.
@@ -98,6 +99,14 @@ struct RelayedAnswer: Sendable {
     status.isCollapsed = isJoined
     exchange.service.fields.add(status, to: &fields)
     return fields
+  }
+
+  /// Returns the session of the request to which a redirect leads: one that sets cookies begins a
+  /// session if need be. The client does not receive them, and may be led back to the same URL.
+  private func session(behind redirect: HeaderFields) -> StreamSession? {
+    if let session = exchange.session { return session }
+    guard redirect["Set-Cookie"] != nil else { return nil }
+    return exchange.session(defining: [:], for: [exchange.url])
   }
 
   private static func offersDigest(_ headers: HeaderFields) -> Bool {

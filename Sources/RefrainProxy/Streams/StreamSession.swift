@@ -45,8 +45,8 @@ final class StreamSession: Sendable {
     self.noteChange = noteChange
     let cookies = CookieJar(record.cookies)
     self.cookies = cookies
-    observer = ResponseObserver {
-      if cookies.store($1.values(of: "Set-Cookie"), from: $0, at: Date()) { noteChange() }
+    observer = ResponseObserver { source, headers, _ in
+      if cookies.store(headers.values(of: "Set-Cookie"), from: source, at: Date()) { noteChange() }
     }
   }
 

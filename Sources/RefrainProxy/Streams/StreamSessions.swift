@@ -72,9 +72,12 @@ final class StreamSessions: Sendable {
     self.now = now
     self.pause = pause
     let unclaimed = unclaimed
-    observer = ResponseObserver { url, headers in
-      let beginning = Beginning(url: url, headers: [:])
-      unclaimed.note(headers, from: url, for: beginning, at: now().uptime)
+    observer = ResponseObserver { source, headers, asked in
+      // A stream begins with the URL of the request, or with that of a redirect.
+      for url in Set([source, asked]) {
+        let beginning = Beginning(url: url, headers: [:])
+        unclaimed.note(headers, from: source, for: beginning, at: now().uptime)
+      }
     }
   }
 
@@ -85,7 +88,7 @@ final class StreamSessions: Sendable {
   func observer(of headers: HeaderFields, for url: URL) -> ResponseObserver {
     let beginning = Beginning(url: url, headers: headers)
     let identity = Observed(beginning: beginning, sessions: ObjectIdentifier(self))
-    return ResponseObserver(identity: identity) { [unclaimed, now] source, headers in
+    return ResponseObserver(identity: identity) { [unclaimed, now] source, headers, _ in
       unclaimed.note(headers, from: source, for: beginning, at: now().uptime)
     }
   }

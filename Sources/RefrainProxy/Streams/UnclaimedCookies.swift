@@ -29,7 +29,8 @@ final class UnclaimedCookies: Sendable {
     responses.withLock { responses in
       if responses.count >= Self.capacity, responses[beginning] == nil { responses = [:] }
       var known = responses[beginning] ?? []
-      known.removeAll { $0.source == source }
+      // A redirect may lead back to the same URL, whose next response sets other cookies.
+      known.removeAll { $0.source == source && $0.fields == fields }
       known.append(Response(source: source, fields: fields, time: time))
       responses[beginning] = known.suffix(Self.mostResponses)
     }

@@ -55,7 +55,7 @@ import Testing
 
   @Test(arguments: [
     (RetryPolicy.Failure.answer, 2, 6), (.refused, 2, 6), (.permanent, 1, 6), (.network, 6, 6),
-    (.cutShort, 3, 3),
+    (.cutShort, 3, 3), (.silent, 1, 2),
   ])
   func `The number of attempts depends on the failure and on playback`(
     _ failure: RetryPolicy.Failure, _ first: Int, _ playing: Int
@@ -80,5 +80,20 @@ import Testing
     policy.firstDelay = .seconds(20)
     #expect(wait(nil) == .seconds(2))
     #expect(wait(nil, isPlaying: true) == .seconds(20))
+  }
+
+  @Test(arguments: [RetryPolicy.Failure.network, .cutShort])
+  func `A response that brought bytes is continued without a delay, unless they are very few`(
+    _ failure: RetryPolicy.Failure
+  ) {
+    let policy = RetryPolicy()
+    func delay(_ gained: Int64, count: Int = 1) -> Duration? {
+      policy.delay(after: failure, count: count, isPlaying: false, gained: gained)
+    }
+    for gained in [1024, 30_000, .max] as [Int64] { #expect(delay(gained) == .zero) }
+    for gained in [0, 1, 1023] as [Int64] { #expect(delay(gained) == .milliseconds(250)) }
+    // Read again from its start, and cut at the same place: that was no progress.
+    #expect(delay(30_000, count: 2) == .milliseconds(500))
+    #expect(delay(30_000, count: 100) == nil)
   }
 }

@@ -94,6 +94,16 @@ extension GenerationState {
     return wakeServed() + plan()
   }
 
+  /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays
+  /// without it then, or the next version of a live manifest would come too late.
+  func confirmsBriefly(at now: Moment) -> Bool {
+    let time = wallTime(at: now)
+    return freshness?.pace?.isLive == true
+      || readers.values.contains {
+        $0.awaitsConfirmation && $0.terms.acceptUnconfirmed(freshness, at: time)
+      }
+  }
+
   /// Records that the origin could not be asked: readers that accept stale bytes continue.
   mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) -> [Action] {
     let time = wallTime(at: now)
