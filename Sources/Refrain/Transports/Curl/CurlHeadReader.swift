@@ -43,7 +43,7 @@
       guard line.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
         return .malformed("its response head contains control characters")
       }
-      let text = String(decoding: line, as: UTF8.self)
+      let text = Self.text(of: line)
       guard let status else { return readStatusLine(text) }
       guard text.isEmpty else { return readField(text) }
       closeField()
@@ -58,6 +58,16 @@
       isDone = true
       if let fault = faultInFraming() { return .malformed(fault) }
       return .head(Head(status: status, headers: fields))
+    }
+
+    /// Returns a line's text. The bytes of a Location that are not UTF-8 stay the same bytes of its
+    /// URL: they are percent-encoded.
+    private static func text(of line: Slice<UnsafeRawBufferPointer>) -> String {
+      guard String(validating: line, as: UTF8.self) == nil,
+        String(decoding: line.prefix(9), as: UTF8.self).lowercased() == "location:"
+      else { return String(decoding: line, as: UTF8.self) }
+      return line.map { $0 < 0x80 ? String(UnicodeScalar($0)) : "%" + String($0, radix: 16) }
+        .joined()
     }
 
     private mutating func readStatusLine(_ text: String) -> Step {
