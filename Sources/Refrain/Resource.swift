@@ -6,9 +6,12 @@ public struct Resource: Sendable, Hashable {
   /// The URL. A user and password in it (`https://me:secret@host/…`) are sent as an Authorization
   /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
-  /// Headers sent with every request to the URL's own origin. A redirect to another origin carries
-  /// only known harmless ones, such as `User-Agent`, `Accept` and `Referer`. Cookies that redirects
-  /// set are sent beside those of a `Cookie` header, and in place of older ones of the same names.
+  /// Headers sent with every request to the URL's own origin. Another origin, to which it redirects
+  /// or which a stream's manifest names, receives only harmless ones: `User-Agent`, `Referer`,
+  /// `Origin`, `Accept` and `Accept-Language`. Without them, `Accept` is `*/*`, and `User-Agent` is
+  /// `Refrain`.
+  /// Cookies that redirects set are sent beside those of a `Cookie` header, and in place of older
+  /// ones of the same names.
   public var headers: HeaderFields
   /// The key under which the bytes are stored. Nil: `MediaCache.Configuration.cacheKey` derives it
   /// from the URL.

@@ -65,7 +65,8 @@ extension CacheProxy {
     public var relayedMethods = RelayedMethods.none
 
     /// Fields sent with every request to an origin, in place of a client's own of the same name. A
-    /// host that only a playlist of another one names does not receive them.
+    /// host that only a playlist of another one names receives `User-Agent`, `Referer`, `Origin`,
+    /// `Accept` and `Accept-Language` alone.
     public var headers = HeaderFields()
 
     /// Whether all requests are of one player in this process: they join the origin's responses of

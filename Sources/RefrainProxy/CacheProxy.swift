@@ -96,7 +96,9 @@ public final class CacheProxy: Sendable {
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and
   /// of the playlists, segments and keys of a stream that are on the same host, if the client sends
   /// none of the same name. So are the user and the password in its URL, and cookies that its
-  /// manifest has set, if this process has read it from the cache before. Its `key` is not used.
+  /// manifest has set, if this process has read it from the cache before. `User-Agent`, `Referer`,
+  /// `Origin`, `Accept` and `Accept-Language` are sent to all hosts of the stream, in place of the
+  /// client's own. Its `key` is not used.
   ///
   /// - Throws: as `url(for:)` for a URL.
   public func url(for resource: Resource) throws -> URL {

@@ -202,6 +202,17 @@
       }
     }
 
+    @Test func `Headers that only describe the player go to all servers of a list`() async throws {
+      try await with { place in
+        let list = place.serve("#EXTM3U\nown.mp3\nhttps://other.example/a.mp3", "/list.m3u")
+        let harmless: HeaderFields = ["User-Agent": "player", "Referer": "https://site.example/"]
+        var all = harmless
+        all.append("Cookie", "id=1")
+        let media = try await place.expand(list, all).media
+        #expect(media.map(\.headers) == [all, harmless])
+      }
+    }
+
     @Test func `Headers do not follow a list that its server redirects elsewhere`() async throws {
       try await with { place in
         let other = try await OriginServer.start()

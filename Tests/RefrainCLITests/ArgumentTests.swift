@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Refrain
 import Testing
 
@@ -32,6 +33,16 @@ struct URLArgumentTests {
   ])
   func `A web URL is accepted`(_ text: String) throws {
     _ = try URLArgument.parse(text)
+  }
+
+  @Test(
+    arguments: [
+      ("http://h/x/../a.mp3", "http://h/a.mp3"), ("http://h/./a?b=/../c", "http://h/a?b=/../c"),
+      ("https://h/../a//b", "https://h/a//b"), ("http://h/%2e%2e/a", "http://h/%2e%2e/a"),
+      ("http://h/100%.mp3", "http://h/100%25.mp3"), ("http://h?a", "http://h?a"),
+    ])
+  func `A URL is parsed as programs request it`(_ text: String, _ url: String) throws {
+    #expect(try URLArgument.parse(text).absoluteString == url)
   }
 
   @Test(arguments: [

@@ -270,7 +270,7 @@ final class OriginExchange: Sendable {
     fields["If-None-Match"] = nil
     fields["If-Modified-Since"] = nil
     fields["Accept-Encoding"] = "identity"
-    if fields["User-Agent"] == nil { fields["User-Agent"] = "Refrain" }
+    fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
     for field in headers.fields { fields.append(field.name, field.value) }
     let plain = resource.url.withoutUserInfo

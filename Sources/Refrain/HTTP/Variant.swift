@@ -16,7 +16,9 @@ package enum Variant {
   package static func of(_ request: HeaderFields, names: [String]) -> String? {
     guard !names.isEmpty else { return nil }
     let text = names.map { name in
-      let values = request.values(of: name).map { $0.trimmingOWS }
+      var values = request.values(of: name).map { $0.trimmingOWS }
+      // Sent in its place (`HeaderFields.addDefaults`).
+      if name == "accept", values.isEmpty { values = ["*/*"] }
       return "\(name): \(values.joined(separator: ", "))"
     }
     return KeyHash.name(of: CacheKey(rawValue: text.joined(separator: "\n")))

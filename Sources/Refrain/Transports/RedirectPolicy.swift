@@ -141,12 +141,11 @@ struct RedirectPolicy: Sendable, Hashable {
 
   /// The headers that another origin may see: our own, and those of the user that only describe the
   /// program and the formats it can play. Any other may be a credential, under whatever name.
-  static let carried: Set<String> = [
-    "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding",
-    "user-agent", "accept", "accept-language", "referer", "icy-metadata",
+  static let carried: Set<String> = HeaderFields.harmlessNames.union([
+    "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding", "icy-metadata",
     // By these a proxy recognizes its own request in a loop (RFC 9110 §7.6.3, RFC 8586).
     "via", "cdn-loop",
-  ]
+  ])
 
   private static func carriable(_ headers: HeaderFields) -> HeaderFields {
     HeaderFields(

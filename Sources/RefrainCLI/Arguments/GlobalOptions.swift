@@ -22,8 +22,9 @@ struct GlobalOptions: ParsableArguments {
   @Option(
     name: .customLong("header"),
     help: ArgumentHelp(
-      "A header for each request to the origin; other hosts that its playlists name do not "
-        + "receive it. May be given several times.",
+      "A header for each request to the origin. Other hosts that its playlists name receive "
+        + "User-Agent, Referer, Origin, Accept and Accept-Language alone. May be given several "
+        + "times.",
       valueName: "name: value"),
     transform: { text in try usage { try HeaderArgument.parse(text) } })
   var headers: [HeaderFields.Field] = []

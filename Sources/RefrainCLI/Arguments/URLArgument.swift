@@ -5,7 +5,8 @@ import Refrain
 /// A URL on the command line.
 enum URLArgument {
   /// Reads an http or https URL and keeps its spelling: percent-encoding is unchanged, and
-  /// characters that a URL cannot contain are encoded once.
+  /// characters that a URL cannot contain are encoded once. As for curl and browsers, the path is
+  /// without `.` and `..` (RFC 3986 §5.2.4).
   static func parse(_ text: String) throws -> URL {
     if let suggestion = suggestion(for: text) {
       throw InvalidArgument("the scheme is missing. Did you mean \(suggestion)?")
@@ -19,7 +20,7 @@ enum URLArgument {
     guard let host = url.host(percentEncoded: true), !host.isEmpty else {
       throw InvalidArgument("the URL has no host")
     }
-    return url
+    return URL(text: text, relativeTo: url) ?? url
   }
 
   /// Returns the URL meant by text that begins with a host, as typed into a browser:

@@ -197,10 +197,9 @@ struct ArgumentExpansion: Sendable {
       entries.reserveCapacity(list.entries.count)
       for var media in list.entries {
         // Headers meant for one server are not sent to others that its playlist names, nor to one
-        // that it redirects to.
-        if list.requested.isFileURL || list.requested.isSameOrigin(as: media.url) {
-          media.headers = headers
-        }
+        // that it redirects to, unless they are harmless.
+        let isOwn = list.requested.isFileURL || list.requested.isSameOrigin(as: media.url)
+        media.headers = isOwn ? headers : headers.harmless
         if list.kind == .cue { media.url = files.file(for: media.url) }
         entries.append(Entry(media: media, isNested: isNested(media.url)))
       }

@@ -116,7 +116,9 @@ final class HealthCheck: Sendable {
   private static func ask(_ url: URL, _ cache: MediaCache) async -> String {
     guard !cache.isOffline else { return "The cache is offline." }
     do {
-      let request = RelayedRequest(method: "HEAD", url: url, headers: [:])
+      var fields = HeaderFields()
+      fields.addDefaults()
+      let request = RelayedRequest(method: "HEAD", url: url, headers: fields)
       let response = try await cache.relayingTransport.relay(request)
       guard response.status >= 500 else { return answers }
       return "The origin answered \(response.status)."

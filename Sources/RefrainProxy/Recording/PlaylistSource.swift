@@ -45,7 +45,7 @@ struct PlaylistSource: Sendable {
     let fields = session.complete(fields, for: url)
     var resource = Resource(
       url: url,
-      headers: service.originFields.forCache(fields, sendsOwn: session.isOwn(url)) { _ in nil })
+      headers: service.originFields.forCache(fields, sendsOwn: session.isOwn(url)))
     resource.filter = service.routes.filter(for: url)
     resource.observer = session.observer
     // The player may not have been given the playlist that names it.

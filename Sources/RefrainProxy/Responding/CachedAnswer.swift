@@ -95,7 +95,7 @@ struct CachedAnswer: Sendable {
     var resource = Resource(
       url: exchange.url,
       headers: service.originFields.forCache(
-        exchange.fields, sendsOwn: exchange.sendsOwnFields, referrer: exchange.referrer))
+        exchange.fields, sendsOwn: exchange.sendsOwnFields))
     resource.filter = service.routes.filter(for: exchange.url)
     resource.observer = exchange.observer
     resource.membership = service.membership(of: exchange.url)

@@ -60,10 +60,10 @@ extension Exchange {
   /// if it is given that.
   func recorded(_ body: [UInt8], base: URL) -> [UInt8]? {
     guard let session, let recording = service.recordings[session] else { return nil }
-    let fields = service.originFields.withoutBrowserCookies(request.head.fields)
     return recording.take(
       body,
       from: PlaylistSource(
-        url: url, base: base, fields: fields, session: session, service: service))
+        url: url, base: base, fields: service.fields(of: request), session: session,
+        service: service))
   }
 }

@@ -17,7 +17,8 @@ struct RelayedAnswer: Sendable {
     let service = exchange.service
     let request = exchange.request.head
     var fields = service.originFields.forRelay(
-      exchange.fields, sendsOwn: exchange.sendsOwnFields, referrer: exchange.referrer)
+      exchange.fields, sendsOwn: exchange.sendsOwnFields)
+    fields.addDefaults()
     let isNamedManifest =
       (request.isGET || request.isHEAD) && Manifest.isNamed(mimeType: nil, url: exchange.url)
     if asksWhole || isNamedManifest {

@@ -64,7 +64,7 @@ struct Responder: Sendable {
     }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.originFields.withoutBrowserCookies(fields)
+    let sent = service.fields(of: request)
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: named.url,
       session: session, sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
@@ -208,15 +208,11 @@ struct Exchange: Sendable {
   let sendsOwnFields: Bool
   /// The target as received.
   let target: String
-  /// The request's fields without a browser's cookies, with those of the session.
+  /// The request's fields that are for an origin, with those of the session.
   let fields: HeaderFields
 
   /// The path and query of the request's target.
   var clientTarget: String {
     target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
-  }
-
-  func referrer(_ value: String) -> String? {
-    service.routes.original(of: value, listening: service.knownAddress)
   }
 }

@@ -196,6 +196,7 @@ struct Routes: Sendable {
 
   /// Returns the target of a request to the proxy for a URL; nil if the proxy cannot serve it.
   func target(for url: URL, session: String? = nil) -> String? {
+    let url = url.withoutDotSegments
     guard let origin else {
       return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
     }
@@ -250,12 +251,20 @@ struct Routes: Sendable {
     return (isHost ? "/." : "") + target + fragment
   }
 
-  /// Returns the origin's URL for a URL of this proxy in Referer.
-  func original(of text: String, listening: ListeningAddress?) -> String? {
-    guard let token, let parts = ProxyURL.splitAbsolute(text),
-      isOurs(host: parts.authority, localAddress: nil, listening: listening)
-    else { return nil }
-    return (try? ProxyURL.parse(target: parts.target, token: token))?.url.absoluteString
+  /// Returns the place that a Referer or an Origin names. Whatever contains the token is a URL of
+  /// this proxy, by whichever name the client has reached it.
+  func referrer(
+    _ text: String, localAddress: String?, listening: ListeningAddress?
+  ) -> Referrer {
+    guard let token else { return .other }
+    let parts = WebURL(text)
+    guard
+      text.contains(token)
+        || parts.map({
+          isOurs(host: $0.authority, localAddress: localAddress, listening: listening)
+        }) == true
+    else { return .other }
+    return .own(parts.flatMap { try? ProxyURL.parse(target: $0.requestTarget, token: token) }?.url)
   }
 
   /// - Parameter host: a Host of this machine by which the client has come, and comes again.

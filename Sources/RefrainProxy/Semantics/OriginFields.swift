@@ -2,6 +2,13 @@
 import Foundation
 import Refrain
 
+/// The place that a client's Referer or Origin names.
+enum Referrer: Sendable, Hashable {
+  /// A URL of this proxy, with the origin's URL that it stands for, if there is one.
+  case own(URL?)
+  case other
+}
+
 /// The fields of a client's request that are sent to the origin.
 struct OriginFields: Sendable {
   /// Sent in place of the client's fields of the same name; they may grant access.
@@ -27,66 +34,71 @@ struct OriginFields: Sendable {
     "content-type", "expect",
   ]
 
-  /// Whether the field describes a browser's page, which may not be one of the origin's.
+  /// Whether only browsers send the field, for a page that may not be one of the origin's.
   private static func isOfBrowser(_ name: String) -> Bool {
-    name.hasPrefix("sec-") || name == "origin" || name == "upgrade-insecure-requests"
-      || name == "dnt" || name.hasPrefix("access-control-request-")
+    name.hasPrefix("sec-") || name == "upgrade-insecure-requests" || name == "dnt"
+      || name.hasPrefix("access-control-request-")
   }
 
-  /// Returns a request's fields without the cookies that a browser stores for the proxy's address.
-  /// The cookies of a stream's session, which are for its origin, are added afterwards.
-  func withoutBrowserCookies(_ fields: HeaderFields) -> HeaderFields {
-    guard isForManyOrigins, fields["Sec-Fetch-Mode"] != nil else { return fields }
-    var remaining = fields
-    remaining["Cookie"] = nil
-    return remaining
+  /// Returns a client's fields without those that are not for an origin: URLs of this proxy, which
+  /// contain its token; and of a browser the cookies that it stores for the proxy's address, and
+  /// its page, which may be none of the origin's. A program that sends Referer or Origin was told
+  /// to. The fields of a stream's session, which are for its origin, are added afterwards.
+  ///
+  /// - Parameter referrer: returns the place that a Referer or an Origin names.
+  func ofClient(_ fields: HeaderFields, referrer: (String) -> Referrer) -> HeaderFields {
+    guard isForManyOrigins else { return fields }
+    let isBrowser = fields["Sec-Fetch-Mode"] != nil
+    return HeaderFields(
+      fields.fields.compactMap { field -> (String, String)? in
+        switch (field.name.lowercased(), isBrowser) {
+        case ("cookie", true): return nil
+        case ("referer", _), ("origin", _):
+          switch referrer(field.value) {
+          case .other: return isBrowser ? nil : (field.name, field.value)
+          case .own(let url):
+            guard let url, field.name.lowercased() == "referer" else { return nil }
+            return (field.name, url.absoluteString)
+          }
+        default: return (field.name, field.value)
+        }
+      })
   }
 
   /// Whether the requests of a stream differ by host: a playlist may name hosts for which the
   /// proxy's own fields are not meant.
-  var distinguishesHosts: Bool { isForManyOrigins && !own.isEmpty }
+  var distinguishesHosts: Bool { isForManyOrigins && own != own.harmless }
 
   /// Returns the fields of a request that fills the cache.
   ///
-  /// - Parameters:
-  ///   - sendsOwn: whether the proxy's own fields are sent.
-  ///   - referrer: returns the origin's URL for a Referer that names a URL of this proxy.
-  func forCache(
-    _ fields: HeaderFields, sendsOwn: Bool = true, referrer: (String) -> String?
-  ) -> HeaderFields {
-    sending(sendsOwn).build(fields, referrer: referrer) { Self.ofTheCache.contains($0) }
+  /// - Parameter sendsOwn: whether all of the proxy's own fields are sent, and not the harmless ones
+  ///   alone.
+  func forCache(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
+    sending(sendsOwn).build(fields) { Self.ofTheCache.contains($0) }
   }
 
   private func sending(_ sendsOwn: Bool) -> OriginFields {
     var sent = self
-    if !sendsOwn { sent.own = [:] }
+    if !sendsOwn { sent.own = own.harmless }
     return sent
   }
 
-  /// Returns the fields of a request that is relayed unchanged. Parameters as `forCache`.
-  func forRelay(
-    _ fields: HeaderFields, sendsOwn: Bool = true, referrer: (String) -> String?
-  ) -> HeaderFields {
+  /// Returns the fields of a request that is relayed unchanged. Parameter as `forCache`.
+  func forRelay(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
     var relayed = sending(sendsOwn)
     // Metadata between the bytes is only for clients that request it.
     relayed.own["Icy-MetaData"] = nil
-    return relayed.build(fields, referrer: referrer) { $0 == "content-length" || $0 == "expect" }
+    return relayed.build(fields) { $0 == "content-length" || $0 == "expect" }
   }
 
   private func build(
-    _ fields: HeaderFields, referrer: (String) -> String?, without excluded: (String) -> Bool
+    _ fields: HeaderFields, without excluded: (String) -> Bool
   ) -> HeaderFields {
     var result = HeaderFields()
     for field in HopByHop.removed(from: fields).fields {
       let name = field.name.lowercased()
       if name == "host" || excluded(name) || own[name] != nil { continue }
-      if isForManyOrigins {
-        if Self.isOfBrowser(name) { continue }
-        if name == "referer" {
-          if let original = referrer(field.value) { result.append(field.name, original) }
-          continue
-        }
-      }
+      if isForManyOrigins && Self.isOfBrowser(name) { continue }
       if name == "via" || name == "cdn-loop" { continue }
       if isShared && UnkeyedField.isOne(name) { continue }
       result.append(field.name, field.value)
@@ -97,5 +109,14 @@ struct OriginFields: Sendable {
     result.append("CDN-Loop", loop.joined(separator: ", "))
     for field in own.fields { result.append(field.name, field.value) }
     return result
+  }
+}
+
+extension ProxyService {
+  /// Returns the fields of a client's request that are for an origin.
+  func fields(of request: ClientRequest) -> HeaderFields {
+    originFields.ofClient(request.head.fields) {
+      routes.referrer($0, localAddress: request.localAddress, listening: knownAddress)
+    }
   }
 }

@@ -93,7 +93,7 @@ final class ProxyService: Sendable {
     Page(cache: cache) {
       traffic.values.relayedBytes
     } resource: { url in
-      var resource = Resource(url: url, headers: originFields.forCache([:]) { _ in nil })
+      var resource = Resource(url: url, headers: originFields.forCache([:]))
       resource.filter = routes.filter(for: url)
       return resource
     } isAllowed: { url in

@@ -14,7 +14,7 @@ final class StreamSession: Sendable {
   let headers: HeaderFields
   /// When the stream began here, or when the session was read from the file.
   let begun: Uptime
-  /// Headers are sent there, and nowhere else.
+  /// Headers are sent there, and nowhere else but for the harmless ones.
   private let origin: WebOrigin?
   private let cookies: CookieJar
   private let variables: Mutex<[String: String]>
@@ -87,14 +87,18 @@ final class StreamSession: Sendable {
     noteChange()
   }
 
-  /// Whether headers are sent to the URL: the stream began at the same origin.
+  /// Whether all headers are sent to the URL: the stream began at the same origin.
   func isOwn(_ url: URL) -> Bool { origin != nil && WebOrigin(url) == origin }
 
-  /// Returns a request's fields with those of the session that the client did not send.
+  /// Returns a request's fields with those of the session: the harmless ones, in place of those by
+  /// which a player describes itself, and on the stream's own host the others that the client did
+  /// not send.
   func complete(_ fields: HeaderFields, for url: URL) -> HeaderFields {
     var complete = fields
-    let isOwn = isOwn(url)
-    for field in headers.fields {
+    let (isOwn, harmless) = (isOwn(url), headers.harmless.fields)
+    for field in harmless { complete[field.name] = nil }
+    for field in harmless { complete.append(field.name, field.value) }
+    for field in headers.fields where !harmless.contains(field) {
       switch complete[field.name] {
       case nil where isOwn: complete.append(field.name, field.value)
       // A client that was redirected here sends its credentials to this proxy again: they are for
