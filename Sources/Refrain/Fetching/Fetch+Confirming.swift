@@ -12,10 +12,10 @@ extension Fetch {
       return (
         ConfirmingRequest(
           range: range, fills: fetch.fillsWhileConfirming,
-          isWhole: state.isRequestedWhole(at: url)),
+          isWhole: state.isRequestedWhole(at: url) || state.isReceivedManifest),
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
-          isPage: MediaType.isPage(state.info?.mimeType))
+          isPage: MediaType.isPage(state.info?.mimeType), isManifest: state.isReceivedManifest)
       )
     }
     guard let (request, known) = asking else {
@@ -24,7 +24,7 @@ extension Fetch {
     }
     let purpose = confirmationPurpose
     let exchange = OriginExchange(
-      entry: entry, headers: request.headers(known.validator), purpose: purpose,
+      entry: entry, headers: request.headers(of: known), purpose: purpose,
       isConfirmation: true)
     let outcome: Outcome = await exchange.run { response in
       await confirm(by: response, to: request, known, exchange)

@@ -20,6 +20,9 @@ struct ResponseCheck: Sendable {
     var validator: Validator
     /// Whether the resource is a web page: a response with another type is something else.
     var isPage = false
+    /// Whether the resource is a manifest that a whole response replaces, unless a validator shows
+    /// that it is the same: a live playlist is rewritten every few seconds, often with its length.
+    var isManifest = false
   }
 
   /// The properties of the resource in a response.
@@ -165,9 +168,10 @@ struct ResponseCheck: Sendable {
   private enum Comparison { case same, different, contradiction }
 
   /// Compares the facts with the known generation. Without a validator on either side only the
-  /// length decides.
+  /// length decides, and of a manifest the body.
   private func compare(_ facts: Facts) -> Comparison {
     guard let known else { return .same }
+    if known.isManifest, !known.validator.provesManifest(facts.validator) { return .different }
     let lengthDiffers =
       if let before = known.length, let now = facts.length { before != now } else { false }
     switch known.validator.matches(facts.validator) {
