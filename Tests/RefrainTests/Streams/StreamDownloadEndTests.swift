@@ -116,7 +116,7 @@ import Testing
   func `Any other segment that does not exist is an error`(
     template: String, segments: ClosedRange<Int>
   ) async throws {
-    try await withCache { test in
+    try await withCache { test async throws in
       Self.serve(test.origin, Self.manifest(template), segments: segments)
       let error = await #expect(throws: MediaCacheError.self) { try await Self.download(test) }
       #expect(error?.status == 404)
