@@ -142,7 +142,7 @@ public final class MediaCache: Sendable {
     try await prefetch(resource, on: FreshnessRequirements(), range, progress)
   }
 
-  func prefetch(
+  package func prefetch(
     _ resource: Resource, on terms: FreshnessRequirements, _ range: ByteRange?,
     _ progress: (@Sendable (PrefetchProgress) -> Void)?
   ) async throws -> ContentInformation {

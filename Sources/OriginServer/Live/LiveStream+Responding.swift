@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
+
 /// Responses to requests, as values of the time.
 extension LiveStream {
   /// How the origin responds to a request at a time.
@@ -22,11 +24,13 @@ extension LiveStream {
       return playlistResponse(query, at: time)
     }
     if name == "init.mp4", let initialization {
-      return .resource(resource(initialization, etag: "init", type: "video/mp4"))
+      return .resource(
+        resource(initialization, etag: "init", type: "video/mp4", since: .zero))
     }
     let words = name.split(separator: ".")
     guard words.last == suffix[...], let first = words.first, first.hasPrefix("s"),
-      let segment = Int(first.dropFirst()), segments.indices.contains(segment),
+      let segment = Int(first.dropFirst()).map({ self.segment(numbered: $0, at: time) }),
+      segments.indices.contains(segment),
       segment >= firstKept(at: extent(at: time))
     else { return .status(404) }
     switch words.count {
@@ -67,7 +71,9 @@ extension LiveStream {
     let etag = "l\(extent.segments).\(extent.parts)\(skips ? "-delta" : "")"
     let text = playlist(at: time, skips: skips)
     return .resource(
-      resource(Array(text.utf8), etag: etag, type: "application/vnd.apple.mpegurl"))
+      resource(
+        Array(text.utf8), etag: etag, type: "application/vnd.apple.mpegurl",
+        since: extent.segments > 0 ? completion(of: extent.segments - 1) : .zero))
   }
 
   private static func parameters(_ query: Substring) -> [Substring: Substring] {
@@ -86,7 +92,9 @@ extension LiveStream {
   ) -> Response {
     let bytes = segments[segment].bytes
     let due = completion(of: segment)
-    if due <= time { return .resource(resource(bytes, etag: "s\(segment)", type: mediaType)) }
+    if due <= time {
+      return .resource(resource(bytes, etag: "s\(segment)", type: mediaType, since: due))
+    }
     let extent = extent(at: time)
     // A range of a segment that is being written, as far as it is.
     guard lowLatency?.usesByteRanges == true, segment == next(at: extent).segments,
@@ -95,7 +103,8 @@ extension LiveStream {
     let parts = segment == extent.segments ? extent.parts : 0
     let end = parts > 0 ? range(of: segment, part: parts - 1).upperBound : 0
     guard rangeStart < end else { return .wait(until: completion(of: segment, part: parts)) }
-    var growing = resource(Array(bytes[..<end]), etag: "s\(segment)", type: mediaType)
+    var growing = resource(
+      Array(bytes[..<end]), etag: "s\(segment)", type: mediaType, since: time)
     growing.declaresLength = false
     return .resource(growing)
   }
@@ -108,7 +117,8 @@ extension LiveStream {
     let due = completion(of: segment, part: part)
     if due <= time {
       let bytes = segments[segment].bytes[range(of: segment, part: part)]
-      return .resource(resource(Array(bytes), etag: "s\(segment).\(part)", type: mediaType))
+      return .resource(
+        resource(Array(bytes), etag: "s\(segment).\(part)", type: mediaType, since: due))
     }
     // The part that the playlist hints at.
     return Extent(segments: segment, parts: part) == next(at: extent)
@@ -117,8 +127,12 @@ extension LiveStream {
 
   private var mediaType: String { suffix == "ts" ? "video/mp2t" : "video/mp4" }
 
-  private func resource(_ bytes: [UInt8], etag: String, type: String) -> OriginResource {
+  /// - Parameter change: when the bytes were written.
+  private func resource(
+    _ bytes: [UInt8], etag: String, type: String, since change: Duration
+  ) -> OriginResource {
     OriginResource(
-      .bytes(bytes), contentType: type, etag: sendsETags ? "\"\(etag)\"" : nil)
+      .bytes(bytes), contentType: type, etag: sendsETags ? "\"\(etag)\"" : nil,
+      lastModified: modified.map { $0 + change / .seconds(1) })
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+public import Foundation
+
 /// A live HLS stream, made of segments that were cut before: a value that says, for every time, which
 /// segments and parts of segments exist, and how the origin responds to a request.
 ///
@@ -81,6 +83,10 @@ public struct LiveStream: Sendable {
   public var otherRenditions: [String] = []
   /// Whether responses have strong entity tags.
   public var sendsETags = true
+  /// The Last-Modified of what exists at time zero, as of files; nil: no response has one.
+  public var modified: Date?
+  /// The number of names that segments have in turn; nil: each has a name of its own.
+  public var nameCount: Int?
 
   /// The greatest duration, rounded to seconds (RFC 8216 §4.3.3.1).
   public let targetDuration: Int
@@ -105,6 +111,14 @@ public struct LiveStream: Sendable {
 
   /// The name of a segment, or of one of its parts.
   public func name(_ segment: Int, part: Int? = nil) -> String {
-    part.map { "s\(segment).\($0).\(suffix)" } ?? "s\(segment).\(suffix)"
+    let number = nameCount.map { segment % $0 } ?? segment
+    return part.map { "s\(number).\($0).\(suffix)" } ?? "s\(number).\(suffix)"
+  }
+
+  /// Returns the segment that has a name at a time: of several, the last one that is complete.
+  func segment(numbered number: Int, at time: Duration) -> Int {
+    guard let nameCount, number < nameCount else { return number }
+    let last = extent(at: time).segments - 1
+    return last < number ? number : last - (last - number) % nameCount
   }
 }

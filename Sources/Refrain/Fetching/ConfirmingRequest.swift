@@ -18,8 +18,12 @@ struct ConfirmingRequest: Sendable, Hashable {
   /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
   /// new version. Without a validator, the range is requested unconditionally. Without a range,
   /// missing bytes are requested unconditionally, too.
-  func headers(_ validator: Validator) -> HeaderFields {
-    var headers: HeaderFields = fills ? [:] : validator.conditional
+  ///
+  /// A manifest whose validator may stay while it changes is requested unconditionally.
+  func headers(of known: ResponseCheck.Known) -> HeaderFields {
+    let validator = known.validator
+    let isUnconditional = fills || (known.isManifest && !validator.followsManifest)
+    var headers: HeaderFields = isUnconditional ? [:] : validator.conditional
     if isWhole { return headers }
     headers.append(
       "Range",
@@ -84,6 +88,13 @@ struct ConfirmingRequest: Sendable, Hashable {
 }
 
 extension GenerationState {
+  /// Whether the resource is a manifest, and none of it is on its way: a response to another request
+  /// then is the next version, and ends no reader that waits for this one.
+  var isReceivedManifest: Bool {
+    freshness?.pace != nil && length ?? 0 <= Manifest.longest
+      && !fetches.values.contains { !$0.isConfirmation && !$0.hasEnded }
+  }
+
   /// Returns the request that confirms this generation for a reader.
   ///
   /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.

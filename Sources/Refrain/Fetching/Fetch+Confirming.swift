@@ -14,10 +14,10 @@ extension Fetch {
       return (
         ConfirmingRequest(
           range: range, fills: fetch.fillsWhileConfirming,
-          isWhole: state.isRequestedWhole(at: url)),
+          isWhole: state.isRequestedWhole(at: url) || state.isReceivedManifest),
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
-          isPage: MediaType.isPage(state.info?.mimeType)),
+          isPage: MediaType.isPage(state.info?.mimeType), isManifest: state.isReceivedManifest),
         state.confirmsBriefly(at: now)
       )
     }
@@ -27,7 +27,7 @@ extension Fetch {
     }
     let purpose = confirmationPurpose
     let exchange = OriginExchange(
-      entry: entry, headers: request.headers(known.validator), purpose: purpose,
+      entry: entry, headers: request.headers(of: known), purpose: purpose,
       isConfirmation: true, isBrief: isBrief,
       optionalRange: generation.withState { $0.optionalRange(request.range) })
     let outcome: Outcome = await exchange.run { response in

@@ -16,6 +16,8 @@ package struct FreshnessRequirements: Sendable, Hashable {
   package var acceptsOutdated = false
   /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
   package var notBefore: Date?
+  /// When a live playlist named the resource; nil: none did, or it still names the same one.
+  package var listing: LiveListing.Naming?
   /// Whether the requirements are strict: while the origin is unavailable, stale bytes are not used
   /// if it forbids that; and a confirmation for one reader does not serve another.
   package var isStrict = false
@@ -59,6 +61,10 @@ package struct FreshnessRequirements: Sendable, Hashable {
     if let notBefore, freshness.confirmedAt <= notBefore { return false }
     if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }
     let remaining = freshness.remaining(at: now)
+    if let listing, freshness.confirmedAt < listing.time {
+      // A stated lifetime counts unless the playlist contradicts it.
+      if listing.isOther || remaining <= 0 || freshness.isGuessed == true { return false }
+    }
     if let minFresh, remaining < Double(minFresh) { return false }
     if remaining > 0 { return true }
     let isOutdated = freshness.isOutdated == true
@@ -73,6 +79,13 @@ package struct FreshnessRequirements: Sendable, Hashable {
     return isOutdated || -remaining <= Double(maxStale ?? 0)
   }
 
+  /// Whether a live playlist has named another resource by the URL since the bytes were confirmed:
+  /// they must not be used unless the origin confirms them.
+  func isReplaced(_ freshness: Freshness) -> Bool {
+    guard let listing, listing.isOther else { return false }
+    return freshness.confirmedAt < listing.time
+  }
+
   /// Returns whether stale bytes may be used while the origin is unavailable (RFC 9111 §4.2.4).
   func acceptUnconfirmed(_ freshness: Freshness?, at now: Date) -> Bool {
     if let freshness, let pace = freshness.pace,
@@ -80,6 +93,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     {
       return false
     }
+    if let freshness, isReplaced(freshness) { return false }
     return !isStrict || acceptsForbidden || !(noCache || freshness?.mustRevalidate == true)
   }
 }

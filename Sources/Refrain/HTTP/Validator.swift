@@ -105,6 +105,16 @@ struct Validator: Sendable, Hashable, Codable {
     return false
   }
 
+  /// Whether the validators change with each version of a manifest. A playlist may be rewritten twice
+  /// within the second of its Last-Modified (RFC 9110 §8.8.2.2), and servers of files make the ETag of
+  /// that time and the length.
+  var followsManifest: Bool { lastModified == nil || isStrongLastModified }
+
+  /// Whether a response with another validator certainly has the bytes of this manifest.
+  func provesManifest(_ other: Validator) -> Bool {
+    followsManifest && matches(other) == .same
+  }
+
   /// For people: the strong ETag, else Last-Modified, else any ETag.
   var display: String? {
     if let etag, EntityTag(etag).kind == .strong, isLateETag != true { return etag }

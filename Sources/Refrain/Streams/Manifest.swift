@@ -97,31 +97,33 @@ package enum Manifest {
 
   /// Returns the pace by the attributes of the root; nil if that is no MPD.
   private static func descriptionPace(_ body: [UInt8]) -> UpdatePace? {
+    guard let root = description(body) else { return nil }
+    guard value(of: "type", in: root) == "dynamic" else { return .complete }
+    let period = value(of: "minimumUpdatePeriod", in: root).flatMap(DASHNumbers.seconds)
+    // Without an update period, players wait for new segments.
+    let segment = value(of: "maxSegmentDuration", in: root).flatMap(DASHNumbers.seconds)
+    return .every(period ?? segment ?? defaultSegment)
+  }
+
+  /// Returns a scanner that has just read the start tag of an MPD; nil if the body is none.
+  static func description(_ body: [UInt8]) -> MarkupScanner? {
     var scanner = MarkupScanner(body)
     while let token = scanner.next() {
       switch token {
       case .text(let range) where MarkupText.trimmed(range, in: body).isEmpty: continue
-      case .start(let name, _) where DASHElement(root: body[name]) == .mpd:
-        return pace(ofRoot: scanner)
+      case .start(let name, _) where DASHElement(root: body[name]) == .mpd: return scanner
       default: return nil
       }
     }
     return nil
   }
 
-  /// - Parameter root: a scanner that has just read the start tag of an MPD.
-  private static func pace(ofRoot root: MarkupScanner) -> UpdatePace {
-    func value(of name: String) -> String? {
-      let attribute = root.attributes.first { root.body[$0.name].elementsEqual(name.utf8) }
-      return attribute.flatMap {
-        MarkupText.decoded(root.body[MarkupText.trimmed($0.value, in: root.body)])
-      }
+  /// Returns the value of an attribute of the start tag that was just read.
+  static func value(of name: String, in root: MarkupScanner) -> String? {
+    let attribute = root.attributes.first { root.body[$0.name].elementsEqual(name.utf8) }
+    return attribute.flatMap {
+      MarkupText.decoded(root.body[MarkupText.trimmed($0.value, in: root.body)])
     }
-    guard value(of: "type") == "dynamic" else { return .complete }
-    let period = value(of: "minimumUpdatePeriod").flatMap(DASHNumbers.seconds)
-    // Without an update period, players wait for new segments.
-    let segment = value(of: "maxSegmentDuration").flatMap(DASHNumbers.seconds)
-    return .every(period ?? segment ?? defaultSegment)
   }
 
   private static let defaultSegment: Double = 2

@@ -65,6 +65,8 @@ struct PlaylistSource: Sendable {
     return try await withTaskCancellationHandler {
       var body: [UInt8] = []
       for try await chunk in reader.chunks(in: 0..<Manifest.longest) { body += chunk }
+      service.listings.note(
+        body, of: url, at: base, in: stream, imported: imported, cache)
       guard let playlist = HLSMediaPlaylist(body, url: base, imported: imported) else {
         throw MediaCacheError(
           .invalidResponse,
@@ -83,7 +85,10 @@ struct PlaylistSource: Sendable {
   func store(_ part: RecordingState.Part) async -> Int64? {
     guard let url = url(of: part.uri) else { return nil }
     do {
-      let information = try await cache.prefetch(resource(at: url), range: part.range)
+      let resource = resource(at: url)
+      var terms = FreshnessRequirements()
+      terms.listing = service.listings.naming(of: cache.key(for: resource), in: stream)
+      let information = try await cache.prefetch(resource, on: terms, part.range, nil)
       return part.range.map { $0.upperBound - $0.lowerBound } ?? information.length ?? 0
     } catch {
       return nil

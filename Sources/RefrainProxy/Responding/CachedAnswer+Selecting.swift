@@ -226,12 +226,15 @@ extension CachedAnswer {
       let lease = service.cache.hold(reader)
     else { return }
     let (fields, routes, url) = (service.fields, service.routes, exchange.url)
+    let (listings, stream) = (service.listings, resource.membership?.stream)
     var status = CacheStatus.hit
-    status.key = service.cache.key(for: resource).rawValue
+    let key = service.cache.key(for: resource)
+    status.key = key.rawValue
     service.hits.insert(
       CachedHit(
         lease: lease, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
-        isShared: service.cache.isShared, node: fields.node, cacheStatus: status
+        isShared: service.cache.isShared, node: fields.node, cacheStatus: status,
+        naming: { listings.naming(of: key, in: stream) }
       ) { known in
         var rendered = fields.stored(known)
         fields.addVia(to: &rendered)

@@ -26,6 +26,10 @@ struct CachedAnswer: Sendable {
     var terms = Self.terms(directives, isStrict: !service.configuration.servesOnePlay)
     terms.hasCookies = isPersonal(resource)
     if !service.cache.isShared { relax(&terms) }
+    if !isGrowing {
+      terms.listing = service.listings.naming(
+        of: service.cache.key(for: resource), in: resource.membership?.stream)
+    }
     // A response not stored because of cookies may be stored for requests without them.
     let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
     if key != service.cache.key(for: resource) {

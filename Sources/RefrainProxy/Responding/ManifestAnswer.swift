@@ -21,6 +21,7 @@ struct ManifestAnswer: Sendable {
   func run() async throws -> Bool {
     guard let body = try await body() else { return false }
     let url = answer.baseURL(of: selected.known)
+    await exchange.noteListing(body, base: url, recorded: selected.reader.stream)
     let recorded = exchange.recorded(body, base: url)
     let stored =
       recorded == nil && isUnreachable
@@ -118,5 +119,23 @@ struct ManifestAnswer: Sendable {
       exchange.report.note { $0.bytesSent += Int64(body.count) }
     }
     try await answer.writer.end()
+  }
+}
+
+extension Exchange {
+  /// Notes which resources a live manifest names anew (`LiveListings`), before the client can
+  /// request them.
+  ///
+  /// - Parameters:
+  ///   - base: the URL to which references are relative.
+  ///   - stream: the stream in the manifest's record; nil if there is none.
+  func noteListing(_ body: [UInt8], base: URL, recorded stream: CacheKey?) async {
+    let stream = service.stream(of: url, recorded: stream)
+    let imported = session?.importable ?? [:]
+    let note = { @Sendable [service, url] in
+      service.listings.note(
+        body, of: url, at: base, in: stream, imported: imported, service.cache)
+    }
+    if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
   }
 }

@@ -90,7 +90,7 @@ final class CachedHit: Sendable {
 
   init(
     lease: EntryLease, credentials: String, urlText: String, isShared: Bool, node: String,
-    cacheStatus: CacheStatus,
+    cacheStatus: CacheStatus, naming: @escaping @Sendable () -> LiveListing.Naming?,
     render: @escaping @Sendable (StoredResponse) -> HeaderFields
   ) {
     self.urlText = urlText
@@ -99,6 +99,7 @@ final class CachedHit: Sendable {
     terms.credentials = credentials
     self.terms = terms
     self.isShared = isShared
+    self.naming = naming
     statusStart = Array("Cache-Status: \(node); hit".utf8)
     statusEnd = Array("\(cacheStatus.keyParameter)\r\n".utf8)
     self.render = render
@@ -126,6 +127,8 @@ final class CachedHit: Sendable {
   }
 
   private let terms: FreshnessRequirements
+  /// Returns when a live playlist last named the resource anew.
+  private let naming: @Sendable () -> LiveListing.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
   private let statusEnd: [UInt8]
@@ -139,6 +142,8 @@ final class CachedHit: Sendable {
   ) -> Hit? {
     guard let lease = state.withLock({ $0.lease }) else { return nil }
     let date = lease.now
+    var terms = terms
+    terms.listing = naming()
     // The response may differ from the one at the time of holding: a manifest may have to be
     // rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,

@@ -25,6 +25,7 @@ final class ProxyService: Sendable {
   let chains = VariantChains()
   let slidOut: SlidOutEviction
   let growing = GrowingSegments()
+  let listings = LiveListings()
   let reached = ReachedOrigins()
   /// Nil if the proxy has no page.
   let page: Page?

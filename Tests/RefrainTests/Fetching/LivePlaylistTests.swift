@@ -73,6 +73,77 @@ import Testing
     }
   }
 
+  /// How an origin describes two versions of one length so that nothing tells them apart.
+  enum Description: CaseIterable {
+    case nothing, secondOfLastModified, tagOfTimeAndLength, weakTag
+
+    func apply(to resource: inout OriginResource) {
+      // Not before the Date of the response, as for a file that was written in that second.
+      let now = Date() + 2
+      switch self {
+      case .nothing: break
+      case .secondOfLastModified: resource.lastModified = now
+      case .tagOfTimeAndLength: (resource.lastModified, resource.etag) = (now, "\"6a-90\"")
+      case .weakTag: (resource.lastModified, resource.etag) = (now, "W/\"6a-90\"")
+      }
+    }
+  }
+
+  private static func description(_ number: Int) -> [UInt8] {
+    Array(
+      """
+      <MPD type="dynamic" minimumUpdatePeriod="PT2S"><Period id="\(number)"><AdaptationSet/>
+      </Period></MPD>
+      """.utf8)
+  }
+
+  @Test(
+    arguments: [
+      ("/live.m3u8", "application/vnd.apple.mpegurl"), ("/live", "text/plain"),
+      ("/live.mpd", "application/dash+xml"),
+    ], Description.allCases)
+  func `The body of a live manifest shows that it has changed`(
+    name: (path: String, type: String), description: Description
+  ) async throws {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      var held: [(reader: MediaReader, body: [UInt8])] = []
+      for number in 1...4 {
+        let body = name.path.hasSuffix("mpd") ? Self.description(number) : playlist(number)
+        var resource = resource(body, name.type)
+        resource.supportsRanges = number % 2 == 0
+        description.apply(to: &resource)
+        test.origin.serve(resource, at: name.path)
+        #expect(try await get(test, name.path) == body)
+        #expect(test.origin.log(name.path).requests.count == number)
+        // A player that keeps its readers, each with the version that it has begun.
+        let reader = try await test.reader(name.path)
+        #expect(try await Array(reader.bytes(in: 0..<10)) == Array(body[..<10]))
+        held.append((reader, body))
+        time.pass(1.1)
+      }
+      for (reader, body) in held {
+        #expect(try await Array(reader.bytes(in: 0..<1_000_000)) == body)
+        reader.cancel()
+      }
+    }
+  }
+
+  @Test func `A live playlist with a validator costs no body while it stays`() async throws {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      test.origin.serve(
+        resource(playlist(1), "audio/mpegurl", modified: Date() - 60, etag: "\"1\""),
+        at: "/live.m3u8")
+      for _ in 0..<3 {
+        #expect(try await get(test, "/live.m3u8") == playlist(1))
+        time.pass(1.1)
+      }
+      let log = try await test.settledLog("/live.m3u8")
+      #expect(log.requests.count == 3 && log.bytesSentTwice == 0)
+    }
+  }
+
   @Test
   func `A playlist's last byte is readable only once its update pace is known`() async throws {
     let directory = TestCache.temporaryDirectory()

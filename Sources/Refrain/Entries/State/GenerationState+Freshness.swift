@@ -14,7 +14,9 @@ extension GenerationState {
     if hasEndedEarly { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
     // whose response was found to be outdated, or purged.
-    if asking.trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true {
+    if asking.trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
+      freshness.map(terms.isReplaced) != true
+    {
       return true
     }
     // The origin, which forbids to store the response, decides on each use.
@@ -37,6 +39,9 @@ extension GenerationState {
   /// The time after an origin's response during which a further reader does not ask again.
   static let joinSeconds: Double = 10
 
+  /// That of computed times, in seconds.
+  private static let precision = 0.001
+
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.
   func joinsOthers(_ terms: FreshnessRequirements, at now: Moment) -> Bool {
@@ -44,6 +49,8 @@ extension GenerationState {
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
     if couldNotBeAsked, !terms.acceptUnconfirmed(freshness, at: wallTime(at: now)) { return false }
+    let vouched = wallTime(at: now) - elapsed
+    if let listing = terms.listing, vouched + Self.precision < listing.time { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
     guard terms.isStrict else {

@@ -29,6 +29,9 @@ extension DASHPresentation {
     var range: ByteRange?
     /// 0 for all but segments.
     var seconds: Double
+    /// Whether the origin may not have it: only a duration says that there is a last segment, and
+    /// durations are rounded. Players take its absence for the end.
+    var mayBeAbsent = false
   }
 }
 
@@ -40,6 +43,8 @@ extension DASHPresentation.Representation {
     var number: Int64
     var time: Int64?
     var seconds: Double
+    /// See `DASHPresentation.Reference`.
+    var mayBeAbsent = false
   }
 
   /// Returns the references in the order of playing.
@@ -101,11 +106,14 @@ extension DASHPresentation.Representation {
       if let index, index.isOfSegments {
         let text = try index.text(values(timing))
         try allowance.take(text)
-        references.append(Reference(text: text, range: nil, seconds: 0))
+        references.append(
+          Reference(text: text, range: nil, seconds: 0, mayBeAbsent: timing.mayBeAbsent))
       }
       let text = try media.text(values(timing))
       try allowance.take(text)
-      references.append(Reference(text: text, range: nil, seconds: timing.seconds))
+      references.append(
+        Reference(
+          text: text, range: nil, seconds: timing.seconds, mayBeAbsent: timing.mayBeAbsent))
     }
     return references
   }
@@ -129,7 +137,9 @@ extension DASHPresentation.Representation {
     try allowance.take(segments: count)
     return (0..<count).map { index in
       let rest = duration.map { max(0, $0 - Double(index) * seconds) } ?? seconds
-      return Timing(number: start &+ index, time: nil, seconds: min(seconds, rest))
+      return Timing(
+        number: start &+ index, time: nil, seconds: min(seconds, rest),
+        mayBeAbsent: stated == nil && index > 0 && index == count - 1)
     }
   }
 

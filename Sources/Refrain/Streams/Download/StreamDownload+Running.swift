@@ -57,9 +57,15 @@ extension StreamDownload {
       amounts = try await pinStored(plan.parts, amounts)
     }
     let counter = DownloadCounter(plan, amounts)
-    let missing = plan.parts.indices.filter { !amounts[$0].isComplete }
+    var missing = plan.parts.indices.filter { !amounts[$0].isComplete }
+    // Otherwise they are requested again: the origin may have them by now.
+    if cache.isOffline, await cache.areAbsent(missing, of: plan) {
+      for index in missing { counter.finish(index) }
+      missing = []
+    }
     reports.progress(counter.progress)
     var failures: [Int: MediaCacheError] = [:]
+    var absent: [URL] = []
     var next = 0
     try await withThrowingTaskGroup(of: (Int, MediaCacheError?).self) { group in
       var running = 0
@@ -73,9 +79,17 @@ extension StreamDownload {
         }
         guard let (index, failure) = try await group.next() else { break }
         running -= 1
-        failures[index] = failure
+        if let failure, plan.absentable.contains(index), failure.isAbsence {
+          // The stream ends before it.
+          absent.append(plan.parts[index].url)
+          counter.finish(index)
+          reports.progress(counter.progress)
+        } else {
+          failures[index] = failure
+        }
       }
     }
+    await cache.noteAbsent(absent)
     guard let first = failures.min(by: { $0.key < $1.key }) else {
       var progress = counter.progress
       progress.isComplete = true

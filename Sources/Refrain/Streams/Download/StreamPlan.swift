@@ -47,6 +47,9 @@ package struct StreamPlan: Sendable {
   private(set) var tracks: [Track] = []
   /// In the order of the manifests, without repetitions. Adjacent ranges are one part.
   package private(set) var parts: [Part] = []
+  /// The parts that the origin may not have, as indices of `parts`
+  /// (`DASHPresentation.Reference`).
+  private(set) var absentable: Set<Int> = []
   /// The sum of the durations of all playlists, or of all Representations.
   package private(set) var seconds = 0.0
   /// The duration of the longest playlist, or of all periods, in seconds.
@@ -122,7 +125,9 @@ package struct StreamPlan: Sendable {
       }
       for reference in references {
         if Task.isCancelled { return }
+        let count = parts.count
         append(reference.text, reference.range, seconds: reference.seconds, at: base)
+        if reference.mayBeAbsent, parts.count > count { absentable.insert(count) }
       }
       longest = max(longest, references.reduce(0) { $0 + $1.seconds })
     }

@@ -172,14 +172,17 @@ struct StoredShare: Sendable, Hashable {
 extension MediaCache {
   private static let step = 256
 
-  /// Returns whether all of a plan is stored. Looks no further than to the first parts that are not.
+  /// Returns whether all of a plan is stored, but for the end that the origin does not have. Looks no
+  /// further than to the first parts that are not.
   ///
   /// - Throws: `CancellationError`.
   func holdsAll(of plan: StreamPlan) async throws -> Bool {
     guard plan.skipped.isEmpty else { return false }
     for start in stride(from: 0, to: plan.parts.count, by: Self.step) {
       let parts = plan.parts[start..<min(start + Self.step, plan.parts.count)]
-      guard try await storedAmounts(of: Array(parts)).allSatisfy(\.isComplete) else { return false }
+      let amounts = try await storedAmounts(of: Array(parts))
+      let missing = parts.indices.filter { !amounts[$0 - start].isComplete }
+      guard await areAbsent(missing, of: plan) else { return false }
     }
     return true
   }
@@ -187,7 +190,9 @@ extension MediaCache {
   /// - Throws: `CancellationError`.
   func storedShare(of plan: StreamPlan) async throws -> StoredShare {
     let amounts = try await storedAmounts(of: plan.parts)
-    let isWhole = plan.skipped.isEmpty && amounts.allSatisfy(\.isComplete)
+    let missing = amounts.indices.filter { !amounts[$0].isComplete }
+    let isAll = await areAbsent(missing, of: plan)
+    let isWhole = plan.skipped.isEmpty && isAll
     guard !isWhole else { return StoredShare(isWhole: true, fraction: 1) }
     guard plan.seconds > 0 else { return StoredShare() }
     let stored = zip(plan.parts, amounts).reduce(0.0) { $0 + $1.0.seconds * $1.1.fraction }

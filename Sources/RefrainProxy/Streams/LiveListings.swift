@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainLocks
+
+/// The resources of live streams whose playlists have named them anew: bytes that were stored before
+/// are confirmed once before they are used (`LiveListing`).
+final class LiveListings: Sendable {
+  private struct Playlist {
+    /// Of the last version.
+    var hash: UInt64
+    var listing = LiveListing()
+    /// Of an MPD (`LiveListing.beginning`).
+    var beginning: String?
+    var notedAt: Date
+  }
+
+  private struct Namings {
+    /// By the hashes of the resources' keys.
+    var resources: [UInt64: LiveListing.Naming] = [:]
+    /// By the keys of the first manifests of DASH streams, whose MPDs do not name each segment.
+    var streams: [CacheKey: LiveListing.Naming] = [:]
+  }
+
+  private static let mostPlaylists = 256
+  private static let mostNamings = 200_000
+
+  /// By the keys of their URLs. Held while a version is read, which takes milliseconds if it is long.
+  private let playlists = Mutex<[CacheKey: Playlist]>([:])
+  private let namings = Mutex(Namings())
+  /// Spares the lock while there are none.
+  private let isAny = Atomic(false)
+
+  /// Notes the version of a manifest that a client is about to receive.
+  ///
+  /// - Parameters:
+  ///   - manifest: the URL under which clients request it.
+  ///   - url: the URL to which references are relative.
+  ///   - stream: the key of the first manifest of its stream.
+  ///   - imported: the variables of the multivariant playlist that names this one.
+  func note(
+    _ body: [UInt8], of manifest: URL, at url: URL, in stream: CacheKey,
+    imported: [String: String], _ cache: MediaCache
+  ) {
+    let now = cache.now.wall
+    let key = cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
+    let hash = BodyHash.of(body)
+    guard playlists.withLock({ $0[key]?.hash }) != hash else { return }
+    if let playlist = HLSMediaPlaylist(body, url: url, imported: imported) {
+      let named = note(playlist, hash, of: key, at: now).compactMap { named in
+        URL(text: named.uri, relativeTo: url).map { resource in
+          (
+            Self.hash(cache.key(for: Resource(url: resource))),
+            LiveListing.Naming(time: now, isOther: named.isOther)
+          )
+        }
+      }
+      insert { $0.resources.merge(named) { $1 } }
+    } else if let beginning = LiveListing.beginning(ofDescription: body),
+      let isOther = note(beginning, hash, of: key, at: now)
+    {
+      insert { $0.streams[stream] = .init(time: now, isOther: isOther) }
+    }
+  }
+
+  /// Returns when a playlist last named a resource anew; nil if none did.
+  ///
+  /// - Parameter stream: the key of the first manifest of its stream.
+  func naming(of key: CacheKey, in stream: CacheKey?) -> LiveListing.Naming? {
+    guard isAny.load(ordering: .acquiring) else { return nil }
+    let hash = Self.hash(key)
+    return namings.withLock { namings in
+      namings.resources[hash] ?? stream.flatMap { namings.streams[$0] }
+    }
+  }
+
+  /// Returns what a version of a playlist names anew.
+  private func note(
+    _ playlist: HLSMediaPlaylist, _ hash: UInt64, of key: CacheKey, at now: Date
+  ) -> [LiveListing.Named] {
+    playlists.withLock { playlists in
+      // One that was complete from the beginning does not change.
+      guard playlist.isLive || playlists[key] != nil else { return [] }
+      var known = playlists.removeValue(forKey: key) ?? Playlist(hash: hash, notedAt: now)
+      (known.hash, known.notedAt) = (hash, now)
+      let named = known.listing.follow(playlist)
+      Self.insert(known, of: key, into: &playlists)
+      return named
+    }
+  }
+
+  /// Returns whether an MPD is that of another presentation than before; nil if it is that of the
+  /// same one.
+  private func note(
+    _ beginning: String, _ hash: UInt64, of key: CacheKey, at now: Date
+  ) -> Bool? {
+    playlists.withLock { playlists in
+      let before = playlists[key]?.beginning
+      let new = Playlist(hash: hash, beginning: beginning, notedAt: now)
+      Self.insert(new, of: key, into: &playlists)
+      return before == beginning ? nil : before != nil
+    }
+  }
+
+  /// Of too many playlists, the half noted last remains: those of clients that are still there.
+  private static func insert(
+    _ playlist: Playlist, of key: CacheKey, into playlists: inout [CacheKey: Playlist]
+  ) {
+    playlists[key] = playlist
+    guard playlists.count > mostPlaylists else { return }
+    let times = playlists.values.map(\.notedAt).sorted()
+    playlists = playlists.filter { $0.value.notedAt >= times[times.count / 2] }
+  }
+
+  /// Of too many, the half named last remains: players are near the end of what a playlist lists.
+  private func insert(_ change: (inout Namings) -> Void) {
+    namings.withLock { namings in
+      change(&namings)
+      let all = namings.resources.count + namings.streams.count
+      guard all > Self.mostNamings else { return }
+      let times = (namings.resources.values.map(\.time) + namings.streams.values.map(\.time))
+        .sorted()
+      let middle = times[all / 2]
+      namings.resources = namings.resources.filter { $0.value.time > middle }
+      namings.streams = namings.streams.filter { $0.value.time > middle }
+    }
+    isAny.store(true, ordering: .releasing)
+  }
+
+  private static func hash(_ key: CacheKey) -> UInt64 { StreamParts.hash(key.rawValue.utf8) }
+}
