@@ -36,11 +36,9 @@
     private func start(
       _ program: Program, on bus: TestBus, _ arguments: String...
     ) throws -> RunningProgram {
-      let path = try Program.executable().path(percentEncoded: false)
-      return try RunningProgram(
+      try RunningProgram(
         program, path: "/usr/bin/env",
-        ["DBUS_SESSION_BUS_ADDRESS=\(bus.address)", path, "play", "--json", "--repeat", "all"]
-          + arguments)
+        bus.playing(["--json", "--repeat", "all"] + arguments))
     }
 
     /// Asks until it is so. Each question starts a program: not as often as `eventually` asks.
@@ -57,47 +55,31 @@
       }
     }
 
-    private func playerctl(_ bus: TestBus, _ arguments: String...) async throws -> String {
-      try await bus.run(RequiredProgram.playerctl, arguments: ["--player=refrain"] + arguments)
-        .text
-    }
-
     @Test func `A desktop shows what plays, controls it, and ends the program`() async throws {
       try await withTune { program, bus, _, url in
         let running = try start(program, on: bus, url)
         try await desktop(bus, shows: "Playing", to: "status", of: running)
-        #expect(try await playerctl(bus, "metadata", "xesam:url") == url)
-        let entry = try await bus.run(
-          RequiredProgram.busctl,
-          arguments: [
-            "--user", "get-property", "org.mpris.MediaPlayer2.refrain", "/org/mpris/MediaPlayer2",
-            "org.mpris.MediaPlayer2", "DesktopEntry",
-          ])
-        #expect(entry.text.contains("s \"refrain\""), "\(entry.text)")
-        _ = try await playerctl(bus, "pause")
-        #expect(try await playerctl(bus, "status") == "Paused")
+        #expect(try await bus.playerctl("metadata", "xesam:url") == url)
+        let entry = try await bus.busctl("get-property", "DesktopEntry")
+        #expect(entry.contains("s \"refrain\""), "\(entry)")
+        _ = try await bus.playerctl("pause")
+        #expect(try await bus.playerctl("status") == "Paused")
         // By the rules of arguments: a playlist is what it lists.
         let list = program.directory.appending(path: "list.m3u")
         try Data("#EXTM3U\n#EXTINF:14,From a list\n\(url)?2\n".utf8).write(to: list)
-        _ = try await playerctl(bus, "open", list.absoluteString)
+        _ = try await bus.playerctl("open", list.absoluteString)
         try await desktop(
           bus, shows: "From a list", to: "metadata", "xesam:title", of: running)
         let missing = program.directory.appending(path: "missing.ogg").absoluteString
-        _ = try await playerctl(bus, "open", missing)
+        _ = try await bus.playerctl("open", missing)
         try await eventually("it is reported") { running.errors.contains("missing.ogg") }
         // Has no host.
-        _ = try await playerctl(bus, "open", "http://listener:secret@/song.ogg")
+        _ = try await bus.playerctl("open", "http://listener:secret@/song.ogg")
         try await eventually("it is reported") { running.errors.contains("was not opened") }
         #expect(!running.errors.contains("secret"))
-        let (status, text) = try await bus.run(
-          RequiredProgram.busctl,
-          arguments: [
-            "--user", "call", "org.mpris.MediaPlayer2.refrain", "/org/mpris/MediaPlayer2",
-            "org.mpris.MediaPlayer2", "Quit",
-          ])
-        #expect(status == 0, "\(text)")
+        #expect(try await bus.busctl("call", "Quit") == "")
         #expect(await running.end() == 0)
-        #expect(try await playerctl(bus, "--list-all") == "No players found")
+        #expect(try await bus.playerctl("--list-all") == "No players found")
       }
     }
 
@@ -121,7 +103,7 @@
           (origin, "/more.wav", origin.url("/more.wav")),
         ]
         for (server, path, uri) in opened {
-          _ = try await playerctl(bus, "open", uri.absoluteString)
+          _ = try await bus.playerctl("open", uri.absoluteString)
           try await eventually("it is requested: \(running.errors)") {
             !server.log(path).requests.isEmpty
           }
@@ -148,12 +130,12 @@
         let second = try start(program, on: bus, url)
         try await desktop(bus, shows: "refrain.instance", to: "--list-all", of: second)
         while try await !silent.nextLine().contains(#""started""#) {}
-        #expect(try await playerctl(bus, "--list-all").split(separator: "\n").count == 2)
+        #expect(try await bus.playerctl("--list-all").split(separator: "\n").count == 2)
         for running in [silent, first, second] {
           running.send(SIGTERM)
           #expect(await running.end() == 128 + SIGTERM)
         }
-        #expect(try await playerctl(bus, "--list-all") == "No players found")
+        #expect(try await bus.playerctl("--list-all") == "No players found")
       }
     }
   }

@@ -211,38 +211,40 @@
       }
     }
 
-    @Test func `A list that a program adds over the socket plays in its place`() async throws {
+    @Test(
+      .enabled(
+        if: TestBus.isUsable && RequiredProgram.playerctl.isUsable
+          && RequiredProgram.busctl.isUsable))
+    func `A list that a desktop adds plays in its place`() async throws {
       try await withSongs { program, origin in
-        let list = serve("#EXTM3U\none.wav\ntwo.wav\n", at: "/list2.mp3", on: origin)
-        let socket = FileManager.default.temporaryDirectory
-          .appending(path: "rp-\(UUID().uuidString.prefix(8))").path(percentEncoded: false)
-        defer { try? FileManager.default.removeItem(atPath: socket) }
-        let running = try RunningProgram(
-          program,
-          [
-            "play", "--plain", "--paused", "--control", socket,
-            origin.url("/three.wav").absoluteString,
-          ])
-        var connection: ControlConnection?
-        try await eventually("it listens: \(running.errors)") {
-          // Not yet.
-          connection = try? ControlConnection(socket)
-          return connection != nil
+        try await TestBus.with { bus in
+          let list = serve("#EXTM3U\none.wav\ntwo.wav\n", at: "/list2.mp3", on: origin)
+          let three = origin.url("/three.wav").absoluteString
+          let running = try RunningProgram(
+            program, path: "/usr/bin/env", bus.playing(["--plain", "--repeat", "all", three]))
+          try await eventually("it plays: \(running.errors)") {
+            try await bus.playerctl("status") == "Playing"
+          }
+          #expect(try await bus.playerctl("pause") == "")
+          func tracks() async throws -> [Substring] {
+            try await bus.busctl("get-property", "Tracks", of: "TrackList").split(separator: " ")
+              .dropFirst(2).map { $0.trimmingPrefix("\"").prefix { $0 != "\"" } }
+          }
+          let first = String(try #require(try await tracks().first))
+          #expect(
+            try await bus.busctl(
+              "call", "AddTrack", "sob", list, first, "false", of: "TrackList") == "")
+          try await eventually("it is added") { try await tracks().count == 2 }
+          #expect(try await bus.playerctl("next") == "")
+          try await eventually("it is expanded") { try await tracks().count == 3 }
+          let one = origin.url("/one.wav").absoluteString
+          #expect(try await bus.playerctl("metadata", "xesam:url") == one)
+          #expect(try await bus.playerctl("status") == "Paused")
+          #expect(try await bus.busctl("call", "Quit") == "")
+          #expect(await running.end() == 0)
+          // Its beginning may have been looked up for tags.
+          #expect(origin.log("/list2.mp3").bytesSentTwice == 0)
         }
-        let client = try #require(connection)
-        #expect(try await client.ask(#""loadfile","\#(list)","append""#).error == "success")
-        #expect(try await client.get("playlist-count") == .integer(2))
-        #expect(try await client.ask(#""playlist-next""#).error == "success")
-        try await eventually("it is expanded") {
-          try await client.get("playlist-count") == .integer(3)
-        }
-        let one = origin.url("/one.wav").absoluteString
-        #expect(try await client.get("path") == .string(one))
-        #expect(try await client.get("pause") == .bool(true))
-        #expect(try await client.ask(#""quit""#).error == "success")
-        #expect(await running.end() == 0)
-        // Its beginning may have been looked up for tags.
-        #expect(origin.log("/list2.mp3").bytesSentTwice == 0)
       }
     }
   }

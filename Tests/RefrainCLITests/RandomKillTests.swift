@@ -7,7 +7,8 @@
   /// `refrain play` that is killed at a random time after a change that the listener made: it goes
   /// on with the change, or, killed before that was stored, as if it had not been made.
   @Suite(
-    .enabled(if: RequiredLibrary.libmpv.isUsable && RequiredProgram.ffmpeg.isUsable),
+    .enabled(
+      if: Desktop.isUsable && TestBus.isUsable && RequiredProgram.playerctl.isUsable),
     .timeLimit(.minutes(TestSeed.minutes(2))))
   struct RandomKillTests {
     private enum Change {
@@ -59,13 +60,16 @@
     /// change, that is stored.
     private static let (begun, enough) = (3, 6)
 
-    /// Makes silence of more than ten minutes with two sound tracks, which only their numbers tell
-    /// apart.
+    /// Makes a small film of more than ten minutes with two silent sound tracks, which only their
+    /// numbers tell apart.
     private func film(in program: Program) async throws -> String {
       let file = program.directory.appending(path: "film.mkv")
+      let black = ["-f", "lavfi", "-i", "color=c=black:s=64x64:r=1:d=700"]
       let silence = ["-f", "lavfi", "-t", "700", "-i", "anullsrc=r=8000:cl=mono"]
       try await CountingFilm.encode(
-        silence + silence + ["-map", "0", "-map", "1", "-c:a", "pcm_u8"], file, program)
+        black + silence + silence + [
+          "-map", "0", "-map", "1", "-map", "2", "-c:v", "mpeg4", "-c:a", "pcm_u8",
+        ], file, program)
       return file.path(percentEncoded: false)
     }
 
@@ -73,11 +77,9 @@
     /// Returns where the next one may go on.
     private func play(
       _ arguments: [String], at left: Left, _ change: Change, killAfter delay: Duration,
-      socket: String, in program: Program
+      on desktop: Desktop, _ bus: TestBus
     ) async throws -> Left {
-      let running = try RunningProgram(
-        program,
-        ["play", "--json", "--no-mpris", "--audio-only", "--control", socket] + arguments)
+      let running = try desktop.run("/usr/bin/env", bus.playing(["--json"] + arguments))
       var reports = Reports()
       while reports.positions.count < Self.begun {
         let line = try await running.nextLine()
@@ -88,13 +90,13 @@
       #expect(left.positions.contains { abs(first - $0) <= 2 }, "\(first), left at \(left)")
       #expect(left.tracks.contains(track), "\(track), left with \(left)")
 
-      let client = try ControlConnection(socket)
-      let words =
-        switch change {
-        case .seek(let target): #""seek",\#(target),"absolute""#
-        case .track: #""set_property","aid",\#(3 - track)"#
+      switch change {
+      case .seek(let target):
+        try await eventually("it is asked to seek") {
+          try await bus.playerctl("position", "\(target)") == ""
         }
-      #expect(try await client.ask(words).error == "success")
+      case .track: try await desktop.press("a", in: try await desktop.window())
+      }
       try await Task.sleep(for: delay)
       running.send(SIGKILL)
       for await line in running.lines {
@@ -122,24 +124,22 @@
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed)")
       var random = SeededGenerator(seed: seed)
-      try await Program.with { program in
-        let film = try await film(in: program)
-        let socket = FileManager.default.temporaryDirectory
-          .appending(path: "rk-\(UUID().uuidString.prefix(8))").path(percentEncoded: false)
-        // Of a program that was killed.
-        defer { try? FileManager.default.removeItem(atPath: socket) }
-        var arguments = ["--start", "60", film]
-        var left = Left(positions: [60], tracks: [1])
-        // Each but the first finds what the one before left.
-        for round in 0..<(TestSeed.isSoak ? 60 : 3) {
-          // Far from where it was left.
-          let near = left.positions[0]
-          let target = Double.random(in: 30..<270, using: &random) + (near < 300 ? 330 : 0)
-          let delay = Duration.milliseconds(Int.random(in: 0..<1500, using: &random))
-          left = try await play(
-            arguments, at: left, round.isMultiple(of: 2) ? .seek(to: target) : .track,
-            killAfter: delay, socket: socket, in: program)
-          arguments = ["--resume"]
+      try await TestBus.with { bus in
+        try await Program.with { program in
+          let desktop = try await Desktop(program)
+          var arguments = ["--start", "60", try await film(in: program)]
+          var left = Left(positions: [60], tracks: [1])
+          // Each but the first finds what the one before left.
+          for round in 0..<(TestSeed.isSoak ? 60 : 3) {
+            // Far from where it was left.
+            let near = left.positions[0]
+            let target = Double.random(in: 30..<270, using: &random) + (near < 300 ? 330 : 0)
+            let delay = Duration.milliseconds(Int.random(in: 0..<1500, using: &random))
+            left = try await play(
+              arguments, at: left, round.isMultiple(of: 2) ? .seek(to: target) : .track,
+              killAfter: delay, on: desktop, bus)
+            arguments = ["--resume"]
+          }
         }
       }
     }

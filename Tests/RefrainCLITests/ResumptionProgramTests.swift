@@ -134,24 +134,15 @@
       return selected
     }
 
-    @Test(.enabled(if: RequiredProgram.ffmpeg.isUsable))
+    @Test(.enabled(if: Desktop.isUsable))
     func `Killed in a short film, it goes on with the same sound track`() async throws {
       try await Program.with { program in
         // The language does not say which track it is.
         let film = try await CountingFilm.make("film.mkv", in: program, languages: ("eng", "eng"))
-        let socket = FileManager.default.temporaryDirectory
-          .appending(path: "rr-\(UUID().uuidString.prefix(8))").path(percentEncoded: false)
-        // Of a program that was killed.
-        defer { try? FileManager.default.removeItem(atPath: socket) }
-        let first = try RunningProgram(
-          program,
-          [
-            "play", "--json", "--no-mpris", "--audio-only", "--control", socket,
-            film.path(percentEncoded: false),
-          ])
+        let desktop = try await Desktop(program)
+        let first = try desktop.play(film.path(percentEncoded: false))
         #expect(try await sound(first, positions: 1) == 1)
-        let client = try ControlConnection(socket)
-        #expect(try await client.ask(#""set_property","aid",2"#).error == "success")
+        try await desktop.press("a", in: try await desktop.window())
         try await eventually("the choice is stored") {
           try await storedSession(program).audio == .track(number: 2, language: "eng")
         }

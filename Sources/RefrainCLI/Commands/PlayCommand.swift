@@ -77,28 +77,6 @@
         'report' (of a stream without the bytes). A reader that falls 10,000 lines behind misses \
         some: 'dropped' states their 'count'.
 
-        --control PATH lets programs of the same user control the player through a socket, in the \
-        shape of mpv's JSON IPC: each line is an object. A program sends \
-        {"command": ["seek", 30, "relative"], "request_id": 1} and receives \
-        {"data": null, "error": "success", "request_id": 1}; of an error, 'message' gives the \
-        reason. Arguments may have mpv's names, where mpv has any: \
-        {"command": {"name": "seek", "target": 30}}. Commands: \(ControlCommand.names). Properties: \
-        \(ControlProperty.names). Parts of playlist, track-list, chapter-list and metadata have \
-        mpv's names: playlist/count, playlist/0/filename, metadata/by-key/artist. 'loadfile' takes \
-        what 'play' takes, and replies when it is in the queue; places are replace, append, \
-        append-play, insert-next and insert-next-play. The queue counts from 0 in the order of the \
-        list, also while it is shuffled. 'chapter-list' has the chapters that a podcast's feed \
-        states. 'show-text' shows a line on the screen, if there is one.
-
-        A line that does not begin with '{' is text, as in mpv's input.conf: cycle pause ; seek 10. \
-        It has no reply, and if one of its commands is refused, none is performed. Words may have \
-        mpv's quotes; properties in them (${...}) are not replaced by their values.
-
-        Clients of --control receive the events of --json too, and mpv's 'start-file', \
-        'file-loaded', 'playback-restart', 'end-file' (its 'reason' is eof, stop, quit or error) and \
-        'idle'. After 'stop' the program stays, without anything to play. It ends when its queue \
-        has ended, or the last item has failed: 'end-file' is sent before the connection ends.
-
         Examples:
           refrain play https://example.org/song.flac
           refrain play --start 1:30 https://example.org/song.flac
@@ -108,7 +86,6 @@
           find ~/Music -name '*.flac' -newer list | refrain play -
           refrain play --rewind 2h https://example.org/radio
           refrain play --resume
-          refrain play --control /tmp/refrain ~/Music/album
           refrain play --audio-output heard.wav https://example.org/song.flac
           refrain play --sample
         """)
@@ -190,9 +167,6 @@
     @OptionGroup(title: "Listening options")
     var listening: ListeningOptions
 
-    @OptionGroup(title: "Control options")
-    var control: ControlOptions
-
     @OptionGroup(title: "Network options")
     var network: NetworkOptions
 
@@ -233,10 +207,9 @@
       }
       try validateSubtitles()
       let canResume = isScreenWanted || settings.video.showsVideo
-      guard !paused || canResume || control.control != nil else {
+      guard !paused || canResume else {
         throw ValidationError(
-          "Without the screen and a window, no key can resume playing. Omit --paused, or add "
-            + "--control.")
+          "Without the screen and a window, no key can resume playing. Omit --paused.")
       }
     }
 
@@ -259,16 +232,7 @@
       let options = options
       if options.logLevel < .debug { SoundLibraries.silence() }
       if listening.listsDevices { return try await SoundDevices.show(asJSON: options.json) }
-      try await control.serving(options) { server in
-        var settings = settings
-        settings.control = server
-        try await play(with: settings)
-      }
-    }
-
-    private func play(with settings: PlaySettings) async throws {
-      let options = options
-      let isScreenWanted = isScreenWanted
+      let (settings, isScreenWanted) = (settings, isScreenWanted)
       let showsVideo = settings.video.showsVideo
       let makePlays: @MainActor @Sendable () -> PlaySession = {
         PlaySession(

@@ -3,16 +3,14 @@ import Foundation
 import Refrain
 import RefrainPlayer
 
-/// The media that somebody names while others play: in the screen, through the control socket, or
-/// on the desktop. The rules are those of the program's arguments.
+/// The media that somebody names while others play: in the screen, or on the desktop. The rules are
+/// those of the program's arguments.
 struct AddedMedia: Sendable {
   /// Something that does not play.
   struct Problem: Sendable, Hashable {
     var reason: String
     /// Empty: the reason says it all.
     var remedy = ""
-
-    var text: String { remedy.isEmpty ? reason : "\(reason) \(remedy)" }
   }
 
   private(set) var media: [Media] = []

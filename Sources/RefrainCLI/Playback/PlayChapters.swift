@@ -8,8 +8,6 @@ import RefrainPlayer
 @MainActor
 final class PlayChapters {
   private let cache: MediaCache
-  /// Receives the chapters that are in a file of their own, once they are known.
-  var loaded: (@MainActor ([Media.Chapter], PlayQueue.Item.ID) -> Void)?
   private var place = ChapterPlace()
   private var loading: Task<Void, Never>?
   private var item: PlayQueue.Item.ID?
@@ -48,7 +46,6 @@ final class PlayChapters {
       else { return }
       guard let self, self.item == item.id, !Task.isCancelled else { return }
       place = ChapterPlace(chapters)
-      loaded?(chapters, item.id)
     }
   }
 

@@ -27,11 +27,6 @@
     var readsTags = false
     /// The options for media that a desktop opens; nil: the player is not offered to it.
     var desktop: GlobalOptions?
-    /// The socket of programs that control the player.
-    var control: ControlServer?
-
-    /// Whether anybody receives the events of `--json`.
-    var tellsEvents: Bool { isJSON || control != nil }
   }
 
   /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
@@ -139,9 +134,6 @@
       screen?.follow(player, cache)
       start(media, at: first, on: player)
       let desktop = offer(player, cache)
-      settings.control?.follow(
-        player, cache, quit: quitting(player),
-        show: { [weak self] text in self?.screen?.add(.init(text: printable(text))) })
       let result: Result<Void, any Error>
       do {
         try await cache.reportingRetries(in: requests) { [weak self] retry in
@@ -154,7 +146,6 @@
         result = .failure(error)
       }
       await desktop?.leave()
-      settings.control?.leave()
       // Closing completes an output file and releases the terminal.
       await player.close()
       Console.shared.clearLater()
@@ -203,11 +194,9 @@
       // After an item the position is reset; that position was not played.
       var isBetween = false
       let chapters = PlayChapters(cache: cache)
-      chapters.loaded = { [control = settings.control] in control?.setChapters($0, of: $1) }
       for await event in events {
         if case .item(let item) = event { current = item?.media }
-        settings.control?.note(event, isQuitting: hasQuit || screen?.isOver == true)
-        if settings.tellsEvents, !(isBetween && event.isPosition),
+        if settings.isJSON, !(isBetween && event.isPosition),
           let line = PlayEvent(event, about: current)
         {
           try tell(line)
@@ -260,16 +249,11 @@
       guard let options = settings.desktop else { return nil }
       return PlayDesktop(
         player, options: options, cache: cache,
-        quit: quitting(player),
+        quit: { [weak self, weak player] in
+          guard let self, let player else { return }
+          Task { await self.quit(player) }
+        },
         note: { [weak self] in self?.note($0) })
-    }
-
-    /// Returns what ends the program for a desktop or a client.
-    private func quitting(_ player: Player) -> @MainActor @Sendable () -> Void {
-      { [weak self, weak player] in
-        guard let self, let player else { return }
-        Task { await self.quit(player) }
-      }
     }
 
     /// Shows a line for the listener: what a desktop asked for, or why an entry does not play.
@@ -315,12 +299,10 @@
         item.media.resource.map { cache.possibleKeys(for: $0).contains(retry.key) } ?? false
       }
       guard let item else { return }
-      if settings.tellsEvents {
+      if settings.isJSON {
         // A closed output is noticed by the next event.
         try? tell(PlayEvent(retrying: item.media, retry.error, after: retry.delay))
-      }
-      if settings.isJSON { return }
-      if let screen {
+      } else if let screen {
         screen.note(trouble: retry.error, of: item.id)
       } else if !settings.isQuiet, retry.isNews {
         Console.shared.noteLater(RetryReports.line(item.media.url, retry.error))
@@ -331,7 +313,7 @@
       _ media: Media, _ report: PlaybackReport, _ told: (Media, PlayReport) throws -> Void
     ) throws {
       let report = PlayReport(media, report)
-      if settings.tellsEvents {
+      if settings.isJSON {
         var line = PlayEvent("report", media)
         line.report = report
         try tell(line)
@@ -382,15 +364,15 @@
     }
 
     private func tell(_ chapter: Media.Chapter, of media: Media?) throws {
-      if settings.tellsEvents { try tell(PlayEvent(chapter, of: media)) }
-      if !settings.isJSON, let title = chapter.title {
+      if settings.isJSON {
+        try tell(PlayEvent(chapter, of: media))
+      } else if let title = chapter.title {
         screen?.add(.init(text: "Chapter: \(printable(title))"))
       }
     }
 
     private func tell(_ event: PlayEvent) throws {
-      settings.control?.send(event)
-      if settings.isJSON { try output.write(JSONText.line(event), isRepeated: event.isRepeated) }
+      try output.write(JSONText.line(event), isRepeated: event.isRepeated)
     }
   }
 

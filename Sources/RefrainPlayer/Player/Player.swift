@@ -261,7 +261,7 @@ public final class Player {
   // MARK: Working
 
   /// Performs a command; its effects appear at once in `state`.
-  package func send(_ command: PlayerCommand) {
+  func send(_ command: PlayerCommand) {
     work { $0.perform($0.machine.handle(command)) }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A command to a player, from a listener or a timer.
-package enum PlayerCommand: Sendable, Hashable {
+enum PlayerCommand: Sendable, Hashable {
   /// Plays new media, the first item from a position.
   case play([Media], startingAt: Int, from: Duration)
   case enqueue([Media])
@@ -10,8 +10,6 @@ package enum PlayerCommand: Sendable, Hashable {
   case remove(PlayQueue.Item.ID)
   case move(PlayQueue.Item.ID, to: Int)
   case removeAll
-  /// Removes all items but the current one.
-  case removeOthers
   case jump(PlayQueue.Item.ID)
   case next
   case previous

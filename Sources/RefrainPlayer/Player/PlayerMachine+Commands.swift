@@ -20,7 +20,6 @@ extension PlayerMachine {
       leave(&actions)
       state.queue.removeAll()
       rest(.idle, &actions)
-    case .removeOthers: state.queue.removeOthers()
     case .jump(let id): jump(to: id, &actions)
     case .next: goOn(&actions)
     case .previous: goBack(&actions)

@@ -116,15 +116,6 @@ extension PlayQueue {
     replace(with: [])
   }
 
-  /// Removes all items but the current one, which stays current; all if there is none. A shuffled
-  /// queue stays shuffled, and the repeat mode stays.
-  mutating func removeOthers() {
-    guard let current else { return removeAll() }
-    items = [current]
-    position = 0
-    if isShuffled { shuffled = ShuffledOrder(count: 1, first: 0, using: &generator) }
-  }
-
   private mutating func makeItems(_ media: [Media]) -> [Item] {
     media.map { media in
       defer { nextID += 1 }

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -22,9 +23,26 @@
     private static let started = #""event":"started""#
     private static let isPaused = #""status":"paused""#
 
-    /// The position that the player reports, in seconds.
-    private func position(_ client: ControlConnection) async throws -> Double {
-      try #require(try await client.get("time-pos")?.finite)
+    /// The position that a player has reported last, in seconds. Reads the rest of its events.
+    private final class LastPosition: Sendable {
+      private struct Event: Decodable {
+        var event: String
+        var seconds: Double?
+      }
+
+      private let last = Mutex(0.0)
+
+      var seconds: Double { last.withLock { $0 } }
+
+      init(of player: RunningProgram) {
+        Task { [weak self, lines = player.lines] in
+          for await line in lines {
+            let event = try JSONDecoder().decode(Event.self, from: Data(line.utf8))
+            guard event.event == "position", let seconds = event.seconds else { continue }
+            self?.last.withLock { $0 = seconds }
+          }
+        }
+      }
     }
 
     /// A frame in the window of a playing film, between two positions in seconds.
@@ -43,16 +61,16 @@
     }
 
     private func playedFrame(
-      in window: Desktop.Window, of desktop: Desktop, _ client: ControlConnection
+      in window: Desktop.Window, of desktop: Desktop, _ position: LastPosition
     ) async throws -> PlayedFrame {
-      let before = try await position(client)
+      let before = position.seconds
       let frame = try await desktop.frame(in: window, named: "played")
-      var after = try await position(client)
+      var after = position.seconds
       // The player reports a few positions per second: the second one from now on is a later one.
       for _ in 0..<2 {
         let last = after
         try await eventually("it plays on from \(last)") {
-          after = try await position(client)
+          after = position.seconds
           return after != last
         }
       }
@@ -65,11 +83,7 @@
       try await Program.with { program in
         let film = try await CountingFilm.make("film.mkv", in: program)
         let desktop = try await Desktop(program)
-        let socket = FileManager.default.temporaryDirectory
-          .appending(path: "rw-\(UUID().uuidString.prefix(8))").path(percentEncoded: false)
-        // Of a program that was killed. There need not be any.
-        defer { try? FileManager.default.removeItem(atPath: socket) }
-        let player = try desktop.play("--control", socket, film.path(percentEncoded: false))
+        let player = try desktop.play(film.path(percentEncoded: false))
         try await event(Self.started, of: player)
         let window = try await desktop.window()
         #expect(try await desktop.title(of: window) == "film.mkv - Refrain")
@@ -88,17 +102,17 @@
           (326..<CountingFilm.rate * 20).contains(
             try await desktop.frame(in: window, named: "playing"))
         }
-        let client = try ControlConnection(socket)
+        let position = LastPosition(of: player)
         // Far from each other: the last position before a seek is none after it.
-        for start in [2, 9, 5] as [Double] {
-          #expect(try await client.ask(#""seek",\#(start),"absolute""#).error == "success")
+        for (key, start) in [("1", 2), ("5", 10), ("3", 6)] as [(String, Double)] {
+          try await desktop.press(key, in: window)
           try await eventually("it plays on from \(start)") {
-            (start + 0.3..<start + 3).contains(try await position(client))
+            (start + 0.3..<start + 3).contains(position.seconds)
           }
           // A busy machine may be late for once, but not each time.
           var tries: [PlayedFrame] = []
           while tries.count < 4, tries.last?.isOfPosition != true {
-            tries.append(try await playedFrame(in: window, of: desktop, client))
+            tries.append(try await playedFrame(in: window, of: desktop, position))
           }
           #expect(tries.last?.isOfPosition == true, "\(tries)")
         }

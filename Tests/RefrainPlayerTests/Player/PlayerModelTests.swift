@@ -99,8 +99,7 @@ struct PlayerLife {
       case 5: .remove(id())
       case 6: .move(id(), to: max(0, index))
       case 7:
-        Int.random(in: 0..<8, using: &random) == 0
-          ? .removeAll : index == 0 ? .removeOthers : .resume
+        Int.random(in: 0..<8, using: &random) == 0 ? .removeAll : .resume
       case 8: .jump(id())
       case 9, 10: .next
       case 11: .previous

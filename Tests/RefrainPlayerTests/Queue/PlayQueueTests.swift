@@ -120,25 +120,6 @@ import Testing
     #expect(queue.currentName == "c" && queue.names == "cd")
   }
 
-  @Test(arguments: [false, true])
-  func `Removing the others leaves the current item alone`(_ isShuffled: Bool) throws {
-    var queue = PlayQueue.of("abcde", startingAt: 1, shuffled: isShuffled)
-    queue.advance(.asked)
-    var expected = queue
-    let current = try #require(queue.current)
-    for item in queue.items where item != current { expected.remove(item.id) }
-    queue.removeOthers()
-    #expect(queue == expected && queue.items == [current] && queue.current == current)
-    #expect(queue.isShuffled == isShuffled && queue.next(.asked) == nil)
-    // Nothing is current after the last item was removed.
-    queue.append("xy".media)
-    while queue.advance(.asked) != nil {}
-    queue.remove(try #require(queue.current).id)
-    #expect(queue.current == nil && queue.items.count == 2)
-    queue.removeOthers()
-    #expect(queue.isEmpty && queue.current == nil && queue.isShuffled == isShuffled)
-  }
-
   @Test func `The next item becomes current when the current one is removed`() throws {
     var queue = PlayQueue.of("abcd", startingAt: 1)
     #expect(queue.remove(try #require(queue.id("b"))))

@@ -38,7 +38,6 @@ struct ListenerModel {
     case .removeAll:
       queue.removeAll()
       rest(.idle)
-    case .removeOthers: queue.removeOthers()
     case .jump(let id): if queue.jump(to: id) { begin(wants: true) }
     case .next:
       if queue.advance(.asked) != nil {
