@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import OriginServer
   import TestSupport
   import Testing
 

@@ -13,6 +13,7 @@ extension Fetch {
     generation.perform { $0.beginBody(id) }
     defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
     var body: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
+    var hasBegun = false
     while true {
       switch offset < range.upperBound ? standing(offset) : .foreground {
       case .over: return .done
@@ -31,11 +32,12 @@ extension Fetch {
       case .foreground: break
       }
       generation.perform { $0.recount() }
-      exchange.expectBody(isFirst: !body.hasBegun)
+      exchange.expectBody(isFirst: !hasBegun)
       meter.begin()
       var chunk: Data?
       do {
         chunk = try await body.next(isolation: nil)
+        hasBegun = true
       } catch let error as TransportError
         where error.isForLackOfReading && generation.withState({ $0.canGoOn(id) })
       {
@@ -45,7 +47,7 @@ extension Fetch {
       } catch {
         exchange.rest()
         return exchange.outcome(of: error) {
-          brokenOff(body.hasBegun ? $0 : $0.withoutFirstByte)
+          brokenOff(hasBegun ? $0 : $0.withoutFirstByte)
         } cancelled: {
           .done
         }

@@ -39,8 +39,11 @@ extension GenerationState {
   /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
   /// manifest that is not known to have ranges. Origins that compress it would respond with a range
   /// of the compressed bytes.
+  ///
+  /// So do those for a version of one response, unless the rest of it can be requested.
   func isRequestedWhole(at url: URL) -> Bool {
     if ranges == .refused { return true }
+    if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
     let isNamed = Manifest.isNamed(mimeType: nil, url: url)
     guard let info else { return isNamed }
     guard !info.supportsRanges, info.length ?? 0 <= Manifest.longest else { return false }
