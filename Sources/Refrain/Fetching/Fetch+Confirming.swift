@@ -72,6 +72,7 @@ extension Fetch {
     let check = ResponseCheck(
       asked: request.range, known: known,
       sentIfRange: request.sentIfRange(known.validator) != nil,
+      statedLength: response.statedLength,
       isNoPage: generation.withState { $0.isNoPage(at: url) })
     let verdict = check.verdict(
       status: response.status, headers: response.headers, now: context.now.wall)

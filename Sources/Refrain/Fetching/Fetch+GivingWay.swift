@@ -43,8 +43,10 @@ extension Fetch {
     case .transient(let error, let wait):
       return .again(await keeping(response, in: error, exchange), retryAfter: wait)
     case .invalid(let error):
-      // Neither the response to the range nor that without it was usable.
-      return response.droppedRange ? .failed(error) : .again(error, retryAfter: nil)
+      // Neither the response to the range nor that without it was usable. Two that contradict each
+      // other may be an accident.
+      return response.droppedRange && response.statedLength == nil
+        ? .failed(error) : .again(error, retryAfter: nil)
     case .failed(let error): return .failed(await keeping(response, in: error, exchange))
     }
   }

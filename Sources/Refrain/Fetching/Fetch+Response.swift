@@ -36,7 +36,8 @@ extension Fetch {
           length: $0.length, validator: state.validator, isPage: MediaType.isPage($0.mimeType))
       }
       let check = ResponseCheck(
-        asked: asked, known: known, sentIfRange: sentIfRange, isNoPage: state.isNoPage(at: url))
+        asked: asked, known: known, sentIfRange: sentIfRange,
+        statedLength: response.statedLength, isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if known == nil, state.isOneResponse {
         switch verdict {

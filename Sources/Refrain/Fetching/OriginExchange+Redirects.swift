@@ -10,6 +10,7 @@ extension OriginExchange {
     entry.asked.note(nil, for: resource)
     var redirects = RedirectPolicy(request: request)
     var followed: [Redirection] = []
+    var statedLength: Int64?
     while true {
       let response = try await ask(redirects.request, for: resource)
       let next = try redirects.follow(
@@ -22,13 +23,16 @@ extension OriginExchange {
         switch judge(response, to: redirects.request) {
         case .response(var received):
           received.redirections = followed
+          received.statedLength = statedLength
           if Self.isUseful(response.status) {
             var shortcut = redirects.shortcut
             shortcut?.redirections = followed
             entry.asked.note(shortcut, for: resource)
           }
           return received
-        case .askAgain(let fields): for field in fields { redirects.drop(field) }
+        case .askAgain(let fields):
+          statedLength = response.totalLength ?? statedLength
+          for field in fields { redirects.drop(field) }
         }
         continue
       }
@@ -43,6 +47,7 @@ extension OriginExchange {
     _ shortcut: RedirectPolicy.Shortcut, _ request: OriginRequest, for resource: Resource
   ) async throws -> Response? {
     var redirects = RedirectPolicy(request: request, at: shortcut, now: entry.context.now.wall)
+    var statedLength: Int64?
     do {
       while true {
         let response = try await ask(redirects.request, for: resource)
@@ -53,8 +58,11 @@ extension OriginExchange {
         switch judge(response, to: redirects.request) {
         case .response(var received):
           received.redirections = shortcut.redirections
+          received.statedLength = statedLength
           return received
-        case .askAgain(let fields): for field in fields { redirects.drop(field) }
+        case .askAgain(let fields):
+          statedLength = response.totalLength ?? statedLength
+          for field in fields { redirects.drop(field) }
         }
       }
     } catch {
@@ -219,5 +227,13 @@ extension Redirection {
     self.init(
       status: response.status, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime)
+  }
+}
+
+extension OriginExchange.Response {
+  /// The length of the resource in Content-Range, unless it is that of its encoded bytes.
+  fileprivate var totalLength: Int64? {
+    guard headers.contentCodings.isEmpty else { return nil }
+    return headers["Content-Range"].flatMap(ContentRange.init)?.total
   }
 }

@@ -24,6 +24,8 @@ final class OriginExchange: Sendable {
     var given: Resource?
     /// Whether the range of the request was dropped, since the response to it was unusable.
     var droppedRange = false
+    /// The length of the resource that the unusable response stated.
+    var statedLength: Int64?
     /// Whether it repeats an earlier response, without a request.
     var isRepeated = false
     /// Identifiers of the request's credentials (`Credentials`).

@@ -11,6 +11,8 @@ struct ResponseCheck: Sendable {
   /// Whether `If-Range` was sent: a 200 then means that the resource has changed (RFC 9110
   /// §13.1.5).
   var sentIfRange = false
+  /// The length of the resource in the response to a range that was then dropped.
+  var statedLength: Int64?
   /// Whether the resource is known to be no web page: a page in its place is a network's sign-in
   /// page, and says nothing of the origin.
   var isNoPage = false
@@ -130,6 +132,9 @@ struct ResponseCheck: Sendable {
       // The origin may have ignored the range only this once.
       supportsRanges: headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
       validator: Validator(headers: headers))
+    if let statedLength, let length = facts.length, length != statedLength {
+      return .invalid(Self.invalid("reports two lengths of the resource"))
+    }
     if hasChanged(facts) { return .changed }
     if sentIfRange, let known, known.validator.matches(facts.validator) == .unknown {
       return .changed
