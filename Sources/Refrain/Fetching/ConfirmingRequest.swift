@@ -92,7 +92,9 @@ extension GenerationState {
   /// then is the next version, and ends no reader that waits for this one.
   var isReceivedManifest: Bool {
     freshness?.pace != nil && length ?? 0 <= Manifest.longest
-      && !fetches.values.contains { !$0.isConfirmation && !$0.hasEnded }
+      && !fetches.values.contains {
+        !$0.isConfirmation && !$0.hasEnded && $0.position < $0.range.upperBound
+      }
   }
 
   /// Returns the request that confirms this generation for a reader.
