@@ -13,4 +13,12 @@ package struct SeededGenerator: RandomNumberGenerator {
     z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
     return z ^ (z >> 31)
   }
+
+  /// Returns a number from 0 up to, not including, `bound`.
+  package mutating func number(below bound: Int) -> Int {
+    bound > 0 ? Int(next() % UInt64(bound)) : 0
+  }
+
+  /// Returns true in `count` of `all` cases.
+  package mutating func chance(_ count: Int, in all: Int) -> Bool { number(below: all) < count }
 }

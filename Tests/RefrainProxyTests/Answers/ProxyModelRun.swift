@@ -218,9 +218,3 @@ struct ModelClient: Sendable {
     return nil
   }
 }
-
-extension SeededGenerator {
-  fileprivate mutating func number(below bound: Int) -> Int {
-    bound > 0 ? Int(next() % UInt64(bound)) : 0
-  }
-}
