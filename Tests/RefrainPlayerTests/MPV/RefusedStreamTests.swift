@@ -36,7 +36,9 @@
           let item = referee.load(media)
           try await eventually("it fails") { referee.isOver(item) }
           #expect(referee.failure(of: item)?.status == status)
-          #expect(listening.origin.log("/refused.mp3").requests.count == round)
+          // The origin may refuse the range alone: it is asked once more without.
+          let requests = [403, 501].contains(status) ? 2 : 1
+          #expect(listening.origin.log("/refused.mp3").requests.count == round * requests)
         }
         await referee.close()
       }
