@@ -131,8 +131,9 @@
       case .goOn(let exchange):
         guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
         let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
-        // libcurl reports an end among the bytes that it held back only here.
-        if code != CURLE_OK { finish(transfer, code) }
+        // libcurl reports an end among the bytes that it held back only here. Without a connection,
+        // before it and after the end, the call is refused.
+        if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
       case .remove(let exchange): remove(exchange)
       }
     }
