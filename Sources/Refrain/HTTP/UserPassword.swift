@@ -22,9 +22,9 @@ struct UserPassword: Sendable, Hashable {
 }
 
 /// The authentication schemes that a 401 offers (RFC 9110 §11.6.1).
-enum Challenges {
+package enum Challenges {
   /// Whether one of them is Digest (RFC 7616).
-  static func offerDigest(_ headers: HeaderFields) -> Bool {
+  package static func offerDigest(_ headers: HeaderFields) -> Bool {
     headers.values(of: "WWW-Authenticate").contains { value in
       parts(of: value).contains { part in
         let scheme = part.prefix { $0 != " " && $0 != "\t" }

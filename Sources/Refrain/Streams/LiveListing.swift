@@ -6,7 +6,7 @@ package import Foundation
 ///
 /// RFC 8216 §6.2.1 forbids that, and encoders do it: some use a few names in turn, and most begin
 /// with the first name again when they are restarted. The bytes stored under a name are then those
-/// of an earlier segment, and have to be confirmed. What stays listed is not named anew.
+/// of an earlier segment, and have to be confirmed. What stays listed is not named again.
 package struct LiveListing: Sendable {
   /// When a playlist named a resource by a URL.
   package struct Naming: Sendable, Hashable {
@@ -17,7 +17,7 @@ package struct LiveListing: Sendable {
     package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
   }
 
-  /// A resource that is named anew.
+  /// A resource that is named again.
   package struct Named: Sendable, Hashable {
     /// The reference as in `HLSMediaPlaylist`.
     package var uri: String
@@ -52,7 +52,7 @@ package struct LiveListing: Sendable {
 
   /// Takes the next version of the playlist.
   ///
-  /// - Returns: the resources that this version names anew: none that the version before has named
+  /// - Returns: the resources that this version names again: none that the version before has named
   ///   for the same purpose. Of a playlist that is complete, only those that differ from an earlier
   ///   version.
   package mutating func follow(_ playlist: HLSMediaPlaylist) -> [Named] {

@@ -123,7 +123,7 @@ struct ManifestAnswer: Sendable {
 }
 
 extension Exchange {
-  /// Notes which resources a live manifest names anew (`LiveListings`), before the client can
+  /// Notes which resources a live manifest names again (`LiveListings`), before the client can
   /// request them.
   ///
   /// - Parameters:

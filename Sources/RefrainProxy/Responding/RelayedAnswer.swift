@@ -91,7 +91,7 @@ struct RelayedAnswer: Sendable {
     }
     // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
     // transport answers the origin with Digest for a client's Basic credentials.
-    if exchange.service.fields.isForManyOrigins, Self.offersDigest(headers) {
+    if exchange.service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
       fields["WWW-Authenticate"] = "Basic realm=\"\(exchange.url.host() ?? "")\""
     }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
@@ -108,13 +108,6 @@ struct RelayedAnswer: Sendable {
     if let session = exchange.session { return session }
     guard redirect["Set-Cookie"] != nil else { return nil }
     return exchange.session(defining: [:], for: [exchange.url])
-  }
-
-  private static func offersDigest(_ headers: HeaderFields) -> Bool {
-    headers.values(of: "WWW-Authenticate").contains { value in
-      let value = value.lowercased()
-      return value.hasPrefix("digest ") || value.contains(", digest ")
-    }
   }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {

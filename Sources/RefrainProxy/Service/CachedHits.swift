@@ -127,7 +127,7 @@ final class CachedHit: Sendable {
   }
 
   private let terms: FreshnessRequirements
-  /// Returns when a live playlist last named the resource anew.
+  /// Returns when a live playlist last named the resource again.
   private let naming: @Sendable () -> LiveListing.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]

@@ -3,7 +3,7 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// The resources of live streams whose playlists have named them anew: bytes that were stored before
+/// The resources of live streams whose playlists have named them again: bytes that were stored before
 /// are confirmed once before they are used (`LiveListing`).
 final class LiveListings: Sendable {
   private struct Playlist {
@@ -63,7 +63,7 @@ final class LiveListings: Sendable {
     }
   }
 
-  /// Returns when a playlist last named a resource anew; nil if none did.
+  /// Returns when a playlist last named a resource again; nil if none did.
   ///
   /// - Parameter stream: the key of the first manifest of its stream.
   func naming(of key: CacheKey, in stream: CacheKey?) -> LiveListing.Naming? {
@@ -74,7 +74,7 @@ final class LiveListings: Sendable {
     }
   }
 
-  /// Returns what a version of a playlist names anew.
+  /// Returns what a version of a playlist names again.
   private func note(
     _ playlist: HLSMediaPlaylist, _ hash: UInt64, of key: CacheKey, at now: Date
   ) -> [LiveListing.Named] {

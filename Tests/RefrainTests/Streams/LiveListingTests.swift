@@ -4,12 +4,12 @@ import Testing
 
 @testable import Refrain
 
-/// Which resources the versions of a live playlist name anew.
+/// Which resources the versions of a live playlist name again.
 struct LiveListingTests {
   private struct Versions {
     var listing = LiveListing()
 
-    /// Returns the names that a version names anew: those of another resource with an exclamation
+    /// Returns the names that a version names again: those of another resource with an exclamation
     /// mark.
     mutating func follow(_ text: String) throws -> Set<String> {
       let playlist = try #require(
@@ -66,7 +66,7 @@ struct LiveListingTests {
     #expect(try versions.follow(list(0, "a", "b", "x")) == ["x"])
   }
 
-  @Test func `A client that is a segment behind names nothing anew`() throws {
+  @Test func `A client that is a segment behind names nothing again`() throws {
     var versions = Versions()
     _ = try versions.follow(list(4, "a", "b", "c"))
     _ = try versions.follow(list(5, "b", "c", "d"))
@@ -77,7 +77,7 @@ struct LiveListingTests {
     #expect(try versions.follow(list(4, "a", "b", "c")) == ["a!", "b!", "c!"])
   }
 
-  @Test func `A token that changes with each version names nothing anew`() throws {
+  @Test func `A token that changes with each version names nothing again`() throws {
     var versions = Versions()
     _ = try versions.follow(list(0, "a?t=1", "b?t=1"))
     #expect(try versions.follow(list(1, "b?t=2", "c?t=2")) == ["c?t=2"])
@@ -89,7 +89,7 @@ struct LiveListingTests {
     #expect(try queries.follow(list(2, "s?2", "s?0")) == ["s?0!"])
   }
 
-  @Test func `Initializations and keys are named anew with a restart`() throws {
+  @Test func `Initializations and keys are named again with a restart`() throws {
     func list(_ first: Int, _ name: String, vector: Int) -> String {
       "#EXT-X-MEDIA-SEQUENCE:\(first)\n#EXT-X-MAP:URI=\"i\"\n"
         + "#EXT-X-KEY:METHOD=AES-128,URI=\"k\",IV=0x\(vector)\n#EXTINF:4,\n\(name)\n"
@@ -113,7 +113,7 @@ struct LiveListingTests {
     #expect(try versions.follow(list(2, "c", "d", "e", "a")) == ["a!"])
   }
 
-  @Test func `A complete playlist names nothing anew`() throws {
+  @Test func `A complete playlist names nothing again`() throws {
     var versions = Versions()
     #expect(try versions.follow(list(0, "a", "b", end: true)) == [])
   }
