@@ -39,7 +39,7 @@ WIDTH := --experimental-maximum-parallelization-width 8
 export REFRAIN_OPTIMIZED ?= 1
 
 # Everything that is formatted by swift-format.
-SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources packaging
+SOURCES := Package.swift Sources Snippets Tests Benchmarks/Package.swift Benchmarks/Sources packaging
 
 .DEFAULT_GOAL := help
 .PHONY: help build release play test test-bare test-tsan test-asan soak bench docs format lint deps sound clients clean

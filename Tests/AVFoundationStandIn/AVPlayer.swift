@@ -79,6 +79,11 @@
 
     override public init() { super.init() }
 
+    public convenience init(playerItem item: AVPlayerItem?) {
+      self.init()
+      replaceCurrentItem(with: item)
+    }
+
     // MARK: Playing
 
     open var rate: Float {

@@ -41,7 +41,8 @@ import Testing
       test.origin.script("/a", .on(.all, fault))
       let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
       #expect(error?.code == .unreachable && error?.isTimeout == true)
-      #expect(test.origin.log("/a").requests.count == 1)
+      // None, where the origin is so slow that it has not even read the request.
+      #expect(test.origin.log("/a").requests.count <= 1)
     }
   }
 
