@@ -23,7 +23,7 @@ struct InheritedFiles: Sendable {
   }
 
   /// The descriptors that are open now.
-  static var open: Set<CInt> {
+  private static var open: Set<CInt> {
     guard let directory = opendir("/dev/fd") else { return [] }
     defer { closedir(directory) }
     var found: Set<CInt> = []

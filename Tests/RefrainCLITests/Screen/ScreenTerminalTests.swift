@@ -80,25 +80,6 @@
       }
     }
 
-    /// No program receives that signal. The shell leaves the terminal's state as it is.
-    @Test func `Another process restores the terminal after SIGKILL`() async throws {
-      try await ScreenStateTests.withTune { tmux, program, _, url in
-        let script = """
-          stty -g > before
-          sh -c 'echo $$ > pid; exec ./refrain play --repeat one "$1"' sh "$1"
-          until [ "$(stty -g)" = "$(cat before)" ]; do sleep 0.1; done
-          echo 'given back'
-          """
-        try Data(script.utf8).write(to: program.directory.appending(path: "script"))
-        try await tmux.enter("sh script \(url)")
-        try await tmux.waits(for: "▶  tune.wav")
-        kill(try process(program), SIGKILL)
-        try await tmux.waits(for: "given back")
-        try await eventually("the other screen is left") { try await !tmux.isAlternate() }
-        try await eventually("the cursor is shown") { try await tmux.hasCursor() }
-      }
-    }
-
     @Test func `A closed window ends the program`() async throws {
       try await playing { tmux, program in
         let process = try process(program)

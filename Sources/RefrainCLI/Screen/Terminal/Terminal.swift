@@ -45,7 +45,6 @@
         var thread = TerminalThread(
           file: file, signals: signals, told: told, isColoured: isColoured)
         thread.run { self.mailbox.withLock { $0.take() } }
-        TerminalGuardian.end()
         signals.end()
         close(file)
         told.finish()

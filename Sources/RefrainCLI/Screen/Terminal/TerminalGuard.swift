@@ -4,7 +4,7 @@
   import RefrainLocks
 
   /// Restores the terminal however the program ends: also by exit(3), by a second signal, and by a
-  /// crash. If the program is killed, `TerminalGuardian` does that.
+  /// crash. Only SIGKILL leaves it as it is.
   ///
   /// `restore()` may be called by a signal handler: it uses atomic numbers, and calls write(2),
   /// poll(2) and tcsetattr(3), which signal-safety(7) lists.
@@ -42,7 +42,6 @@
       _ = exitHook
       if !isEntered {
         guard tcgetattr(terminal, found) == 0 else { return false }
-        TerminalGuardian.start(terminal, leaving: leaveSequence)
         entered.store(terminal, ordering: .sequentiallyConsistent)
       }
       var raw = found.pointee
@@ -50,12 +49,7 @@
       cfmakeraw(&raw)
       // Keeps the line ends of other writers intact.
       raw.c_oflag = output
-      guard tcsetattr(terminal, TCSADRAIN, &raw) == 0 else { return false }
-      // The settings as the terminal accepted them.
-      if tcgetattr(terminal, &raw) == 0 {
-        TerminalGuardian.note(raw: raw, found: found.pointee)
-      }
-      return true
+      return tcsetattr(terminal, TCSADRAIN, &raw) == 0
     }
 
     static func restore() {
@@ -75,7 +69,6 @@
         }
       }
       tcsetattr(terminal, TCSANOW, found)
-      TerminalGuardian.noteRestored()
     }
 
     private static let exitHook: Void = {
