@@ -272,16 +272,6 @@ public final class MediaCache: Sendable {
     public var droppedBytes: Int64
   }
 
-  /// Returns the validator of the stored version; an empty one if nothing is stored.
-  func storedValidator(for key: CacheKey) async throws -> Validator {
-    try await inspector { $0.validator(for: key) } ?? Validator()
-  }
-
-  /// Drops ranges of an entry, which are then fetched again.
-  func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) async throws {
-    try await inspector { try $0.discard(ranges, of: key) }
-  }
-
   private func inspector<Result: Sendable>(
     _ work: @Sendable @escaping (CacheInspector) throws -> Result
   ) async throws -> Result {

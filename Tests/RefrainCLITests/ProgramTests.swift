@@ -102,26 +102,6 @@
       }
     }
 
-    @Test func `The verify command detects a flipped byte only with --deep`() async throws {
-      try await withSong { program, _, url in
-        _ = try await program.run("get", url)
-        let path = try await program.run("path", url)
-        let file = URL(filePath: String(try #require(path.lines.first)))
-        var bytes = try Data(contentsOf: file)
-        bytes[400_000] ^= 1
-        let handle = try FileHandle(forWritingTo: file)
-        try handle.write(contentsOf: bytes)
-        try handle.close()
-        #expect(try await program.run("verify").status == 0)
-        let deep = try await program.run("verify", "--deep")
-        #expect(deep.status == 1)
-        #expect(deep.output.contains("differs from the origin's bytes in 1 places; 65536 bytes"))
-        #expect(try await program.run("get", url).status == 0)
-        #expect(try await program.run("verify", "--deep", url).output == "1 entry, all in order.\n")
-        #expect(try Data(contentsOf: file) == Data(Self.bytes))
-      }
-    }
-
     @Test func `Equivalent spellings of a URL share one entry`() async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()

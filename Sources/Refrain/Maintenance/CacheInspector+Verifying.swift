@@ -101,6 +101,18 @@ extension CacheInspector {
     try replaceSpans(spans, directory, contents)
     return dropped
   }
+
+  /// Replaces the record and its journals by a record with these spans.
+  private func replaceSpans(
+    _ spans: RangeSet<Int64>, _ directory: EntryDirectory, _ contents: EntryDirectory.Contents
+  ) throws {
+    var record = contents.record
+    record.spans = SpanList.encode(spans)
+    record.epoch = contents.lastEpoch + 1
+    try directory.write(record, durably: true, keepsAge: true)
+    try directory.removeFiles(
+      except: [EntryRecord.fileName, record.file, EntryDirectory.pinName])
+  }
 }
 
 extension EntryDirectory {

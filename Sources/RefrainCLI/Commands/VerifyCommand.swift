@@ -12,42 +12,28 @@ struct VerifyCommand: AsyncParsableCommand {
       fetched again when needed. Exit code 1 means that problems were found; a second run then \
       finds none.
 
-      Without --deep no request is made, and bytes that changed on disk are not detected: no \
-      checksums are stored. --deep requests every stored byte from the origins again and compares, \
-      which costs as much as fetching everything. It lists the entries that could not be compared: \
-      those whose origin was not reached, or has another version now.
+      No request is made, and bytes that changed on disk are not detected: no checksums are stored.
 
       Examples:
         refrain verify
-        refrain verify --deep https://example.org/song.flac
         refrain verify https://example.org/song.flac
       """)
 
   @Argument(help: "The URL to check. Default: everything.", transform: URL.argument)
   var url: URL?
 
-  @Flag(help: "Compare every stored byte with the origin's, which costs as much as fetching it.")
-  var deep = false
-
   @OptionGroup
   var options: GlobalOptions
 
-  func validate() throws {
-    guard !deep || !options.offline else {
-      throw ValidationError("--deep requires requests to the origins. Omit --offline.")
-    }
-  }
-
   func run() async throws {
-    let (url, deep, options) = (url, deep, options)
+    let (url, options) = (url, options)
     try await withExistingCache(options) { cache in
       let key: CacheKey? =
         if let url { await cache?.entryKey(for: options.resource(url)) } else { nil }
       let display = CountDisplay(verb: "Checked")
-      var results =
+      let results =
         try await cache?.verify(key) { display.note($0) }.map(VerifyReport.init) ?? []
       Console.shared.clear()
-      if deep, let cache { try await DeepVerification(cache, options).run(&results) }
       if let url, results.isEmpty { throw ProgramError.nothingStored(of: url) }
       let wrong = results.filter { !$0.problems.isEmpty }
       if options.json {
@@ -63,11 +49,7 @@ struct VerifyCommand: AsyncParsableCommand {
       }
       if !options.json {
         let count = results.count == 1 ? "1 entry" : "\(results.count) entries"
-        let unknown = results.count { $0.notCompared != nil }
-        try Console.shared.print(
-          unknown == 0
-            ? "\(count), all in order."
-            : "\(count), no problems found; \(unknown) could not be compared.")
+        try Console.shared.print("\(count), all in order.")
       }
     }
   }

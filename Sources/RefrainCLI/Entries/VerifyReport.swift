@@ -8,16 +8,11 @@ struct VerifyReport: Encodable {
   var directory: String
   var problems: [String]
   var droppedBytes: Int64
-  /// With `--deep`: stored bytes that were compared with the origin's.
-  var comparedBytes: Int64?
-  /// With `--deep`: why not all of them were compared.
-  var notCompared: String?
 
   /// The lines for people.
   var lines: [String] {
     let name = key ?? directory
-    return (problems + (notCompared.map { ["not compared: \($0)"] } ?? []))
-      .map { printable("\(name): \($0)") }
+    return problems.map { printable("\(name): \($0)") }
   }
 
   init(_ result: MediaCache.VerifyResult) {
