@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The elements of an MPD on the way to its references (ISO/IEC 23009-1 §5.3), by local name, and
-/// those of a patch (§5.15).
+/// The elements of an MPD on the way to its references (ISO/IEC 23009-1 §5.3), by local name.
 enum DASHElement: String {
   case mpd = "MPD"
   case period = "Period"
@@ -24,9 +23,6 @@ enum DASHElement: String {
   /// An element whose content belongs to others: a system of rights, an application.
   case contentProtection = "ContentProtection"
   case event = "Event"
-  case patch = "Patch"
-  case add = "add"
-  case replace = "replace"
   case other = ""
 
   private static let longestName = 24
@@ -58,12 +54,7 @@ enum DASHElement: String {
     self = parents.lazy.map { DASHElement(name, in: $0) }.first(where: \.mayBeRoot) ?? .other
   }
 
-  private var mayBeRoot: Bool {
-    switch self {
-    case .mpd, .patch: true
-    default: isRemote
-    }
-  }
+  private var mayBeRoot: Bool { self == .mpd || isRemote }
 
   /// Whether the element may be a document of its own.
   var isRemote: Bool {
@@ -85,7 +76,7 @@ enum DASHElement: String {
   var kindOfText: ManifestReference.Kind? {
     switch self {
     case .baseURL: .base
-    case .location, .patchLocation: .location
+    case .location: .location
     default: nil
     }
   }
@@ -117,8 +108,8 @@ enum DASHElement: String {
     }
   }
 
-  /// Whether this element's content belongs to others.
-  var isForeign: Bool { self == .contentProtection || self == .event }
+  /// Whether this element's content belongs to others, or is not for clients.
+  var isForeign: Bool { self == .contentProtection || self == .event || self == .patchLocation }
 
   /// Returns the name without the prefix of its namespace.
   static func localName(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -128,8 +119,7 @@ enum DASHElement: String {
 
   private func belongs(in parent: DASHElement?) -> Bool {
     switch self {
-    case .mpd, .patch: parent == nil
-    case .add, .replace: parent == .patch
+    case .mpd: parent == nil
     case .period, .location, .patchLocation, .initializationSet: parent == .mpd
     case .adaptationSet, .emptyAdaptationSet: parent == .period
     case .representation: parent == .adaptationSet || parent == .emptyAdaptationSet

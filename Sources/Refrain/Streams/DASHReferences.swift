@@ -42,21 +42,23 @@ package struct DASHReference: Sendable, Hashable {
 ///   Representations below, so its references have the base of the first of these. They must not
 ///   climb above the root with that of any other.
 /// - `xlink:href` has the base of the enclosing level, since its element is yet to come.
-/// - Location and PatchLocation have the URL of the MPD as their base.
+/// - Location has the URL of the MPD as its base.
 ///
-/// A patch (§5.15), and a part of an MPD that is a document of its own (§5.5), are read alike. The
-/// bases above their elements are not in them: the document's URL stands for these, so that a
-/// relative reference is resolved to the wrong host if the MPD has an absolute BaseURL. Nor does an
-/// MPD with patches or links contain all bases. In all of these, a reference that climbs above its
-/// document's own BaseURLs is replaced.
+/// A part of an MPD that is a document of its own (§5.5) is read alike. The bases above its elements
+/// are not in it: the document's URL stands for these, so that a relative reference is resolved to
+/// the wrong host if the MPD has an absolute BaseURL. Nor does an MPD with links contain all bases.
+/// In both, a reference that climbs above its document's own BaseURLs is replaced.
 package struct DASHReferences: Sendable {
   package var references: [DASHReference] = []
   /// The replacements of values that could lead to another directory than the template in which
   /// clients put them, by the bytes of the values.
   package var values: [(range: Range<Int>, replacement: String)] = []
+  /// The PatchLocation elements (§5.15). A client without them requests the whole MPD again; the
+  /// references in a patch would lead it past the rewritten ones.
+  package var patchLocations: [Range<Int>] = []
 
   /// - Parameters:
-  ///   - body: an MPD, a patch or a part of an MPD. It may be incomplete at the end.
+  ///   - body: an MPD or a part of one. It may be incomplete at the end.
   ///   - url: its URL after redirections.
   /// - Returns: nil if the body is none of these, is not in UTF-8 (or ASCII), or declares entities.
   package init?(of body: [UInt8], url: URL) {
@@ -64,6 +66,7 @@ package struct DASHReferences: Sendable {
     guard reader.read() else { return nil }
     references = reader.references(url: url)
     values = reader.values
+    patchLocations = reader.patchLocations
   }
 
   /// Returns a text as it is written in an MPD: with references for `&`, `<`, `>` and quotes.
@@ -104,15 +107,13 @@ private struct DASHReader {
   private let body: [UInt8]
   private var scanner: MarkupScanner
   private var open: [DASHElement] = []
-  /// The number of open elements, with those that enclose the content of a patch's operation in the
-  /// MPD.
-  private var operationDepth: Int?
   private var hasRoot = false
   /// Whether the last root is a part of an MPD.
   private var isRemote = false
   /// Whether the references have no other bases than those in the document.
   private var hasAllBases = true
   private(set) var values: [(range: Range<Int>, replacement: String)] = []
+  private(set) var patchLocations: [Range<Int>] = []
   private var levels = [Level(above: 0)]
   private var level = 0
   private var found: [(reference: ManifestReference, level: Int, isSegment: Bool)] = []
@@ -143,6 +144,10 @@ private struct DASHReader {
           ? DASHElement(root: body[name]) : DASHElement(body[name], in: open.last)
         if open.isEmpty, element == .other { return false }
         hasRoot = true
+        if element == .patchLocation, open.last == .mpd {
+          // Until its end is found, it takes the rest of the document.
+          patchLocations.append(name.lowerBound - 1..<body.count)
+        }
         begin(element)
         if isEmpty { end() }
       case .end:
@@ -204,12 +209,10 @@ private struct DASHReader {
       isRemote = element.isRemote
       if element != .mpd { hasAllBases = false }
     }
-    if element == .patchLocation { hasAllBases = false }
     content = content(of: element)
     // Links belong to the level above, since the element of a link is yet to come.
     addAttributes(of: element)
     enter(element)
-    if element == .add || element == .replace { beginOperation(element) }
   }
 
   private func content(of element: DASHElement) -> Content? {
@@ -231,40 +234,14 @@ private struct DASHReader {
     }
   }
 
-  /// Opens the elements that enclose the content of an operation in the MPD.
-  private mutating func beginOperation(_ operation: DASHElement) {
-    let target = value(of: "sel").flatMap {
-      DASHPatchTarget(
-        operation: operation, selector: $0, type: value(of: "type"), position: value(of: "pos"))
-    }
-    guard let target else { return }
-    for element in target.elements { enter(element) }
-    operationDepth = open.count
-    guard let last = target.elements.last else { return }
-    switch target.text {
-    case nil: break
-    case .content: content = content(of: last)
-    case .attribute(let name):
-      let isLink = isLink(name)
-      let kind = isLink ? .location : last.kind(ofAttribute: name)
-      guard kind != nil || last.isTemplateValue(name) else { break }
-      content = Content(
-        kind: kind, level: level, isSegment: !isLink && last != .initializationSet)
-    }
-  }
-
-  private func value(of name: String) -> String? {
-    let attribute = scanner.attributes.first { body[$0.name].elementsEqual(name.utf8) }
-    return attribute.flatMap { MarkupText.decoded(body[$0.value]) }
-  }
-
   /// Ends the innermost element, whatever name the end tag has.
   private mutating func end() {
-    if open.count == operationDepth {
-      while let last = open.last, last != .add, last != .replace { leave() }
-      operationDepth = nil
+    guard let element = open.popLast() else { return }
+    if element.hasBase { level = levels[level].above }
+    if element == .patchLocation, open.last == .mpd, let last = patchLocations.popLast() {
+      patchLocations.append(last.lowerBound..<scanner.position)
     }
-    guard let element = leave(), let content else { return }
+    guard let content else { return }
     self.content = nil
     let text = MarkupText.trimmed(content.bytes.indices, in: content.bytes)
     guard let text = String(validating: content.bytes[text], as: UTF8.self) else { return }
@@ -272,13 +249,6 @@ private struct DASHReader {
     guard let range = content.range, !text.isEmpty, text != Self.resolveToZero else { return }
     guard let kind = content.kind else { return addValue(text, at: range) }
     add(kind, at: range, text, level: content.level, isSegment: content.isSegment)
-  }
-
-  @discardableResult
-  private mutating func leave() -> DASHElement? {
-    guard let element = open.popLast() else { return nil }
-    if element.hasBase { level = levels[level].above }
-    return element
   }
 
   private mutating func addText(_ range: Range<Int>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// Manifests of streams: HLS playlists (RFC 8216), DASH's MPDs and their patches (ISO/IEC 23009-1).
+/// Manifests of streams: HLS playlists (RFC 8216) and DASH's MPDs (ISO/IEC 23009-1).
 package enum Manifest {
   /// The longest possible manifest. Longer resources are not parsed.
   package static let longest: Int64 = 4 << 20
@@ -10,13 +10,13 @@ package enum Manifest {
     "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
     // Not registered, and in use.
     "application/mpegurl", "video/mpegurl", "video/x-mpegurl",
-    "application/dash+xml", "application/dash-patch+xml",
+    "application/dash+xml",
   ]
 
   /// Whether a resource is named a manifest, by its type or by the extension of its URL.
   package static func isNamed(mimeType: String?, url: URL) -> Bool {
     if let mimeType, types.contains(mimeType) { return true }
-    return ["m3u8", "mpd", "mpp"].contains(url.pathExtension.lowercased())
+    return ["m3u8", "mpd"].contains(url.pathExtension.lowercased())
   }
 
   /// Whether a URL asks for a playlist that the origin has yet to write: the response comes once the
@@ -37,10 +37,10 @@ package enum Manifest {
     return descriptionPace(bytes)
   }
 
-  /// Playlists and XML. MPDs, their patches, and the parts of MPDs that are documents of their own
-  /// may begin without a declaration, with the prefix of a namespace (`<mpd:MPD`) or with a comment.
+  /// Playlists and XML. MPDs, and the parts of MPDs that are documents of their own, may begin
+  /// without a declaration, with the prefix of a namespace (`<mpd:MPD`) or with a comment.
   private static let beginnings = ["#EXTM3U", "<?xml", "<!--"]
-  private static let roots = ["MPD", "Patch", "Period", "AdaptationSet"]
+  private static let roots = ["MPD", "Period", "AdaptationSet"]
 
   /// Whether a body may be that of a manifest, by its first bytes.
   package static func mayBegin(with bytes: Data) -> Bool {

@@ -195,6 +195,7 @@ package struct ManifestRewriting {
     for value in description.values {
       edits.replace(value.range, with: DASHReferences.escaped(value.replacement))
     }
+    for range in description.patchLocations { edits.replace(range, with: []) }
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
     return rewritten

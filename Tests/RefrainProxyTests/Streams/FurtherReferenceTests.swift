@@ -48,31 +48,6 @@ import Testing
     }
   }
 
-  @Test(arguments: ["/live.mpp", "/patch?of=1"])
-  func `The references of a patch are rewritten, and each request reaches the origin`(
-    _ path: String
-  ) async throws {
-    try await withProxy { test in
-      func patch(_ time: Int) -> String {
-        """
-        <?xml version="1.0"?>
-        <Patch mpdId="1" publishTime="2026-01-01T00:00:0\(time)Z">
-        <replace sel="/MPD/PatchLocation[1]"><PatchLocation>/live.mpp</PatchLocation></replace>
-        <add sel="/MPD"><Period><BaseURL>\(test.origin.url("/v/").absoluteString)</BaseURL>
-        <SegmentTemplate media="$Number$.m4s"/></Period></add></Patch>
-        """
-      }
-      let place = "/\(test.token)/http/\(test.originHost)"
-      for time in 1...2 {
-        test.serve(patch(time), at: path, type: "application/dash-patch+xml", etag: "\"\(time)\"")
-        let reply = try await test.get(path)
-        #expect(
-          reply.text
-            == patch(time).replacing(">/live.mpp", with: ">\(place)/live.mpp")
-            .replacing("\(test.origin.baseURL.absoluteString)/v/", with: "\(place)/v/"))
-      }
-    }
-  }
   @Test func `Behind a reverse proxy, a path that begins with two slashes names no host`()
     async throws
   {

@@ -48,7 +48,6 @@ import Testing
   @Test func `A manifest may begin with a comment or the prefix of a namespace`() {
     for text in [
       "#EXTM3U", "\u{FEFF} #EXTM3U\n", "<?xml version", "<!-- (c) -->", "<MPD>", "<x:MPD ",
-      "<Patch ",
       "<Period/>",
     ] {
       #expect(Manifest.mayBegin(with: Data(text.utf8)), "\(text)")

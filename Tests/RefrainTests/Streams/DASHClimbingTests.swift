@@ -53,10 +53,6 @@ import Testing
         "<SegmentTemplate media='$Time$' startNumber='.._..'><SegmentTimeline>"
           + "<S t='.._' d='1'/></SegmentTimeline></SegmentTemplate>")
     ),
-    (
-      "<Patch><replace sel='/MPD/Period/AdaptationSet/Representation/@id'>..</replace></Patch>",
-      "<Patch><replace sel='/MPD/Period/AdaptationSet/Representation/@id'>__</replace></Patch>"
-    ),
     // Any of several bases.
     (
       document(
@@ -102,22 +98,55 @@ import Testing
     // The document does not contain all bases.
     (
       document(
-        "<PatchLocation>p</PatchLocation><Period><BaseURL>a/b/</BaseURL>"
+        "<Period xlink:href='p'/><Period><BaseURL>a/b/</BaseURL>"
           + "<SegmentTemplate media='../../../x' index='../x'/></Period>"),
       document(
-        "<PatchLocation>p</PatchLocation><Period><BaseURL>a/b/</BaseURL>"
+        "<Period xlink:href='p'/><Period><BaseURL>a/b/</BaseURL>"
           + "<SegmentTemplate media='about:invalid' index='../x'/></Period>")
     ),
     (
-      "<Patch><add sel='/MPD/Period'><SegmentTemplate media='../x'/></add></Patch>",
-      "<Patch><add sel='/MPD/Period'><SegmentTemplate media='/T/https/a.example/one/x'/></add>"
-        + "</Patch>"
+      "<AdaptationSet><SegmentTemplate media='../x'/></AdaptationSet>",
+      "<AdaptationSet><SegmentTemplate media='/T/https/a.example/one/x'/></AdaptationSet>"
     ),
   ]
 
   @Test(arguments: cases.indices)
   func `A reference that may climb out of its host is replaced`(index: Int) throws {
     let (text, expected) = Self.cases[index]
+    #expect(try Self.rewritten(text) == expected)
+  }
+
+  /// Documents, and what is left of them.
+  static let patched: [(String, String)] = [
+    (
+      document("<PatchLocation ttl='9'>/p</PatchLocation><Location>l</Location>"),
+      document("<Location>l</Location>")
+    ),
+    (
+      document("<PatchLocation>a</PatchLocation>\n<d:PatchLocation/><Period/>"),
+      document("\n<Period/>")
+    ),
+    // Whatever is within one.
+    (
+      document(
+        "<PatchLocation xlink:href='https://a.example/p'><BaseURL>/a</BaseURL>"
+          + "<PatchLocation>b</PatchLocation><c xlink:href='/c'/></PatchLocation><Period/>"),
+      document("<Period/>")
+    ),
+    // One that does not end.
+    ("<MPD><Period/><PatchLocation>https://b.example/p", "<MPD><Period/>"),
+    // Elements that are none.
+    (
+      document("<!-- <PatchLocation>a</PatchLocation> --><Period><PatchLocation/></Period>"),
+      document("<!-- <PatchLocation>a</PatchLocation> --><Period><PatchLocation/></Period>")
+    ),
+  ]
+
+  @Test(arguments: patched.indices)
+  func `A PatchLocation is removed, since references in patches are not rewritten`(
+    index: Int
+  ) throws {
+    let (text, expected) = Self.patched[index]
     #expect(try Self.rewritten(text) == expected)
   }
 

@@ -72,7 +72,7 @@ import Testing
       + "</AdaptationSet></Period>"
     for bases in [
       "<BaseURL>https://b.example/</BaseURL><BaseURL>https://c.example/</BaseURL>",
-      "<PatchLocation>p.mpp</PatchLocation><BaseURL>https://b.example/</BaseURL>",
+      "<BaseURL>https://b.example/</BaseURL><Period xlink:href='p'/>",
     ] {
       let text = String(decoding: try Self.rewritten(bases + representation).body, as: UTF8.self)
       #expect(text.hasSuffix("\(representation)</MPD>"), "\(bases)")
