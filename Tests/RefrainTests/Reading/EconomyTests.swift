@@ -84,6 +84,30 @@ import Testing
     }
   }
 
+  /// Its bytes come again, because the origin cannot send the missing ones alone.
+  @Test func `A stored byte is not written again`() async throws {
+    try await withCache { test in
+      let length: Int64 = 1 << 20
+      var origin = OriginResource.synthetic(seed: 1, length: length)
+      test.origin.serve(origin, at: "/a")
+      let resource = Resource(url: test.origin.url("/a"))
+      try await test.cache.prefetch(resource, range: 400_000..<600_000)
+      let stored = try #require(try await test.cache.entry(for: resource.url))
+      #expect(stored.spans.contains(500_000))
+      let file = try FileHandle(forUpdating: stored.file)
+      defer { try? file.close() }
+      try file.seek(toOffset: 500_000)
+      try file.write(contentsOf: Data("marked".utf8))
+      origin.supportsRanges = false
+      test.origin.serve(origin, at: "/a")
+      test.origin.resetLog("/a")
+      _ = try await test.read("/a")
+      #expect(test.origin.log("/a").sent.contains(500_000))
+      try file.seek(toOffset: 500_000)
+      #expect(try file.read(upToCount: 6) == Data("marked".utf8))
+    }
+  }
+
   @Test func `A sequential read takes few requests`() async throws {
     try await withCache { test in
       let length: Int64 = 16 << 20
