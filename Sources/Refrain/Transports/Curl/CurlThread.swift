@@ -37,9 +37,7 @@
       self.commands = commands
       spares = SpareConnections(slow: settings.slowConnect)
       curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-      let sockets = InheritableSockets()
       multi = curl_multi_init()
-      sockets.close()
       share = curl_share_init()
       if let share { refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION) }
       guard let multi else { return }
