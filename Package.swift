@@ -53,11 +53,10 @@ let package = Package(
     .library(name: "RefrainAVFoundation", targets: ["RefrainAVFoundation"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
-    .library(name: "OriginServer", targets: ["OriginServer"]),
     .executable(name: "refrain", targets: ["RefrainCLI"]),
   ],
   traits: [
-    .trait(name: "Server", description: "RefrainProxy and OriginServer, over SwiftNIO."),
+    .trait(name: "Server", description: "RefrainProxy, over SwiftNIO."),
     .trait(
       name: "Program", description: "The program `refrain`, with ArgumentParser.",
       enabledTraits: ["Server"]),
@@ -91,6 +90,7 @@ let package = Package(
     // In AVFoundation's place on Linux, so that the resource loader is compiled and tested there.
     .target(
       name: "AVFoundationStandIn", path: "Tests/AVFoundationStandIn", swiftSettings: settings),
+    // A scripted origin: the counterpart of the tests, and of `make play`.
     .target(
       name: "OriginServer",
       dependencies: [
@@ -118,7 +118,6 @@ let package = Package(
       name: "RefrainProxy",
       dependencies: [
         "Refrain",
-        .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
         nio("NIOCore"),
         nio("NIOPosix"),
         nio("NIOHTTP1"),

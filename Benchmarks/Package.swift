@@ -11,10 +11,7 @@ let package = Package(
   targets: [
     .executableTarget(
       name: "refrain-bench",
-      dependencies: [
-        .product(name: "RefrainCore", package: "Refrain"),
-        .product(name: "OriginServer", package: "Refrain"),
-      ],
+      dependencies: [.product(name: "RefrainCore", package: "Refrain")],
       swiftSettings: [.swiftLanguageMode(.v6)])
   ]
 )

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "CLinuxSystem.h"
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -16,14 +14,6 @@ ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset) {
 off_t refrain_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 
 off_t refrain_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
-
-int refrain_prefer_second_listener(int fd) {
-  // The index in the group, in the order of listen(2). If there is no such socket, the kernel
-  // selects one by itself.
-  struct sock_filter code[] = {{.code = BPF_RET | BPF_K, .k = 1}};
-  struct sock_fprog program = {.len = 1, .filter = code};
-  return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program);
-}
 
 const int refrain_ofd_setlk = F_OFD_SETLK;
 const int refrain_ofd_getlk = F_OFD_GETLK;

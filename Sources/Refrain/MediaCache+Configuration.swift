@@ -32,7 +32,7 @@ extension MediaCache {
     public var joinPatience: Duration?
 
     /// Whether stored bytes are never revalidated: a URL always names the same bytes. Only what was
-    /// purged softly, or was found to have changed, is revalidated all the same.
+    /// found to have changed is revalidated all the same.
     public var trustStored = false
 
     /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.

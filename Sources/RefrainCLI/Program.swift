@@ -19,13 +19,6 @@ enum Program {
   /// Returns the exit code: 0 done, 1 failed, 64 wrong usage, 128 plus its number after a signal.
   static func run(_ arguments: [String]) async -> CInt {
     do {
-      // First of all: until then the signal ends the program. A file that changes once it was read
-      // is read again.
-      let hangUps = ServeInvocation.hasFile(arguments) ? HangUps.begin() : nil
-      if let invocation = try ServeInvocation.find(in: arguments) {
-        try await invocation.command.serve(following: invocation, hangUps)
-        return 0
-      }
       var command = try await RefrainCommand.asyncParseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -37,9 +30,6 @@ enum Program {
       return 128 + interrupted.signal
     } catch let code as ExitCode {
       return code.rawValue
-    } catch let error as ConfigurationError {
-      _ = await fail("\(error)")
-      return ExitCode.validationFailure.rawValue
     } catch let error as MediaCacheError {
       return await fail("\(error)")
     } catch is CancellationError {

@@ -3,8 +3,7 @@ public import Foundation
 public import Refrain
 
 extension CacheProxy {
-  /// The settings of a `CacheProxy`. A value: changes after the proxy was created have no effect;
-  /// `update(_:)` changes some of them.
+  /// The settings of a `CacheProxy`. A value: changes after the proxy was created have no effect.
   public struct Configuration: Sendable {
     /// The address to listen on: a numeric address, or a name that resolves to one. Any address
     /// other than loopback needs `origin`, or at least one of `allowedHosts`.
@@ -14,17 +13,9 @@ extension CacheProxy {
     public var port = 0
 
     /// A socket that listens already, in place of `address` and `port`, which are then its own.
+    /// Whoever holds it open can end one process and start the next without a failed request:
+    /// connections wait meanwhile. Call `beginDraining()`, and `stop()` a second later or more.
     public var socket: ListeningSocket?
-
-    /// Whether further processes of this user may listen on the same address and port, if all of
-    /// them allow it (SO_REUSEPORT): a new process takes over without a failed request. It listens
-    /// too and receives all further connections; the old one then calls `beginDraining()`, and
-    /// `stop()` a second later or more. More than two at a time receive connections in no
-    /// particular order. On Linux; without effect elsewhere.
-    ///
-    /// Both may use one cache directory. While the old process has a resource open, the new one
-    /// serves its stored bytes, and passes on the others without storing them.
-    public var sharesPort = false
 
     /// The unguessable part of each URL without an `origin`: at least 16 letters, digits, `-`, `.`,
     /// `_` and `~`. Nil: a new random token, known only from the proxy's URLs.
@@ -114,10 +105,6 @@ extension CacheProxy {
     /// What each client may use; no limits by default.
     public var clientLimits = ClientLimits()
 
-    /// When `fetchesWhole` fetches what no client waits for, four resources at a time; the others
-    /// wait. Nil: always, and all at once.
-    public var fillHours: FillHours?
-
     /// Whether `log` receives the protocol version, `Referer` and `User-Agent` of requests.
     public var logsClientFields = false
 
@@ -169,16 +156,7 @@ extension CacheProxy {
     /// Where the proxy listens.
     var place: ListeningPlace {
       if let socket { return .socket(socket) }
-      return .address(ListeningAddress(host: address, port: port), isShared: maySharePort)
-    }
-
-    /// `sharesPort`, where the newest socket can receive all further connections.
-    var maySharePort: Bool {
-      #if os(Linux)
-        sharesPort
-      #else
-        false
-      #endif
+      return .address(ListeningAddress(host: address, port: port))
     }
 
     /// Returns the configuration with the addresses of the given sockets.

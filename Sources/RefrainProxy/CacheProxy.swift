@@ -8,7 +8,7 @@ import RefrainLocks
 ///
 /// All methods may be called from any thread.
 public final class CacheProxy: Sendable {
-  /// What the proxy was created with. `settings` contains what has changed since.
+  /// What the proxy was created with.
   public let configuration: Configuration
   let service: ProxyService
   private let listener: Listener

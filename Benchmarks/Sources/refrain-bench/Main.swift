@@ -18,7 +18,6 @@ enum Main {
     Program.forgetProxies()
     let names = Array(CommandLine.arguments.dropFirst())
     switch names.first {
-    case OriginProcess.command: return try await OriginProcess.serve(arguments: names)
     case RelayProcess.command: return try RelayProcess.serve(arguments: names)
     case FirstByteProbe.command: return try await FirstByteProbe.run(arguments: names)
     default: break

@@ -17,10 +17,5 @@ off_t refrain_seek_data(int fd, off_t offset);
 // Commands of fcntl(2): F_OFD_SETLK and F_OFD_GETLK.
 extern const int refrain_ofd_setlk;
 extern const int refrain_ofd_getlk;
-
-// Directs new connections to the second of the sockets that share a port (SO_REUSEPORT), while
-// there are two: the one that has just begun to listen. See SO_ATTACH_REUSEPORT_CBPF in socket(7).
-// Returns -1 and sets errno on failure.
-int refrain_prefer_second_listener(int fd);
 #endif
 #endif

@@ -96,7 +96,7 @@ extension EntryStorage {
 
   /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
   ///   for its pin.
-  func refreshRecord(
+  private func refreshRecord(
     _ generation: Generation, removes: Bool = false, isLast: Bool = false
   ) {
     let (isStale, id, known, variant, signatures, replacements) = generation.withState { state in

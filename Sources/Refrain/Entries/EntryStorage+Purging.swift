@@ -16,9 +16,4 @@ extension EntryStorage {
     if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
     return wasStored
   }
-
-  /// Records that the entry was invalidated; see `Entry.invalidate`.
-  func recordInvalidation(_ generation: Generation) {
-    if generation.withState({ $0.generationID != nil }) { refreshRecord(generation) }
-  }
 }

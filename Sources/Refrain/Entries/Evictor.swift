@@ -78,18 +78,6 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
-  /// Evicts one entry, unless it is in use, pinned, or was used since `lastAccess`.
-  ///
-  /// - Parameter lastAccess: in seconds since 1970.
-  /// - Returns: the bytes that were freed.
-  func evict(_ name: String, lastAccess: Double) -> Int64 {
-    budget.prepareToFree()
-    defer { budget.report() }
-    let step = Eviction.Step(name: name, bytes: .max, removesAll: true, lastAccess: lastAccess)
-    guard case .freed(let bytes) = evict(step) else { return 0 }
-    return max(bytes, 0)
-  }
-
   /// Stops freeing in advance for good, and waits until it has ended.
   func close() async {
     isClosed = true

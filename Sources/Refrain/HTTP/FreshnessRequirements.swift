@@ -11,9 +11,6 @@ package struct FreshnessRequirements: Sendable, Hashable {
   package var minFresh: Int64?
   /// The seconds for which the bytes may have been stale, if the origin permits it.
   package var maxStale: Int64?
-  /// Whether bytes that were made stale before their time may be used, if the origin permits it: it
-  /// is being asked.
-  package var acceptsOutdated = false
   /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
   package var notBefore: Date?
   /// When a live playlist named the resource; nil: none did, or it still names the same one.
@@ -67,8 +64,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     }
     if let minFresh, remaining < Double(minFresh) { return false }
     if remaining > 0 { return true }
-    let isOutdated = freshness.isOutdated == true
-    guard isOutdated ? acceptsOutdated : maxStale != nil, !freshness.mustRevalidate else {
+    guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate else {
       return false
     }
     // The next version of an ongoing manifest exists already.
@@ -76,7 +72,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     case .every, .unread: return false
     case .complete, .unstated, nil: break
     }
-    return isOutdated || -remaining <= Double(maxStale ?? 0)
+    return -remaining <= Double(maxStale)
   }
 
   /// Whether a live playlist has named another resource by the URL since the bytes were confirmed:

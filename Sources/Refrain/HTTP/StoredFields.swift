@@ -4,7 +4,7 @@
 enum StoredFields {
   /// Larger fields do not describe media, and are left out.
   static let longestField = 4 << 10
-  /// The most bytes of all fields, besides the vital ones.
+  /// The most bytes of all fields, besides Vary.
   static let longestAll = 16 << 10
 
   /// Fields that describe the message and not the resource (RFC 9110 §7.6.1, RFC 9111 §3.1), or the
@@ -15,9 +15,6 @@ enum StoredFields {
     "upgrade", "content-length", "content-range", "age", "set-cookie", "set-cookie2", "warning",
     "cache-status", "via", "accept-ranges",
   ]
-
-  /// Fields that are stored however long they are: the head of a response is bounded.
-  private static let vital: Set<String> = ["vary", "surrogate-key", "cache-tag"]
 
   /// Fields that belong to the stored bytes, which a mere confirmation cannot change (RFC 9111
   /// §3.2).
@@ -69,9 +66,9 @@ enum StoredFields {
     var merged = HeaderFields()
     for field in kept + news {
       let size = field.name.utf8.count + field.value.utf8.count
-      // Without Vary, all requests would receive one representation; without its tags, a response
-      // could not be purged by them.
-      if !Self.vital.contains(field.name.lowercased()) {
+      // Without Vary, all requests would receive one representation. The head of a response is
+      // bounded.
+      if field.name.lowercased() != "vary" {
         guard size <= longestField, size <= room else { continue }
         room -= size
       }

@@ -159,7 +159,7 @@ struct CacheInspector: Sendable {
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
       allocatedBytes: survey.allocatedBytes,
-      lastAccess: Date(timeIntervalSince1970: Eviction.timeOfUse(survey.lastAccess)),
+      lastAccess: Date(timeIntervalSince1970: survey.lastAccess),
       isComplete: length == cached,
       isInUse: isInUse(directory), isPinned: survey.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),

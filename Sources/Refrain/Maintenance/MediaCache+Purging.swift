@@ -34,21 +34,20 @@ extension MediaCache {
   /// The number of entries purged at once, each of which waits for the disk.
   private static let width = 4
 
-  /// Removes entries, or makes them stale.
+  /// Removes entries.
   ///
-  /// - Parameter isSoft: whether the entries stay, and are used once the origin has confirmed them.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
   ///   with some of the entries purged.
-  package func purge(_ selection: PurgeSelection, isSoft: Bool) async throws -> Purged {
+  package func purge(_ selection: PurgeSelection) async throws -> Purged {
     let time = context.now.wall
     var keys: Set<CacheKey> = []
     // First: what requests from before this moment bring is not to be used.
     for entry in await context.table.settledEntries()
-    where entry.isConcerned(by: selection, at: time) {
+    where selection.contains(entry.key, url: entry.resource.url.withoutUserInfo.absoluteString) {
       keys.insert(entry.key)
     }
     keys.formUnion(try await storedKeys(in: selection))
-    let purge = Purge(context: context, time: time, isSoft: isSoft)
+    let purge = Purge(context: context, time: time)
     var waiting = Array(keys)
     return try await withThrowingTaskGroup(
       of: (key: CacheKey, result: Result<Int64?, any Error>).self
@@ -74,7 +73,7 @@ extension MediaCache {
       if selection.needsSearch {
         keys.formUnion(
           try await inspector.keys { key, record in
-            selection.contains(key, url: record.url, fields: record.storedHeaders)
+            selection.contains(key, url: record.url)
           })
       } else {
         keys.formUnion(try await inspector.representations(of: selection.keys, isCertain: true))
@@ -85,25 +84,5 @@ extension MediaCache {
         remedy: "Check the disk and the permissions of the cache directory.")
     }
     return keys
-  }
-}
-
-extension Entry {
-  /// Returns whether a purge concerns this open entry: by what is known of it, or because its first
-  /// response, which has still to come, may have one of the tags.
-  ///
-  /// A response to a request from before the purge may also bring other tags than the stored one:
-  /// it has to be confirmed before it is used.
-  fileprivate func isConcerned(by selection: PurgeSelection, at time: Date) -> Bool {
-    let url = resource.url.withoutUserInfo.absoluteString
-    guard let generation = current else { return false }
-    let known = generation.withState { $0.known }
-    if selection.contains(key, url: url, fields: known?.headers ?? [:]) { return true }
-    guard !selection.tags.isEmpty else { return false }
-    return generation.withState { state in
-      guard !state.fetches.isEmpty else { return false }
-      state.representation.follow(invalidatedAt: time)
-      return state.known == nil
-    }
   }
 }

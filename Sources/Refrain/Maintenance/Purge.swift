@@ -7,7 +7,6 @@ struct Purge: Sendable {
   let context: CacheContext
   /// The beginning of the purge.
   let time: Date
-  let isSoft: Bool
 
   /// An entry that can be neither held nor found closed for so long belongs to a closed cache.
   private static let mostAttempts = 1000
@@ -27,7 +26,7 @@ struct Purge: Sendable {
     }
   }
 
-  /// Removes an entry, or makes it stale.
+  /// Removes an entry.
   ///
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func run(_ key: CacheKey) async throws -> Int64? {
@@ -56,14 +55,7 @@ struct Purge: Sendable {
   // MARK: Open entries
 
   private func run(_ entry: Entry) async throws -> Int64? {
-    let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
-      guard isSoft else { return try await remove(entry) }
-      let isKnown = entry.current?.withState { $0.known != nil } ?? false
-      entry.invalidate()
-      // A killed process must not forget it.
-      if let generation = entry.current { await entry.storage.recordInvalidation(generation) }
-      return isKnown ? 0 : nil
-    }
+    let work = Task(executorPreference: IOThreads.background) { try await remove(entry) }
     do {
       return try await work.value
     } catch let error as DiskError {
@@ -99,7 +91,6 @@ struct Purge: Sendable {
       // An unreadable record is removed, and is not used.
       let generation = (try? directory.loadRecord())?.record.generation
       do {
-        if isSoft { return (generation, try outdate(directory, key)) }
         context.budget.prepareToFree()
         guard let freed = try Removal.remove(directory, key, in: context.budget) else {
           return (nil, nil)
@@ -110,26 +101,6 @@ struct Purge: Sendable {
         throw Self.failure(error, key)
       }
     }
-  }
-
-  /// Makes the response in the record of an entry stale.
-  ///
-  /// - Returns: nil if there is none.
-  private func outdate(_ directory: EntryDirectory, _ key: CacheKey) throws -> Int64? {
-    guard try directory.disk.status(of: directory.path) != nil else { return nil }
-    guard let lock = try WriterLock.acquire(directory) else {
-      throw MediaCacheError(
-        .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
-    }
-    defer { withExtendedLifetime(lock) {} }
-    // Nothing of an unreadable entry is used.
-    guard var (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
-      return nil
-    }
-    record.freshness = record.freshness.outdated
-    record.invalidatedAt = time
-    try directory.write(record, durably: true, keepsAge: true)
-    return 0
   }
 
   private static func failure(

@@ -17,6 +17,8 @@ struct HLSReferenceScanner {
   var reader: HLSReader
   /// Whether the playlist has variants so far.
   private(set) var isMultivariant = false
+  /// Whether the playlist has said so far that it gets no more segments.
+  private(set) var hasEnded = false
   /// The kind of the next line without a tag.
   private var uriKind = ManifestReference.Kind.segment
   /// The rest of a tag's attributes.
@@ -40,6 +42,8 @@ struct HLSReferenceScanner {
       case .tag(.variant, _):
         isMultivariant = true
         uriKind = .playlist
+      case .tag(.end, _):
+        hasEnded = true
       case .tag(.segment, _):
         uriKind = .segment
       case .tag(let tag, let value):

@@ -16,8 +16,9 @@ package struct ManifestRewriting {
     package var variables: [String: String] = [:]
     /// The resources of the stream that the manifest names.
     package var parts = StreamParts()
-    /// Whether a playlist names parts of segments, which may still grow.
-    package var hasParts = false
+    /// The resources of a playlist's parts, by the hashes of their URLs: segments that may still
+    /// grow. Empty once the playlist has ended.
+    package var growing: [UInt64] = []
     /// The variants and renditions of a multivariant playlist, by the hashes of their URLs
     /// (`StreamParts.hash`), without those that no player follows: I-frame playlists, and more than
     /// a thousand. Also the URL of any other playlist that is a segment of itself.
@@ -83,7 +84,7 @@ package struct ManifestRewriting {
     var edits = ByteEdits()
     var parts = StreamParts()
     var removed: Range<Int>?
-    var hasParts = false
+    var growing: [UInt64] = []
     var playlists: Set<UInt64> = []
     let own = StreamParts.hash(url.absoluteString.utf8)
     var isOwnSegment = false
@@ -93,7 +94,6 @@ package struct ManifestRewriting {
         removed = found.line
         continue
       }
-      if found.kind == .part || found.kind == .preloadHint { hasParts = true }
       if found.range.count > HLSVariables.longestText {
         guard HLSVariables.isData(body[found.range]) else { throw TooLarge() }
         continue
@@ -118,6 +118,9 @@ package struct ManifestRewriting {
       }
       if let absoluteHash, let role = found.kind.role {
         parts.insert(hash: absoluteHash, as: role)
+        if found.kind == .part || found.kind == .preloadHint, growing.last != absoluteHash {
+          growing.append(absoluteHash)
+        }
         if found.kind == .segment, absoluteHash == own { isOwnSegment = true }
         if found.kind == .playlist, !found.isIFrames, playlists.count < Self.mostPlaylists {
           playlists.insert(absoluteHash)
@@ -129,7 +132,7 @@ package struct ManifestRewriting {
     parts.isStream = StreamParts.isStream(playlist: body)
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
-    rewritten.hasParts = hasParts
+    if !scanner.hasEnded { rewritten.growing = growing }
     if scanner.isMultivariant {
       rewritten.variables = scanner.reader.variables.values
       rewritten.playlists = playlists

@@ -4,29 +4,19 @@ package import Foundation
 /// Decides which URLs may be requested. Filters are equal only if identical.
 package final class URLFilter: Sendable, Hashable {
   private let allowed: @Sendable (URL) -> Bool
-  private let isPublicOnly: @Sendable () -> Bool
   private let referred: ReferredHosts?
   private let remedy: String
 
   /// - Parameters:
   ///   - remedy: what to do about a refused URL.
+  ///   - referred: the hosts whose addresses must be public; nil: none.
   ///   - allowed: whether a URL may be requested.
-  package convenience init(
-    remedy: String = "Allow the host to fetch from it.",
-    allows allowed: @escaping @Sendable (URL) -> Bool
-  ) {
-    self.init(remedy: remedy, referred: nil, isPublicOnly: { false }, allows: allowed)
-  }
-
-  /// - Parameters:
-  ///   - referred: the hosts whose addresses must be public while `isPublicOnly` is true.
   package init(
-    remedy: String, referred: ReferredHosts?, isPublicOnly: @escaping @Sendable () -> Bool,
+    remedy: String = "Allow the host to fetch from it.", referred: ReferredHosts? = nil,
     allows allowed: @escaping @Sendable (URL) -> Bool
   ) {
     self.remedy = remedy
     self.referred = referred
-    self.isPublicOnly = isPublicOnly
     self.allowed = allowed
   }
 
@@ -34,8 +24,7 @@ package final class URLFilter: Sendable, Hashable {
   static func publicOnly() -> URLFilter {
     URLFilter(
       remedy: "A public stream may not use a private network. Fetch this by its own URL.",
-      referred: ReferredHosts(), isPublicOnly: { true },
-      allows: { !PrivateNetwork.contains($0) })
+      referred: ReferredHosts(), allows: { !PrivateNetwork.contains($0) })
   }
 
   package func allows(_ url: URL) -> Bool { allowed(url) }
@@ -48,8 +37,7 @@ package final class URLFilter: Sendable, Hashable {
   /// Whether the address to which the URL's host leads must be public: a public manifest or redirect
   /// of another host refers to it. A URL that a person chose may lead anywhere.
   package func requiresPublicAddress(of url: URL) -> Bool {
-    guard let referred, isPublicOnly() else { return false }
-    return referred.contains(url)
+    referred?.contains(url) ?? false
   }
 
   /// Returns the error for a refused URL.

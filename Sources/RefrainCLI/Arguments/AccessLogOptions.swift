@@ -4,57 +4,39 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-extension AccessLogLine.Format: ExpressibleByArgument {}
-
 /// The access log of a proxy.
 struct AccessLogOptions: ParsableArguments {
   @Option(
     name: .customLong("access-log"),
     help: ArgumentHelp(
       """
-      Append a line for each request to this file. SIGUSR1 opens the file again, after it was \
+      Append a line for each request to this file, in the combined format of Apache and nginx. '-' \
+      is standard output, in place of its own lines. SIGHUP opens the file again, after it was \
       renamed. If the disk is full, lines are lost and counted.
       """, valueName: "file"),
     completion: .file())
   var path: String?
 
-  @Option(
-    name: .customLong("access-log-format"),
-    help: ArgumentHelp(
-      """
-      The form of its lines: combined, as of Apache and nginx; or json, an object each. Default: \
-      combined.
-      """, valueName: "format"))
-  var format: AccessLogLine.Format?
+  var isOnOutput: Bool { path == "-" }
 
-  func validate() throws {
-    guard format == nil || path != nil else {
-      throw ValidationError("--access-log-format needs a file. Add --access-log.")
+  /// Opens the log; nil if there is to be none. SIGHUP has no other effect than opening its file
+  /// again from then on.
+  func begin(hasOrigin: Bool, _ level: LogLevel) async throws -> AccessLog? {
+    guard let path else { return nil }
+    let report: @Sendable (String) -> Void = { text in
+      guard level >= .warning else { return }
+      Console.shared.noteLater("refrain: \(printable(text))")
     }
-  }
-
-  /// Opens the file and begins to write; nil if there is to be no log. SIGUSR1 has no other effect
-  /// than opening it again from then on.
-  func begin(hasOrigin: Bool, _ threshold: LogThreshold) async throws -> AccessLog? {
-    guard let path else {
-      Self.onReopening {}
-      return nil
-    }
-    // Opening waits for the disk, and for the reader of a named pipe.
-    let file = try await IOThreads.background.run {
-      try AccessLogFile(path: path) { text in
-        guard threshold.includes(.warning) else { return }
-        Console.shared.noteLater("refrain: \(printable(text))")
+    if isOnOutput {
+      let queue = WritingQueue<String>(delay: .zero) { lines, leftOut in
+        if leftOut > 0 { report("\(leftOut) lines of the access log were lost.") }
+        if !lines.isEmpty { try Console.shared.printAlone(lines.joined(separator: "\n")) }
       }
+      return AccessLog(place: .output(queue), hasOrigin: hasOrigin)
     }
-    let log = AccessLog(file, format: format ?? .combined, hasOrigin: hasOrigin)
-    Self.onReopening { log.reopen() }
-    return log
-  }
-
-  /// Calls `body` at each SIGUSR1, with which programs that rotate logs ask to open them again.
-  /// Without a descriptor for it the signal is ignored: it must not end the program.
-  private static func onReopening(_ body: @escaping @Sendable () -> Void) {
-    if !SignalPipe.receive([SIGUSR1], { _ in body() }) { signal(SIGUSR1, SIG_IGN) }
+    let file = try await IOThreads.background.run { try AccessLogFile(path: path, report: report) }
+    // Without a descriptor for it the signal is ignored: it must not end the program.
+    if !SignalPipe.receive([SIGHUP], { _ in file.reopen() }) { signal(SIGHUP, SIG_IGN) }
+    return AccessLog(place: .file(file), hasOrigin: hasOrigin)
   }
 }

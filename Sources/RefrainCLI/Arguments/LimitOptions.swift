@@ -38,16 +38,6 @@ struct LimitOptions: ParsableArguments {
     transform: LimitOptions.rate)
   var originRate: Int64?
 
-  @Option(
-    name: .customLong("hours"),
-    help: ArgumentHelp(
-      """
-      With --whole: fetch what no player waits for at these hours only, in local time, as in \
-      01-07, 22-06 or 01:30-07:15.
-      """, valueName: "from-to"),
-    transform: { text in try usage { try LimitOptions.hours(text) } })
-  var hours: CacheProxy.FillHours?
-
   func validate() throws {
     if let clientConnections, clientConnections < 1 {
       throw ValidationError("--max-client-connections must be at least 1.")
@@ -65,17 +55,9 @@ struct LimitOptions: ParsableArguments {
     }
   }
 
-  private static func hours(_ text: String) throws -> CacheProxy.FillHours {
-    guard let hours = CacheProxy.FillHours(parsing: text) else {
-      throw InvalidArgument("hours are written as in 01-07 or 22:30-06:00, and are not empty")
-    }
-    return hours
-  }
-
   func apply(to configuration: inout CacheProxy.Configuration) {
     configuration.clientLimits.connections = clientConnections
     configuration.clientLimits.requestsPerSecond = requestRate
     configuration.clientLimits.bytesPerSecond = clientRate
-    configuration.fillHours = hours
   }
 }

@@ -18,28 +18,10 @@ struct NodePurgeOptions: ParsableArguments {
   @Flag(help: "With --node: remove everything whose URL begins with one of these URLs or paths.")
   var prefix = false
 
-  @Option(
-    name: .customLong("tag"),
-    help: ArgumentHelp(
-      """
-      With --node: remove the responses with this tag in Surrogate-Key or Cache-Tag; may be given \
-      several times.
-      """, valueName: "tag"))
-  var tags: [String] = []
-
-  @Flag(
-    help: """
-      With --node: make responses stale instead. They are served until the origin has confirmed or \
-      replaced them, for a minute at most.
-      """)
-  var soft = false
-
   /// - Parameter isAll: whether everything is removed.
   func validate(_ named: [RemovalArgument], isAll: Bool) throws {
     guard !nodes.isEmpty else {
-      guard !prefix, tags.isEmpty, !soft else {
-        throw ValidationError("--prefix, --tag and --soft need --node.")
-      }
+      guard !prefix else { throw ValidationError("--prefix needs --node.") }
       guard named.isEmpty == isAll else {
         throw ValidationError("Name the URLs to remove, or use --all.")
       }
@@ -50,8 +32,8 @@ struct NodePurgeOptions: ParsableArguments {
       }
       return
     }
-    guard (named.isEmpty && tags.isEmpty) == isAll else {
-      throw ValidationError("Name the URLs, paths or tags to remove, or use --all.")
+    guard named.isEmpty == isAll else {
+      throw ValidationError("Name the URLs or paths to remove, or use --all.")
     }
     guard !prefix || !named.isEmpty else {
       throw ValidationError("--prefix needs the beginnings of URLs or paths.")
@@ -64,7 +46,6 @@ struct NodePurgeOptions: ParsableArguments {
   func order(_ named: [RemovalArgument], isAll: Bool) -> NodePurge.Order {
     let texts = named.map(\.text)
     return NodePurge.Order(
-      urls: prefix ? [] : texts, prefixes: prefix ? texts : [], tags: tags, everything: isAll,
-      soft: soft)
+      urls: prefix ? [] : texts, prefixes: prefix ? texts : [], everything: isAll)
   }
 }

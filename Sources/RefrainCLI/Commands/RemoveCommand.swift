@@ -15,8 +15,8 @@ struct RemoveCommand: AsyncParsableCommand {
       positions of files, and the last queue of 'play'.
 
       With --node the caches of running proxies are purged instead, through their --admin \
-      listeners: the responses to exactly these URLs of the origin, or with --prefix and --tag \
-      many. A URL with a name of the proxy (--name of 'serve') stands for that of the origin, and \
+      listeners: the responses to exactly these URLs of the origin, or with --prefix all whose \
+      URLs begin so. A URL with a name of the proxy (--name of 'serve') stands for that of the origin, and \
       so does a path alone. Responses that are arriving at that moment are not used for later \
       requests.
 
@@ -25,7 +25,6 @@ struct RemoveCommand: AsyncParsableCommand {
         refrain rm https://example.org/film/main.m3u8
         refrain rm --all
         refrain rm --node http://10.0.0.11:8574 --node http://10.0.0.12:8574 /a.flac
-        refrain rm --node http://10.0.0.11:8574 --soft --tag album-7
         refrain rm --node http://10.0.0.11:8574 --prefix /album/
       """)
 

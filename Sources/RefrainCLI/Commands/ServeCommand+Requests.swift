@@ -8,7 +8,7 @@ extension ServeCommand {
     to log: RequestLog, and accessLog: AccessLog?
   ) -> (@Sendable (ServedRequest) -> Void)? {
     guard let accessLog else { return quiet ? nil : log.note }
-    guard !quiet else { return accessLog.note }
+    guard !quiet, !accessLog.isOnOutput else { return accessLog.note }
     return { request in
       log.note(request)
       accessLog.note(request)

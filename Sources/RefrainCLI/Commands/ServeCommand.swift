@@ -52,19 +52,11 @@ struct ServeCommand: AsyncParsableCommand {
       signal stops it at once. The exit code is then 130 or 143; 1 if the proxy cannot listen, 64 \
       for wrong usage.
 
-      With --config, options are also in a file: one a line, as on the command line but without \
-      the dashes and without quotes, as in 'limit 20G' and 'quiet'. Lines that begin with '#' are \
-      comments. The command line overrides the file; options that may be given several times add \
-      to it. SIGHUP reads the file again and applies --allow-host, --limit, \
-      --max-connections, --max-client-connections, --request-rate, --limit-rate, --origin-rate, \
-      --hours and --log-level without closing a connection; others are reported, and take effect \
-      at the next start. A file with an error changes nothing; the error is on standard error. \
-      Without --config, SIGHUP ends the program.
+      With --access-log, SIGHUP opens the log again; without it, SIGHUP ends the program.
 
-      An upgrade without a failed request: start the new program with --share-port beside the old \
-      one, which was started with it too; when it prints its first line, send SIGTERM to the old \
-      one. Both use one cache. Responses that take longer than some seconds need --drain. With a \
-      socket unit of systemd, restart the service: connections wait meanwhile.
+      An upgrade without a failed request needs a socket unit of systemd (refrain-serve.socket), \
+      which keeps the port open: restart the service, and connections wait meanwhile. Responses \
+      that take longer than some seconds need --drain.
 
       Examples:
         refrain serve
@@ -73,7 +65,6 @@ struct ServeCommand: AsyncParsableCommand {
         refrain serve --origin https://media.example.org --listen 0.0.0.0:8080
         refrain serve --origin https://media.example.org --admin 8574 --drain 10
         refrain serve --listen 0.0.0.0 --allow-host '*.example.org' --name media.local
-        refrain serve --config /etc/refrain/serve.conf
       """)
 
   @Option(
@@ -143,14 +134,6 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "Open the proxy's page in a browser.")
   var open = false
 
-  @Option(
-    help: ArgumentHelp(
-      """
-      Read options from this file too, one a line and without the dashes. SIGHUP reads it again.
-      """, valueName: "file"),
-    completion: .file())
-  var config: String?
-
   @Flag(help: "Print no lines for requests.")
   var quiet = false
 
@@ -162,9 +145,6 @@ struct ServeCommand: AsyncParsableCommand {
 
   @OptionGroup(title: "Access log")
   var accessLog: AccessLogOptions
-
-  @OptionGroup(title: "Options of an upgrade")
-  var handover: HandoverOptions
 
   @OptionGroup(title: "Network options")
   var network: NetworkOptions
@@ -178,7 +158,12 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func sockets() throws -> ActivatedSockets { try ActivatedSockets.ofProcess() }
 
-  private var drain: Duration { handover.drain(node.drain, try? sockets()) }
+  /// How long to serve on after SIGTERM. If a service manager holds the socket for the next process,
+  /// at least a second: connections that the system has passed to this process would be reset
+  /// otherwise, and clients could send requests on connections that are being closed.
+  private var drain: Duration {
+    (try? sockets())?.proxy == nil ? node.drain : max(node.drain, .seconds(1))
+  }
 
   func validate() throws {
     try validateSockets()
@@ -209,8 +194,9 @@ struct ServeCommand: AsyncParsableCommand {
       throw ValidationError(
         "With --origin the page is on the operator's listener. Add --admin, or omit --open.")
     }
-    guard limits.hours == nil || whole else {
-      throw ValidationError("--hours bounds what --whole fetches. Add --whole, or omit --hours.")
+    guard !accessLog.isOnOutput || !options.json else {
+      throw ValidationError(
+        "Both --json and '--access-log -' are for standard output. Omit one, or name a file.")
     }
     if let maxConnections, maxConnections < 1 {
       throw ValidationError("--max-connections must be at least 1.")
@@ -231,28 +217,19 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  func run() async throws { try await serve() }
-
-  /// Serves until a signal.
-  ///
-  /// - Parameters:
-  ///   - invocation: this command with the file of its options; nil: without a file.
-  ///   - hangUps: those since before the file was read. At each it is read again.
-  func serve(
-    following invocation: ServeInvocation? = nil, _ hangUps: AsyncStream<Void>? = nil
-  ) async throws {
+  func run() async throws {
     OpenFileLimit.raise()
-    let threshold = LogThreshold(options.logLevel)
     let (command, options) = (self, options)
     var cacheConfiguration = network.configuration(options)
     cacheConfiguration.isShared = origin != nil
     cacheConfiguration.originRate = limits.originRate
-    try await withCache(options, configuration: cacheConfiguration, threshold: threshold) { cache in
+    try await withCache(options, configuration: cacheConfiguration) { cache in
       let file = ProxyFile(directory: options.directory)
       let record = try command.record(in: file)
       let log = command.log
       var configuration = command.proxyConfiguration(token: record.token)
-      let accessLog = try await command.accessLog.begin(hasOrigin: command.origin != nil, threshold)
+      let accessLog = try await command.accessLog.begin(
+        hasOrigin: command.origin != nil, options.logLevel)
       configuration.logsClientFields = accessLog != nil
       configuration.log = command.logging(to: log, and: accessLog)
       let proxy = try CacheProxy.configured(configuration, cache: cache)
@@ -266,20 +243,12 @@ struct ServeCommand: AsyncParsableCommand {
       if command.open, let page = command.page(of: proxy) {
         await BrowserOpening.open(page, cache, options)
       }
-      let reloading = Task {
-        guard let invocation, let hangUps else { return }
-        await ServeReloading(
-          start: invocation, proxy: proxy, cache: cache, threshold: threshold, record: file
-        ).follow(hangUps)
-      }
       let result: Result<Void, any Error>
       do {
         result = .success(try await serving.untilEnd(draining: command.drain))
       } catch {
         result = .failure(error)
       }
-      reloading.cancel()
-      await reloading.value
       await log.end()
       await accessLog?.end()
       try result.get()
@@ -303,19 +272,10 @@ struct ServeCommand: AsyncParsableCommand {
     node.apply(to: &configuration)
     limits.apply(to: &configuration)
     // Without a valid socket, validation has ended the command.
-    if let sockets = try? sockets() { handover.apply(to: &configuration, sockets) }
+    let sockets = try? sockets()
+    configuration.socket = sockets?.proxy
+    configuration.adminSocket = sockets?.admin
     return configuration
-  }
-
-  /// The settings of the proxy that can change while it runs.
-  var settings: CacheProxy.Settings { CacheProxy.Settings(of: proxyConfiguration(token: "")) }
-
-  /// Checks what is checked only when a proxy is created.
-  ///
-  /// - Throws: `CacheProxyError`.
-  func check() throws {
-    // Any valid token.
-    try proxyConfiguration(token: String(repeating: "-", count: 32)).check()
   }
 
   /// Returns the URL of the page, which has no place among an origin's resources.
@@ -341,7 +301,12 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await RunningProxy.start(proxy)
     } catch let error as CacheProxyError where error.code == .addressInUse {
-      throw ProgramError(error.reason, remedy: handover.remedyForUsedPort)
+      throw ProgramError(
+        error.reason,
+        remedy: """
+          Choose another port with --port, --listen or --admin. If 'refrain serve' already runs \
+          there, use it: 'refrain url' prints its URLs.
+          """)
     }
   }
 

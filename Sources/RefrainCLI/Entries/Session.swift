@@ -4,17 +4,14 @@ import Refrain
 
 /// Opens the cache, does the work, and closes the cache in any case; ends on signals.
 ///
-/// - Parameters:
-///   - configuration: the cache's configuration; nil: that of the options.
-///   - threshold: the level of messages, if it can change; nil: that of the options.
+/// - Parameter configuration: the cache's configuration; nil: that of the options.
 func withCache(
   _ options: GlobalOptions, at directory: URL? = nil,
-  configuration: MediaCache.Configuration? = nil, threshold: LogThreshold? = nil,
+  configuration: MediaCache.Configuration? = nil,
   _ work: @escaping @Sendable (MediaCache) async throws -> Void
 ) async throws {
   try await endingOnSignals {
-    try await withOpenCache(
-      options, at: directory, configuration: configuration, threshold: threshold, work)
+    try await withOpenCache(options, at: directory, configuration: configuration, work)
   }
 }
 
@@ -33,13 +30,13 @@ func withExistingCache(
 ///   no more than some seconds; otherwise that is so only after a signal.
 func withOpenCache<Value: Sendable>(
   _ options: GlobalOptions, at directory: URL? = nil,
-  configuration: MediaCache.Configuration? = nil, threshold: LogThreshold? = nil,
-  givesUpStalledLog: Bool = false, _ work: @Sendable (MediaCache) async throws -> Value
+  configuration: MediaCache.Configuration? = nil, givesUpStalledLog: Bool = false,
+  _ work: @Sendable (MediaCache) async throws -> Value
 ) async throws -> Value {
   let cache = try MediaCache(
     directory: directory ?? options.directory,
     configuration: configuration ?? options.configuration)
-  let log = EventLog(cache, threshold ?? LogThreshold(options.logLevel))
+  let log = EventLog(cache, options.logLevel)
   let result: Result<Value, any Error>
   do {
     result = .success(try await work(cache))

@@ -6,39 +6,23 @@ import RefrainProxy
   import Darwin
 #endif
 
-/// One request as a line of an access log: printable ASCII only, whatever a client has sent. A pure
-/// value.
+/// One request as a line of an access log, in the combined format of Apache's and nginx's logs, which
+/// many programs read: printable ASCII only, whatever a client has sent. A pure value.
 struct AccessLogLine: Sendable {
-  enum Format: String, Sendable, CaseIterable {
-    /// The format of Apache's and nginx's logs, which many programs read.
-    case combined
-    /// An object per line.
-    case json
-  }
-
   var request: ServedRequest
   /// When the response ended.
   var date: Date
   /// Whether the proxy serves one origin: the URL is then written as its path.
   var hasOrigin = false
 
-  /// Returns the line with its line feed.
-  func text(_ format: Format, in zone: TimeZone = .current) -> String {
-    switch format {
-    case .combined: combined(zone)
-    case .json: json
-    }
-  }
-
-  // MARK: Combined
-
-  private func combined(_ zone: TimeZone) -> String {
+  /// Returns the line without its line feed.
+  func text(in zone: TimeZone = .current) -> String {
     let parts = [
       Self.escaped(request.client), "- -", "[\(Self.clfDate(date, zone))]",
       "\"\(requestLine)\"", String(request.status), String(request.bytesSent),
       Self.quoted(request.referrer), Self.quoted(request.userAgent),
     ]
-    return parts.joined(separator: " ") + "\n"
+    return parts.joined(separator: " ")
   }
 
   private var requestLine: String {
@@ -98,56 +82,5 @@ struct AccessLogLine: Sendable {
 
   private static func two(_ number: some BinaryInteger) -> String {
     number < 10 ? "0\(number)" : "\(number)"
-  }
-
-  // MARK: JSON
-
-  private struct Report: Encodable {
-    var time: String
-    var client: String
-    var method: String
-    var url: String
-    var version: String?
-    var status: Int
-    var bytes: Int64
-    var bytesFromCache: Int64
-    /// The first offset and the one after the last.
-    var range: [Int64]?
-    var source: String
-    var seconds: Double
-    var referrer: String?
-    var userAgent: String?
-    var error: String?
-  }
-
-  private var json: String {
-    let report = Report(
-      time: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
-      client: request.client, method: request.method, url: shownURL(request.url),
-      version: request.version, status: request.status, bytes: request.bytesSent,
-      bytesFromCache: request.bytesFromCache,
-      range: request.range.map { [$0.lowerBound, $0.upperBound] },
-      source: request.source.rawValue, seconds: request.seconds.isFinite ? request.seconds : 0,
-      referrer: request.referrer, userAgent: request.userAgent, error: request.error)
-    // Texts and finite numbers can always be encoded.
-    guard let line = try? JSONText.line(report) else { return "" }
-    return Self.inASCII(line) + "\n"
-  }
-
-  /// Returns JSON with the characters beyond ASCII, and DEL, as `\uHHHH`. They only occur in texts.
-  private static func inASCII(_ json: String) -> String {
-    if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
-    var result = ""
-    for scalar in json.unicodeScalars {
-      if scalar.value < 0x7F {
-        result.unicodeScalars.append(scalar)
-        continue
-      }
-      for part in String(scalar).utf16 {
-        let digits = String(part, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-      }
-    }
-    return result
   }
 }

@@ -10,9 +10,7 @@ struct NodePurge: Sendable {
     /// URLs, and paths with their queries.
     var urls: [String]
     var prefixes: [String]
-    var tags: [String]
     var everything: Bool
-    var soft: Bool
   }
 
   /// What one node did.
@@ -42,10 +40,6 @@ struct NodePurge: Sendable {
     var freedBytes: Int64
   }
 
-  private struct Problem: Decodable {
-    var detail: String
-  }
-
   /// A node may have to read the records of a large cache.
   private static let longestSilence = Duration.seconds(600)
   private static let longestReply = 64 << 10
@@ -67,18 +61,15 @@ struct NodePurge: Sendable {
   private func run(_ node: URL) async throws -> Outcome {
     var outcome = Outcome(url: node.withoutUserInfo.absoluteString)
     do {
-      let (status, body) = try await send(to: node)
-      if status == 200 {
+      let response = try await send(to: node)
+      let body = try await Self.body(of: response)
+      if response.status == 200 {
         let report = try JSONDecoder().decode(Report.self, from: body)
         outcome.node = report.node
         outcome.entries = report.entries
         outcome.freedBytes = report.freedBytes
-      } else if let problem = try? JSONDecoder().decode(Problem.self, from: body) {
-        outcome.error = problem.detail
       } else {
-        // An answer without details is none of a node's.
-        outcome.error =
-          "The answer was \(status). Give the URL of the node's --admin listener."
+        outcome.error = Self.error(response, body)
       }
     } catch is CancellationError {
       throw CancellationError()
@@ -90,25 +81,33 @@ struct NodePurge: Sendable {
     return outcome
   }
 
-  private func send(to node: URL) async throws -> (status: Int, body: Data) {
+  /// Returns why a node did not purge: in its own words, which are plain text.
+  private static func error(_ response: OriginResponse, _ body: Data) -> String {
+    let isText = response.headers["Content-Type"]?.hasPrefix("text/plain") == true
+    let words = isText ? String(decoding: body, as: UTF8.self).split(separator: "\n").first : nil
+    return "The answer was \(response.status)\(words.map { ": \($0)" } ?? ".")"
+  }
+
+  private func send(to node: URL) async throws -> OriginResponse {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let document = try encoder.encode(order)
     let rest = Once(document)
-    // Without Accept: the operator's listener responds in JSON all the same, and that of clients, to
-    // which this may lead by mistake, does not.
     var request = RelayedRequest(
       method: "POST", url: node.appending(path: "purge"),
       headers: ["Content-Type": "application/json"],
       body: RelayedRequest.Body(length: Int64(document.count)) { rest.take() })
     request.longestSilence = Self.longestSilence
-    let response = try await transport.relay(request)
+    return try await transport.relay(request)
+  }
+
+  private static func body(of response: OriginResponse) async throws -> Data {
     var body = Data()
     for try await part in response.body {
       body += part
-      guard body.count <= Self.longestReply else { break }
+      guard body.count <= longestReply else { break }
     }
-    return (response.status, body)
+    return body
   }
 
   /// A body of one part.
@@ -137,6 +136,7 @@ extension NodePurge {
     throw ProgramError(
       "\(failed.count) of \(nodes.count) nodes did not purge. "
         + failed.map(\.text).joined(separator: " "),
-      remedy: "Repeat the command once that is repaired: a purge may be repeated.")
+      remedy: "Give the URLs of --admin listeners, and repeat the command once that is repaired: a "
+        + "purge may be repeated.")
   }
 }

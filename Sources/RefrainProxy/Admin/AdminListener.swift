@@ -14,7 +14,7 @@ final class AdminListener: Sendable {
   private let place: ListeningPlace
   private let responders = RunningResponders()
   /// More connections than watchers need, and few enough for the descriptors that clients leave.
-  private let count = ConnectionCount { _ in DescriptorBudget.forOperator }
+  private let count = ConnectionCount { DescriptorBudget.forOperator }
   private let state = Mutex(State())
 
   private struct State {
@@ -33,10 +33,7 @@ final class AdminListener: Sendable {
   init(service: ProxyService, at address: ListeningAddress) {
     self.service = service
     wanted = address
-    let configuration = service.configuration
-    place =
-      configuration.adminSocket.map { .socket($0) }
-      ?? .address(address, isShared: configuration.maySharePort)
+    place = service.configuration.adminSocket.map { .socket($0) } ?? .address(address)
   }
 
   /// The address on which it listens; nil while it does not.
@@ -98,9 +95,7 @@ final class AdminListener: Sendable {
         channel.eventLoop.makeCompletedFuture { try accept(channel) }
       }
     let port = state.withLock { $0.port }
-    let channel = try await place.open(bootstrap, port: port) { [service] in
-      service.cache.report(warning: $0)
-    }
+    let channel = try await place.open(bootstrap, port: port)
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? wanted.host,
       port: channel.localAddress?.port ?? wanted.port)

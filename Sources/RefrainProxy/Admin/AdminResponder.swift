@@ -133,12 +133,11 @@ struct AdminResponder: Sendable {
     }
     let isHEAD = request.head.isHEAD
     do {
-      let (made, body) = try ProblemDetails.answer(error, fields: fields)
-      var head = made
+      var (head, body) = OwnAnswer.make(error, fields: fields)
       head.isMeasured = false
-      if isHEAD { head.body = .omitted(Int64(body.count)) }
+      if isHEAD { head.body = .omitted(Int64(body.utf8.count)) }
       try await writer.begin(head)
-      if !isHEAD { try await writer.write(ByteBuffer(bytes: body)) }
+      if !isHEAD { try await writer.write(ByteBuffer(string: body)) }
       try await writer.end()
     } catch {
       await writer.abort()

@@ -8,17 +8,16 @@ extension ProxyService {
   /// The answer to a purge.
   struct PurgeReport: Sendable, Hashable, Encodable {
     var node: String
-    /// The number of entries that were removed, or made stale.
+    /// The number of entries that were removed.
     var entries: Int
     var freedBytes: Int64
-    var soft: Bool
   }
 
   /// Adds the ways to purge.
   static func addPurging(to routes: inout AdminRoutes) {
     routes.add(everywhere: "PURGE") { service, request in
       let target = request.path + (request.query.map { "?\($0)" } ?? "")
-      return try await service.purge(try PurgeRequest(target: target, request.fields))
+      return try await service.purge(PurgeRequest(target: target))
     }
     routes.add("POST", "/purge") { service, request in
       let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
@@ -26,16 +25,15 @@ extension ProxyService {
         throw HTTPError(415, "A purge needs a body of the type application/json.")
       }
       let body = try await request.body(limit: PurgeRequest.longestBody)
-      return try await service.purge(try PurgeRequest(body: body))
+      return try await service.purge(PurgeRequest(body: body))
     }
   }
 
   private func purge(_ request: PurgeRequest) async throws -> AdminAnswer {
-    let purged = try await purge(try selection(of: request), isSoft: request.isSoft)
+    let purged = try await purge(try selection(of: request))
     return try .json(
       PurgeReport(
-        node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes,
-        soft: request.isSoft))
+        node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes))
   }
 
   /// Purges entries in all their representations: no further request is answered with what the
@@ -43,16 +41,11 @@ extension ProxyService {
   ///
   /// - Throws: `HTTPError` if some of them could not be purged; `MediaCacheError`, `.storage`;
   ///   `CancellationError`.
-  func purge(_ selection: PurgeSelection, isSoft: Bool) async throws -> MediaCache.Purged {
+  func purge(_ selection: PurgeSelection) async throws -> MediaCache.Purged {
     // Responses that were stored for credentials are confirmed before they are used.
     for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
-    let purged = try await cache.purge(selection, isSoft: isSoft)
+    let purged = try await cache.purge(selection)
     for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
-    if isSoft {
-      softPurges.insert(purged.resources)
-    } else {
-      for key in purged.resources { softPurges.remove(key) }
-    }
     // Entries held for fast responses keep removed files.
     hits.releaseAll()
     traffic.notePurge(purged.entries)
@@ -77,7 +70,6 @@ extension ProxyService {
       case .url(let text): insert(try url(text), into: &selection)
       case .targetPrefix(let target): selection.insert(prefix: try url(of: target))
       case .urlPrefix(let text): selection.insert(prefix: try url(text))
-      case .tag(let tag): selection.tags.insert(tag)
       case .everything: selection.isEverything = true
       }
     }

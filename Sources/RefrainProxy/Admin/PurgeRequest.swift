@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Refrain
 
 /// A request to purge, as the operator sends it. A pure value.
 ///
@@ -15,33 +14,19 @@ struct PurgeRequest: Sendable, Hashable {
     /// The beginning of targets.
     case targetPrefix(String)
     case urlPrefix(String)
-    case tag(String)
     case everything
   }
 
   var subjects: [Subject] = []
-  var isSoft = false
 
   static let longestBody = 1 << 20
 
   /// Reads a request with the method PURGE. A target that ends with an asterisk stands for all that
-  /// begin so. Fields with tags name what to purge instead of the target.
-  ///
-  /// - Throws: 400 if tags are named beside a path.
-  init(target: String, _ fields: HeaderFields) throws(HTTPError) {
-    isSoft = fields["Fastly-Soft-Purge"].map { $0.trimmingOWS != "0" } ?? false
-    let tags = PurgeSelection.tags(in: fields)
-    if tags.isEmpty {
-      subjects = [
-        target.hasSuffix("*") ? .targetPrefix(String(target.dropLast())) : .target(target)
-      ]
-    } else {
-      guard target == "/" else {
-        throw HTTPError(
-          400, "A purge by tags is for all resources. Send it to the path / alone.")
-      }
-      subjects = tags.sorted().map { .tag($0) }
-    }
+  /// begin so.
+  init(target: String) {
+    subjects = [
+      target.hasSuffix("*") ? .targetPrefix(String(target.dropLast())) : .target(target)
+    ]
   }
 
   /// Reads the body of `POST /purge`.
@@ -54,39 +39,33 @@ struct PurgeRequest: Sendable, Hashable {
     } catch {
       throw HTTPError(
         400,
-        "The body is not a purge. Send an object with some of the members urls, prefixes and tags "
-          + "(lists of strings), everything and soft (true or false).")
+        "The body is not a purge. Send an object with some of the members urls and prefixes "
+          + "(lists of strings) and everything (true or false).")
     }
-    isSoft = document.soft ?? false
     for url in document.urls ?? [] {
       subjects.append(url.hasPrefix("/") ? .target(url) : .url(url))
     }
     for prefix in document.prefixes ?? [] {
       subjects.append(prefix.hasPrefix("/") ? .targetPrefix(prefix) : .urlPrefix(prefix))
     }
-    for tag in document.tags ?? [] { subjects.append(.tag(tag)) }
     if document.everything == true { subjects.append(.everything) }
     guard !subjects.isEmpty else {
-      throw HTTPError(400, "The purge names nothing. Name urls, prefixes or tags, or everything.")
+      throw HTTPError(400, "The purge names nothing. Name urls or prefixes, or everything.")
     }
   }
 
   private struct Document: Decodable {
     var urls: [String]?
     var prefixes: [String]?
-    var tags: [String]?
     var everything: Bool?
-    var soft: Bool?
 
     init(from decoder: any Decoder) throws {
       let members = try decoder.container(keyedBy: Member.self)
       urls = try members.decodeIfPresent([String].self, forKey: Member("urls"))
       prefixes = try members.decodeIfPresent([String].self, forKey: Member("prefixes"))
-      tags = try members.decodeIfPresent([String].self, forKey: Member("tags"))
       everything = try members.decodeIfPresent(Bool.self, forKey: Member("everything"))
-      soft = try members.decodeIfPresent(Bool.self, forKey: Member("soft"))
-      // A misspelt `soft` would remove what was to stay.
-      let known: Set = ["urls", "prefixes", "tags", "everything", "soft"]
+      // An unknown member may say what is to stay.
+      let known: Set = ["urls", "prefixes", "everything"]
       guard members.allKeys.allSatisfy({ known.contains($0.stringValue) }) else {
         throw DecodingError.dataCorrupted(
           .init(codingPath: [], debugDescription: "A member is unknown."))

@@ -41,7 +41,7 @@ struct ClientTable: Sendable {
     var bytes: TokenBucket?
   }
 
-  private(set) var limits: CacheProxy.ClientLimits
+  let limits: CacheProxy.ClientLimits
   private var uses: [ClientNetwork: Use] = [:]
   /// The number of clients from which on those are forgotten that use nothing.
   private var sweepCount = ClientTable.leastSweep
@@ -52,20 +52,6 @@ struct ClientTable: Sendable {
   init(_ limits: CacheProxy.ClientLimits) { self.limits = limits }
 
   var count: Int { uses.count }
-
-  /// Changes the limits. Connections stay counted; another rate begins with its full allowance.
-  mutating func update(_ limits: CacheProxy.ClientLimits) {
-    let isSameRate = limits.requestsPerSecond == self.limits.requestsPerSecond
-    let isSamePace = limits.bytesPerSecond == self.limits.bytesPerSecond
-    self.limits = limits
-    guard !isSameRate || !isSamePace else { return }
-    uses = uses.mapValues { use in
-      var use = use
-      if !isSameRate { use.requests = nil }
-      if !isSamePace { use.bytes = nil }
-      return use
-    }
-  }
 
   /// Counts a connection, unless the client has too many. Balanced by `leave`.
   mutating func enter(_ client: ClientNetwork, at now: Double) -> Bool {

@@ -3,36 +3,21 @@ import NIOCore
 import Refrain
 import RefrainLocks
 
-/// Holds the clients of a proxy to their limits, which can change at any time. May be used from any
-/// thread.
+/// Holds the clients of a proxy to their limits. May be used from any thread.
 final class Clients: Sendable {
+  private let limits: CacheProxy.ClientLimits
   private let table: Mutex<ClientTable>
-  private let limited: Atomic<Bool>
-  private let slowed: Atomic<Bool>
 
   init(_ limits: CacheProxy.ClientLimits) {
+    self.limits = limits
     table = Mutex(ClientTable(limits))
-    limited = Atomic(Self.limits(limits))
-    slowed = Atomic(limits.bytesPerSecond != nil)
-  }
-
-  private static func limits(_ limits: CacheProxy.ClientLimits) -> Bool {
-    limits.requestsPerSecond != nil || limits.bytesPerSecond != nil
   }
 
   /// Whether requests or their responses are limited.
-  var areLimited: Bool { limited.load(ordering: .relaxed) }
+  var areLimited: Bool { limits.requestsPerSecond != nil || areSlowed }
 
   /// Whether responses have a rate.
-  var areSlowed: Bool { slowed.load(ordering: .relaxed) }
-
-  func update(_ limits: CacheProxy.ClientLimits) {
-    table.withLock { table in
-      table.update(limits)
-      limited.store(Self.limits(limits), ordering: .relaxed)
-      slowed.store(limits.bytesPerSecond != nil, ordering: .relaxed)
-    }
-  }
+  var areSlowed: Bool { limits.bytesPerSecond != nil }
 
   private static var now: Double { Double(NIODeadline.now().uptimeNanoseconds) / 1e9 }
 
@@ -60,28 +45,23 @@ final class Clients: Sendable {
 
   /// Returns the pace of a client's responses; nil if they have none.
   func pace(of client: ClientNetwork) -> ClientPace? {
-    areSlowed ? ClientPace(clients: self, client: client) : nil
+    limits.bytesPerSecond.map {
+      ClientPace(clients: self, client: client, step: Int(min(max($0 / 8, 1024), 256 << 10)))
+    }
   }
-
-  fileprivate var bytesPerSecond: Int64? { table.withLock { $0.limits.bytesPerSecond } }
 
   fileprivate func delay(after count: Int64, for client: ClientNetwork) -> Double {
     table.withLock { $0.spend(count, for: client, at: Self.now) }
   }
 }
 
-/// Bounds the rate of one client's responses, as long as there is one.
+/// Bounds the rate of one client's responses.
 struct ClientPace: Sendable {
   fileprivate let clients: Clients
   fileprivate let client: ClientNetwork
 
   /// The most bytes to send at a time: an eighth of a second's, so that a response flows.
-  var step: Int {
-    clients.bytesPerSecond.map { Int(min(max($0 / 8, 1024), Self.longestStep)) }
-      ?? Int(Self.longestStep)
-  }
-
-  private static let longestStep: Int64 = 256 << 10
+  let step: Int
 
   /// Counts bytes that are sent, and waits until more may be.
   ///

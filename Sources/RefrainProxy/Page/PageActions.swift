@@ -140,7 +140,7 @@ struct PageActions: Sendable {
     defer { page.feed.look(at: keys) }
     var selection = PurgeSelection()
     selection.keys = Set(keys).union([key])
-    var isRemoved = try await service.purge(selection, isSoft: false).entries > 0
+    var isRemoved = try await service.purge(selection).entries > 0
     // Parts that were stored since the page looked last.
     if keys.count > 1, try await service.cache.remove(stream: key) != nil {
       isRemoved = true

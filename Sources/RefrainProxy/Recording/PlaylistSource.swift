@@ -105,17 +105,4 @@ struct PlaylistSource: Sendable {
       $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound
     }
   }
-
-  /// Removes a segment from the cache, unless it is used or pinned.
-  func giveUp(_ part: RecordingState.Part) async {
-    guard let key = key(of: part.uri) else { return }
-    _ = await cache.demote([key], of: [stream], unusedSince: cache.now.wall)
-    _ = await cache.removeDemoted([key])
-  }
-
-  /// Notes a version of the playlist for the eviction of segments that have left it.
-  func note(_ text: [UInt8]) {
-    service.slidOut.note(
-      text, url: base, requested: url, of: stream, imported: [:], isAtOnce: false)
-  }
 }

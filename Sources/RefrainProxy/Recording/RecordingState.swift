@@ -181,15 +181,6 @@ struct RecordingState: Sendable {
     playlists[name].map { $0.playlist.text(from: $0.number(at: beginning)) }
   }
 
-  /// Returns what a playlist has of segments that its origin may no longer have, as versions of the
-  /// origin's playlist: before and after they have left it.
-  func departing(from name: CacheKey) -> [[UInt8]] {
-    guard let playlist = playlists[name]?.playlist, !playlist.isEnded else { return [] }
-    return [playlist.firstNumber, playlist.firstListed].map {
-      playlist.text(from: $0, isGrowing: false)
-    }
-  }
-
   // MARK: What the player uses
 
   func isFollowed(_ name: CacheKey) -> Bool { playlists[name]?.isFollowed ?? false }
@@ -210,8 +201,8 @@ struct RecordingState: Sendable {
   }
 
   /// Records that the client requests a playlist again. Returns those that it no longer uses, which
-  /// are recorded no further, with what their origins may no longer have (see `departing`).
-  mutating func noteReload(of name: CacheKey) -> [(name: CacheKey, departing: [[UInt8]])] {
+  /// are recorded no further.
+  mutating func noteReload(of name: CacheKey) -> [CacheKey] {
     requests += 1
     playlists[name]?.lastRequest = requests
     playlists[name]?.loads += 1
@@ -220,10 +211,8 @@ struct RecordingState: Sendable {
       let patience = recorded.isPlayed ? Self.patience : Self.trialPatience
       return recorded.isFollowed && requests - recorded.lastRequest > patience
     }.keys
-    return unused.map { name in
-      defer { playlists[name] = nil }
-      return (name, departing(from: name))
-    }
+    for name in unused { playlists[name] = nil }
+    return Array(unused)
   }
 
   /// The times that can be played, in seconds; nil if nothing is recorded.

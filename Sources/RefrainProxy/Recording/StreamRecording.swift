@@ -94,20 +94,16 @@ public final class StreamRecording: Sendable {
     }
   }
 
-  /// Ends the recording: the playlists at `url` are the origin's from now on. Segments that have
-  /// left those are the first to be evicted.
+  /// Ends the recording: the playlists at `url` are the origin's from now on.
   public func stop() {
-    let (over, sources, recorded) = state.withLock { state in
+    let over = state.withLock { state in
       defer {
         (state.following, state.sources, state.entrances) = ([:], [:], [:])
         (state.recorded, state.isOver) = (RecordingState(), true)
       }
-      return (Array(state.following.values), state.sources, state.recorded)
+      return Array(state.following.values)
     }
     for following in over { following.end() }
-    for (name, source) in sources where recorded.isFollowed(name) {
-      for text in recorded.departing(from: name) { source.note(text) }
-    }
   }
 
   // MARK: For the proxy
@@ -141,22 +137,17 @@ public final class StreamRecording: Sendable {
   /// Returns what a client is given that requests a followed playlist again, or what led it there;
   /// nil if the origin's response counts.
   func entrance(_ name: CacheKey) -> Entrance? {
-    let (entrance, over, departing) = state.withLock {
-      state -> (Entrance?, [Following], [(PlaylistSource, [[UInt8]])]) in
+    let (entrance, over) = state.withLock { state -> (Entrance?, [Following]) in
       guard state.following[name] != nil, let source = state.sources[name],
         let text = state.recorded.text(of: name)
-      else { return (state.following.isEmpty ? nil : state.entrances[name], [], []) }
+      else { return (state.following.isEmpty ? nil : state.entrances[name], []) }
       let unused = state.recorded.noteReload(of: name)
-      for (name, _) in unused { state.failures[name] = nil }
+      for name in unused { (state.failures[name], state.sources[name]) = (nil, nil) }
       return (
-        .playlist(text, source), unused.compactMap { state.following.removeValue(forKey: $0.name) },
-        unused.compactMap { unused in
-          state.sources.removeValue(forKey: unused.name).map { ($0, unused.departing) }
-        }
+        .playlist(text, source), unused.compactMap { state.following.removeValue(forKey: $0) }
       )
     }
     for following in over { following.end() }
-    for (source, texts) in departing { for text in texts { source.note(text) } }
     return entrance
   }
 
@@ -236,9 +227,7 @@ public final class StreamRecording: Sendable {
       }
       guard let oldest else { return }
       if !oldest.isDue, await source.isStored(oldest.segment) { return }
-      for part in state.withLock({ $0.recorded.drop(oldest.number, of: name) }) {
-        await source.giveUp(part)
-      }
+      state.withLock { _ = $0.recorded.drop(oldest.number, of: name) }
     }
   }
 }

@@ -47,7 +47,6 @@ struct CachedAnswer: Sendable {
         return try await relay(.stale)
       }
     }
-    terms.acceptsOutdated = mayServePurged(resource, key, terms)
     let selected: SelectedResponse
     switch try await select(resource, key, terms, memory) {
     case .response(let response):

@@ -28,7 +28,7 @@ struct ManifestAnswer: Sendable {
       ? try await StoredVariants(cache: cache, url: url).filtered(body) : recorded
     let editor = ManifestEditor(
       exchange: exchange, url: url, source: selected.known.information.finalURL,
-      stream: selected.reader.stream, isRecorded: recorded != nil)
+      stream: selected.reader.stream)
     guard let edited = try await editor.edit(stored ?? body) else { return false }
     if let target = edited.redirection {
       try await answer.redirect(to: target)

@@ -18,20 +18,14 @@ struct ManifestEditor: Sendable {
   private let sources: [URL]
   /// The key of the stream's first manifest.
   private let stream: CacheKey
-  /// Whether the manifest is a recorded playlist, and not the origin's.
-  private let isRecorded: Bool
 
   /// - Parameters:
   ///   - url: the URL to which references are relative.
   ///   - source: the URL that responded.
   ///   - stream: the stream in the manifest's record; nil if there is none.
-  ///   - isRecorded: whether the manifest is a playlist of a recording, whose segments it gives up.
-  init(
-    exchange: Exchange, url: URL, source: URL, stream: CacheKey? = nil, isRecorded: Bool = false
-  ) {
+  init(exchange: Exchange, url: URL, source: URL, stream: CacheKey? = nil) {
     self.exchange = exchange
     self.url = url
-    self.isRecorded = isRecorded
     self.stream = exchange.service.stream(of: exchange.url, recorded: stream)
     sources = [exchange.url, source]
   }
@@ -66,8 +60,7 @@ struct ManifestEditor: Sendable {
   private var key: RewrittenManifests.Key {
     RewrittenManifests.Key(
       url: url, clientTarget: exchange.clientTarget, session: exchange.session?.id,
-      imported: exchange.session?.importable ?? [:],
-      hostsRevision: exchange.service.routes.hostsRevision)
+      imported: exchange.session?.importable ?? [:])
   }
 
   private func rewritten(
@@ -100,11 +93,7 @@ struct ManifestEditor: Sendable {
       throw ManifestRewriting.TooLarge()
     }
     exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
-    if !isRecorded {
-      exchange.service.slidOut.note(
-        body, url: url, requested: exchange.url, of: stream, imported: session?.importable ?? [:],
-        isAtOnce: rewritten.hasParts)
-    }
+    exchange.service.growing.insert(rewritten.growing)
     return Edited(
       body: rewritten.body, isChanged: rewritten.isChanged, playlists: rewritten.playlists)
   }

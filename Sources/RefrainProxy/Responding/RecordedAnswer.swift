@@ -28,8 +28,7 @@ struct RecordedAnswer: Sendable {
   }
 
   private func send(_ text: [UInt8], from source: PlaylistSource) async throws {
-    let editor = ManifestEditor(
-      exchange: exchange, url: source.base, source: source.base, isRecorded: true)
+    let editor = ManifestEditor(exchange: exchange, url: source.base, source: source.base)
     guard let edited = try await editor.edit(text) else {
       throw HTTPError(502, "The playlist cannot be recorded. Play it without rewinding.")
     }

@@ -46,7 +46,7 @@ struct Relay: Sendable {
   private static func httpError(for error: TransportError) -> HTTPError {
     switch error.code {
     case .badURL where error.isForPrivateAddress:
-      HTTPError(403, "\(error.reason) \(CurrentHosts.remedy)")
+      HTTPError(403, "\(error.reason) \(AllowedHosts.remedy)")
     case .badURL: HTTPError(400, error.reason)
     case .timedOut: HTTPError(504, error.reason)
     case .unreachable where error.isForLackOfDescriptors: HTTPError(503, error.reason)

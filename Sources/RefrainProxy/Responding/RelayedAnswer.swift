@@ -266,7 +266,6 @@ struct RelayedAnswer: Sendable {
       resource.filter = exchange.service.routes.filter(for: url)
       let key = exchange.service.cache.key(for: resource)
       exchange.service.invalidations.insert(key, at: exchange.service.cache.now.wall)
-      exchange.service.softPurges.remove(key)
       // If it cannot be opened, no usable response is stored.
       try? await exchange.service.cache.invalidate(resource)
     }

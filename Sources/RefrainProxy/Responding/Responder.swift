@@ -125,39 +125,26 @@ struct Responder: Sendable {
     // RFC 9110 §15.5.6.
     if httpError.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
     service.fields.addWebOrigin(to: &fields)
-    var (head, body) = Self.answer(httpError, fields: fields, to: request.head)
+    var (head, body) = OwnAnswer.make(httpError, fields: fields)
     report.note { values in
       values.status = httpError.status
       values.source = .proxy
     }
     do {
-      let length = Int64(body.count)
+      let length = Int64(body.utf8.count)
       if request.head.isHEAD {
         head.body = .omitted(length)
-        body = []
+        body = ""
       }
       try await writer.begin(head)
       if !body.isEmpty {
-        try await writer.write(ByteBuffer(bytes: body))
+        try await writer.write(ByteBuffer(string: body))
         report.note { $0.bytesSent = length }
       }
       try await writer.end()
     } catch {
       await writer.abort()
     }
-  }
-
-  /// Returns the response to a client: in JSON for programs that ask for it, otherwise as text.
-  private static func answer(
-    _ error: HTTPError, fields: HeaderFields, to head: RequestHead
-  ) -> (head: ResponseHead, body: [UInt8]) {
-    if ProblemDetails.isAccepted(by: head.fields),
-      let problem = try? ProblemDetails.answer(error, fields: fields)
-    {
-      return problem
-    }
-    let (head, text) = OwnAnswer.make(error, fields: fields)
-    return (head, Array(text.utf8))
   }
 
   static func httpError(for error: MediaCacheError) -> HTTPError {

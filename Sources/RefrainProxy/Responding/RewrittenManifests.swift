@@ -13,8 +13,6 @@ final class RewrittenManifests: Sendable {
     var clientTarget: String
     var session: String?
     var imported: [String: String]
-    /// The number of times that the allowed hosts have changed.
-    var hostsRevision: UInt64
   }
 
   private struct Known {

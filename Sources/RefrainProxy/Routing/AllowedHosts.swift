@@ -54,6 +54,27 @@ struct AllowedHosts: Sendable {
     }
   }
 
+  // MARK: Filters
+
+  static let remedy = "Allow the host (--allow-host) to fetch from it."
+
+  /// - Parameter elsePublicOnly: whether only public hosts are allowed if none are named.
+  func filter(elsePublicOnly: Bool) -> URLFilter {
+    guard isEmpty, elsePublicOnly else {
+      return URLFilter(remedy: Self.remedy) { allows($0) }
+    }
+    return URLFilter(remedy: Self.remedy, referred: ReferredHosts()) {
+      !PrivateNetwork.contains($0)
+    }
+  }
+
+  /// Returns a filter that allows what belongs to an origin, and the named hosts.
+  func filter(besides scope: OriginScope?) -> URLFilter {
+    URLFilter(remedy: Self.remedy) { url in
+      scope?.contains(url) == true || !isEmpty && allows(url)
+    }
+  }
+
   private static func isAddress(_ host: String) -> Bool {
     host.hasPrefix("[")
       || host.utf8.last?.isDigit == true

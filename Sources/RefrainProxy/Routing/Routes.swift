@@ -9,13 +9,10 @@ struct Routes: Sendable {
   /// Without a trailing slash.
   let origin: String?
   private let originURL: URL?
-  private let hosts: CurrentHosts
+  private let hosts: AllowedHosts
   private let hostsFilter: URLFilter
   /// For what a URL of a private network refers to.
   private let privateFilter: URLFilter
-  /// Whether only this computer reaches the proxy, or it serves one origin.
-  private let mayFetchAnything: Bool
-  private let address: String
   private let names: [String]
   private let publicNames: Set<String>
   private let machineName = ProcessInfo.processInfo.hostName
@@ -24,10 +21,8 @@ struct Routes: Sendable {
     names = configuration.names
     publicNames = HostCheck.publicNames(configuration.names)
     try Self.check(configuration)
-    hosts = CurrentHosts(try AllowedHosts(configuration.allowedHosts))
+    hosts = try AllowedHosts(configuration.allowedHosts)
     privateFilter = hosts.filter(elsePublicOnly: false)
-    mayFetchAnything =
-      configuration.origin != nil || LoopbackAddress.contains(configuration.address)
     if let url = configuration.origin {
       origin = try Self.base(url)
       originURL = url
@@ -46,39 +41,17 @@ struct Routes: Sendable {
           remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
       token = chosen
-      guard mayFetchAnything || hosts.areNamed else {
-        throw Self.openProxy(configuration.address)
+      guard LoopbackAddress.contains(configuration.address) || !hosts.isEmpty else {
+        throw CacheProxyError(
+          .invalidConfiguration,
+          "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
+          remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
       }
     }
-    address = configuration.address
   }
 
-  private static func openProxy(_ address: String) -> CacheProxyError {
-    CacheProxyError(
-      .invalidConfiguration,
-      "On \(address) this would be an open proxy: others could fetch any URL.",
-      remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
-  }
-
-  // MARK: The allowed hosts
-
-  /// The URLs that may be requested; nil: all. It follows changes of the allowed hosts.
-  var filter: URLFilter? { origin != nil || hosts.areNamed ? hostsFilter : nil }
-
-  /// Returns the hosts to allow in place of the present ones.
-  ///
-  /// - Throws: `.invalidConfiguration` for an invalid host, and if this would be an open proxy.
-  func checked(_ allowedHosts: [String]) throws(CacheProxyError) -> AllowedHosts {
-    let hosts = try AllowedHosts(allowedHosts)
-    guard mayFetchAnything || !hosts.isEmpty else { throw Self.openProxy(address) }
-    return hosts
-  }
-
-  /// Changes with the allowed hosts.
-  var hostsRevision: UInt64 { hosts.revision }
-
-  /// Allows these hosts from now on, for all copies of these routes.
-  func allow(_ hosts: AllowedHosts) { self.hosts.replace(with: hosts) }
+  /// The URLs that may be requested; nil: all.
+  var filter: URLFilter? { origin != nil || !hosts.isEmpty ? hostsFilter : nil }
 
   /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain, and for a
   ///   limit that permits nothing.
@@ -216,8 +189,7 @@ struct Routes: Sendable {
   }
 
   /// Returns the filter of a URL's requests and of their redirects. While no hosts are named, it
-  /// protects private networks from references of a public host. It follows changes of the allowed
-  /// hosts, whether or not there are any now.
+  /// protects private networks from references of a public host.
   func filter(for url: URL) -> URLFilter {
     origin != nil || !PrivateNetwork.contains(url) ? hostsFilter : privateFilter
   }

@@ -9,10 +9,8 @@ final class ConnectionCount: Sendable {
   private let surplus = Mutex<Set<ObjectIdentifier>>([])
   private let exhausted = Atomic(false)
   private let waiting = Mutex<Waiting?>(nil)
-  /// The configured limit; 0 for none.
-  private let most: Atomic<Int>
   /// Called each time, because the limit of descriptors can be changed from outside (prlimit(1)).
-  private let bounded: @Sendable (Int?) -> Int
+  private let limit: @Sendable () -> Int
   /// The connections accepted beyond the limit, to be refused, and up to three more: SwiftNIO
   /// accepts four at a time. The rest wait to be accepted: each accepted one has a descriptor.
   static let mostSurplus = 8
@@ -22,24 +20,7 @@ final class ConnectionCount: Sendable {
     var action: @Sendable () -> Void
   }
 
-  /// - Parameters:
-  ///   - most: the configured limit; nil for none.
-  ///   - bounded: returns the limit that applies, given the configured one.
-  init(most: Int? = nil, bounded: @Sendable @escaping (Int?) -> Int) {
-    self.most = Atomic(most ?? 0)
-    self.bounded = bounded
-  }
-
-  private var limit: Int {
-    let most = most.load(ordering: .relaxed)
-    return bounded(most == 0 ? nil : most)
-  }
-
-  /// Changes the configured limit. Open connections stay, and count.
-  func update(most: Int?) {
-    self.most.store(most ?? 0, ordering: .relaxed)
-    wake()
-  }
+  init(limit: @Sendable @escaping () -> Int) { self.limit = limit }
 
   var current: Int { count.load(ordering: .relaxed) }
 
@@ -55,7 +36,7 @@ final class ConnectionCount: Sendable {
   /// event loop may be busy for long, while this one accepts further connections.
   func enter(_ channel: any Channel) {
     let id = ObjectIdentifier(channel)
-    if count.add(1, ordering: .relaxed).newValue > limit || isExhausted {
+    if count.add(1, ordering: .relaxed).newValue > limit() || isExhausted {
       surplus.withLock { _ = $0.insert(id) }
     }
     channel.closeFuture.whenComplete { [self] _ in
@@ -73,7 +54,7 @@ final class ConnectionCount: Sendable {
   }
 
   /// Whether one more connection may be accepted, even if only to be refused.
-  var mayAccept: Bool { current < limit + Self.mostSurplus }
+  var mayAccept: Bool { current < limit() + Self.mostSurplus }
 
   /// Calls `action` once when one more may be accepted; on any thread, and at once if that is now.
   func whenThereIsRoom(_ action: @Sendable @escaping () -> Void) {

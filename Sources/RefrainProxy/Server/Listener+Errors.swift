@@ -5,11 +5,7 @@ import Refrain
 
 extension Listener {
   /// Returns the error for the user if the proxy cannot listen.
-  ///
-  /// - Parameter isShared: whether the proxy wants to share the port.
-  static func explained(
-    _ error: any Error, _ address: String, _ port: Int, isShared: Bool = false
-  ) -> any Error {
+  static func explained(_ error: any Error, _ address: String, _ port: Int) -> any Error {
     let place = ListeningAddress(host: address, port: port)
     if let unknown = error as? SocketAddressError.UnknownHost {
       return CacheProxyError(
@@ -27,10 +23,7 @@ extension Listener {
     case EADDRINUSE:
       return CacheProxyError(
         .addressInUse, "\(place) is already in use.",
-        remedy: isShared
-          ? "A port is shared only if the program there shares it too, and is of the same user. End "
-            + "that program, or choose another port."
-          : "Choose another port, or use the proxy there if it is this program.")
+        remedy: "Choose another port, or use the proxy there if it is this program.")
     case EACCES:
       return CacheProxyError(
         .addressUnavailable, "Listening on \(place) is not permitted.",

@@ -64,7 +64,6 @@ final class Listener: Sendable {
       initialDelay: pace, delay: pace
     ) { [self] _ in
       service.hits.releaseUnused()
-      service.fills.followHours()
       service.followOtherProcesses()
       if let page = service.page { Task { await page.saveIfDue() } }
       examineIfSuspended()
@@ -119,7 +118,7 @@ final class Listener: Sendable {
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 1024)
       // Nobody is accepted before the address is known, by which requests are recognized as meant
-      // for this proxy: clients may wait already, in a given socket or at a shared port.
+      // for this proxy: clients may wait already, in a given socket.
       .serverChannelOption(.autoRead, value: false)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelInitializer { [count] channel in
@@ -133,9 +132,7 @@ final class Listener: Sendable {
       .childChannelInitializer { [self] channel in
         channel.eventLoop.makeCompletedFuture { try accept(channel) }
       }
-    let channel = try await configuration.place.open(bootstrap, port: port) { [service] in
-      service.cache.report(warning: $0)
-    }
+    let channel = try await configuration.place.open(bootstrap, port: port)
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? configuration.address,
       port: channel.localAddress?.port ?? port)
@@ -253,9 +250,7 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
-    await service.softPurges.stop()
     service.recordings.stop()
-    await service.slidOut.stop()
     await service.page?.close()
     service.hits.releaseAll()
   }

@@ -3,42 +3,26 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-#if os(Linux)
-  import CLinuxSystem
-#endif
-
 /// Where connections are accepted.
 enum ListeningPlace: Sendable {
-  /// - Parameter isShared: whether further sockets of this user may listen there too.
-  case address(ListeningAddress, isShared: Bool)
+  case address(ListeningAddress)
   case socket(ListeningSocket)
 
   /// Opens the listening channel.
   ///
   /// - Parameters:
   ///   - port: replaces the port of an address: the one that it received before.
-  ///   - warn: receives a problem that does not prevent listening.
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
-  func open(
-    _ bootstrap: ServerBootstrap, port: Int? = nil, warn: @Sendable (String) -> Void
-  ) async throws -> any Channel {
+  func open(_ bootstrap: ServerBootstrap, port: Int? = nil) async throws -> any Channel {
     switch self {
     case .socket(let socket):
       return try await Self.open(bootstrap, socket)
-    case .address(let address, let isShared):
+    case .address(let address):
       let port = port ?? address.port
       do {
-        guard isShared else {
-          return try await bootstrap.bind(host: address.host, port: port).get()
-        }
-        let channel =
-          try await bootstrap
-          .serverChannelOption(.socketOption(.init(rawValue: SO_REUSEPORT)), value: 1)
-          .bind(host: address.host, port: port).get()
-        try await Self.prefer(channel, warn)
-        return channel
+        return try await bootstrap.bind(host: address.host, port: port).get()
       } catch {
-        throw Listener.explained(error, address.host, port, isShared: isShared)
+        throw Listener.explained(error, address.host, port)
       }
     }
   }
@@ -68,23 +52,5 @@ enum ListeningPlace: Sendable {
         _ = listen($0, 1024)
       }
     }.get()
-  }
-
-  /// Directs new connections to this socket, away from one of an earlier process that is about to
-  /// end: connections that have not been accepted when a socket is closed are reset.
-  private static func prefer(_ channel: any Channel, _ warn: @Sendable (String) -> Void)
-    async throws
-  {
-    #if os(Linux)
-      let failure = try await channel.eventLoop.submit { () -> CInt? in
-        try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-          of: NIOBSDSocket.Handle.self
-        ) { refrain_prefer_second_listener($0) == 0 ? nil : errno } ?? nil
-      }.get()
-      guard let failure else { return }
-      warn(
-        "New connections cannot be directed to this process (\(String(cString: strerror(failure))))."
-          + " Some may be reset when an earlier process at its port ends.")
-    #endif
   }
 }

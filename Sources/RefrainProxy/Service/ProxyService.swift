@@ -15,7 +15,6 @@ final class ProxyService: Sendable {
   let hits = CachedHits()
   let uncacheable = UncacheableKeys()
   let invalidations: Invalidations
-  let softPurges = SoftPurges()
   let fills: BackgroundFills
   let responders = RunningResponders()
   let sessions: StreamSessions
@@ -23,7 +22,6 @@ final class ProxyService: Sendable {
   let parts = KnownParts()
   let rewritten = RewrittenManifests()
   let chains = VariantChains()
-  let slidOut: SlidOutEviction
   let growing = GrowingSegments()
   let listings = LiveListings()
   let reached = ReachedOrigins()
@@ -45,14 +43,12 @@ final class ProxyService: Sendable {
   private let draining = Atomic(false)
   private let isFollowing = Atomic(false)
   private let local = Mutex<(now: ListeningAddress?, known: ListeningAddress?)>((nil, nil))
-  /// Held while they are applied, so that concurrent changes do not mix.
-  let currentSettings: Mutex<CacheProxy.Settings>
 
   init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     self.cache = cache
     invalidations = Invalidations(since: cache.now.wall)
     health = HealthCheck(cache: cache)
-    connections = ConnectionCount(most: configuration.maximumConnections) { most in
+    connections = ConnectionCount { [most = configuration.maximumConnections] in
       min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
     }
     self.configuration = configuration
@@ -70,9 +66,7 @@ final class ProxyService: Sendable {
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
     clients = Clients(configuration.clientLimits)
-    currentSettings = Mutex(CacheProxy.Settings(of: configuration))
-    fills = BackgroundFills(cache: cache, hours: configuration.fillHours)
-    slidOut = SlidOutEviction(cache: cache, growing: growing)
+    fills = BackgroundFills(cache: cache)
     let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
     page =
       configuration.servesPage && hasPlaceForPage

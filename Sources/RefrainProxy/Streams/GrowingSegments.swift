@@ -16,10 +16,11 @@ final class GrowingSegments: Sendable {
 
   private let state = Mutex(State())
 
-  func insert(_ urls: [URL]) {
+  /// - Parameter hashes: those of their URLs (`StreamParts.hash`).
+  func insert(_ hashes: [UInt64]) {
+    guard !hashes.isEmpty else { return }
     state.withLock { state in
-      for url in urls {
-        let hash = StreamParts.hash(url.absoluteString.utf8)
+      for hash in hashes {
         if state.hashes.insert(hash).inserted { state.order.append(hash) }
       }
       guard state.order.count > Self.capacity else { return }

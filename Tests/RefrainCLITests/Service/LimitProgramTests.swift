@@ -107,25 +107,5 @@
       #expect(configuration.clientLimits.bytesPerSecond == 2 << 20)
       #expect(command.limits.originRate == 500 << 10)
     }
-
-    @Test func `The hours of the command line are those of the proxy`() throws {
-      let command = try ServeCommand.parse(["--whole", "--hours", "01-07"])
-      let configuration = command.proxyConfiguration(token: "")
-      #expect(configuration.fetchesWhole)
-      let hours = try #require(configuration.fillHours)
-      #expect(hours == CacheProxy.FillHours(parsing: "01-07"))
-      let minutes = (0..<24 * 60).filter { hours.contains(minute: $0) }
-      #expect(minutes == Array(60..<420))
-      #expect(command.settings.fillHours == hours)
-      #expect(try ServeCommand.parse(["--whole"]).proxyConfiguration(token: "").fillHours == nil)
-    }
-
-    @Test(arguments: [
-      ["--hours", "01-07"], ["--whole", "--hours", "7"], ["--whole", "--hours", "07-07"],
-      ["--whole", "--hours", "01-25"],
-    ])
-    func `Hours without a use, and those that are none, are refused`(_ line: [String]) {
-      #expect(throws: (any Error).self) { try ServeCommand.parse(line) }
-    }
   }
 #endif

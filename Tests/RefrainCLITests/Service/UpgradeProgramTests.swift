@@ -8,8 +8,8 @@
 
   @testable import RefrainCLI
 
-  /// `refrain serve --share-port`: one program after the other at one port, with one cache, under
-  /// clients that never pause.
+  /// One `refrain serve` after the other at a service manager's socket, with one cache, under clients
+  /// that never pause.
   @Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
   struct UpgradeProgramTests {
     private static let files = (0..<8).map { "/\($0)" }
@@ -68,16 +68,15 @@
     }
 
     private func start(
-      _ program: Program, _ origin: OriginServer, port: Int, name: String
-    ) async throws -> (RunningProgram, port: Int) {
+      _ program: Program, _ origin: OriginServer, _ socket: LocalSocket, name: String
+    ) async throws -> RunningProgram {
       let serve = try RunningProgram(
         program,
         [
-          "serve", "--port", "\(port)", "--origin", origin.baseURL.absoluteString, "--quiet",
-          "--share-port", "--node-name", name,
-        ])
-      let port = try #require(URL(string: try await serve.nextLine())?.port)
-      return (serve, port)
+          "serve", "--origin", origin.baseURL.absoluteString, "--quiet", "--node-name", name,
+        ], sockets: [(name: "web", descriptor: socket.descriptor)])
+      #expect(try await serve.nextLine() == "http://127.0.0.1:\(socket.port)/")
+      return serve
     }
 
     private func get(_ path: String, at port: Int) async throws -> Reply {
@@ -86,20 +85,14 @@
       }
     }
 
-    @Test func `A program that does not share its port is named as the reason`() async throws {
+    @Test func `A port in use is an error that names 'refrain url'`() async throws {
       let origin = try await OriginServer.start()
       try await Program.with { program in
         let options = ["serve", "--origin", origin.baseURL.absoluteString, "--quiet"]
         let serve = try RunningProgram(program, options + ["--port", "0"])
         let port = try #require(URL(string: try await serve.nextLine())?.port)
-        let second = try await program.run(options + ["--port", "\(port)", "--share-port"])
-        #expect(second.status == 1)
-        #expect(
-          second.errors.contains("was started without --share-port, or by another user"),
-          "\(second.errors)")
-        let third = try await program.run(options + ["--port", "\(port)"])
-        #expect(third.status == 1 && third.errors.contains("'refrain url'"), "\(third.errors)")
-        #expect(!third.errors.contains("--share-port"), "\(third.errors)")
+        let second = try await program.run(options + ["--port", "\(port)"])
+        #expect(second.status == 1 && second.errors.contains("'refrain url'"), "\(second.errors)")
         withExtendedLifetime(serve) {}
       }
       await origin.stop()
@@ -114,14 +107,11 @@
             headers: [Field("Cache-Control", "max-age=1000")]), at: path)
       }
       try await Program.with { program in
-        let (first, port) = try await start(program, origin, port: 0, name: "n0")
+        let socket = try LocalSocket()
+        let port = socket.port
+        let first = try await start(program, origin, socket, name: "n0")
         for (path, body) in zip(Self.files, Self.bodies) {
           #expect(try await get(path, at: port).body == body)
-        }
-        // What was stored a moment ago is not recorded yet for other processes.
-        try await eventually("all is recorded") {
-          let list = try await program.run("ls", "--json").output
-          return list.components(separatedBy: #""isComplete":true"#).count == Self.files.count + 1
         }
         let tally = Tally()
         let clients = (0..<Self.clients).map { number in
@@ -132,15 +122,14 @@
         for round in 1...2 {
           let before = tally.count
           try await eventually("clients are served") { tally.count > before + 50 }
-          let (next, _) = try await start(program, origin, port: port, name: "n\(round)")
+          current.send(SIGTERM)
+          #expect(await current.end() == 128 + SIGTERM)
+          #expect(current.errors.isEmpty)
+          current = try await start(program, origin, socket, name: "n\(round)")
           for _ in 0..<10 {
             let status = try await get("/1", at: port)["Cache-Status"]
             #expect(status?.hasPrefix("n\(round);") == true)
           }
-          current.send(SIGTERM)
-          #expect(await current.end() == 128 + SIGTERM)
-          #expect(current.errors.isEmpty)
-          current = next
         }
         let before = tally.count
         try await eventually("clients are served") { tally.count > before + 50 }

@@ -6,24 +6,18 @@ import Testing
 
 /// Purges while the origin's response from before is still arriving.
 @Suite(.timeLimit(.minutes(2))) struct PurgeDuringFillTests {
-  /// A purge of `/a`, which has the tag `t`.
-  enum Way: CaseIterable {
-    case url, prefix, tag
+  /// A purge of `/a`.
+  enum Way: String, CaseIterable {
+    case url = "/a"
+    case prefix = "/*"
   }
 
   @discardableResult
-  private func purge(_ way: Way, isSoft: Bool, _ test: TestProxy) async throws -> PurgeReport {
-    let soft = isSoft ? ["Fastly-Soft-Purge: 1"] : []
-    let reply =
-      switch way {
-      case .url: try await test.admin("/a", soft, method: "PURGE")
-      case .prefix: try await test.admin("/*", soft, method: "PURGE")
-      case .tag: try await test.admin("/", soft + ["Surrogate-Key: t"], method: "PURGE")
-      }
-    return try PurgeReport(reply)
+  private func purge(_ way: Way, _ test: TestProxy) async throws -> PurgeReport {
+    try PurgeReport(await test.admin(way.rawValue, method: "PURGE"))
   }
 
-  private static let fields = ["Cache-Control": "max-age=600", "Surrogate-Key": "t"]
+  private static let fields = ["Cache-Control": "max-age=600"]
 
   /// Has the origin begin with the old version, and stop at a place; then serves the new one.
   ///
@@ -48,7 +42,7 @@ import Testing
           try await test.cache.entry(for: test.key("/a"))?.cachedBytes == 700
         }
       }
-      let report = try await purge(way, isSoft: false, test)
+      let report = try await purge(way, test)
       #expect(report.entries == (hasBegun ? 1 : 0))
       // The old response has not even come.
       for _ in 0..<2 { #expect(try await test.get("/a").body == Caching.bytes(2)) }
@@ -66,21 +60,6 @@ import Testing
     }
   }
 
-  @Test(arguments: Way.allCases)
-  func `A soft purge during a fill has its response confirmed`(_ way: Way) async throws {
-    try await withNode { test async throws in
-      let early = try await begin(test, .delay(nil))
-      try await purge(way, isSoft: true, test)
-      test.origin.release("/a")
-      #expect(try await early.value.body == Caching.bytes(1))
-      try await eventually("the origin is asked again") {
-        try await test.get("/a").body == Caching.bytes(2)
-      }
-      #expect(try await test.get("/a").body == Caching.bytes(2))
-      #expect(try await test.asked("/a") == 2)
-    }
-  }
-
   @Test func `A confirmation from before a purge does not make old bytes fresh`() async throws {
     try await withNode { test async throws in
       var old = Self.fields
@@ -92,26 +71,9 @@ import Testing
       let early = Task { try await test.get("/a") }
       try await test.origin.wait(for: "/a") { $0.stalled == 1 }
       test.serve("/a", 2, Self.fields)
-      // The stored response has the tag of the purge, or gets it from the one under way.
-      try await purge(.tag, isSoft: false, test)
+      try await purge(.url, test)
       test.origin.release("/a")
       #expect(try await early.value.isComplete)
-      #expect(try await test.get("/a").body == Caching.bytes(2))
-    }
-  }
-
-  @Test func `A tag that arrives after its purge is confirmed`() async throws {
-    try await withNode { test async throws in
-      test.serve("/a", 1, ["Cache-Control": "max-age=0"])
-      _ = try await test.get("/a")
-      test.origin.script(
-        "/a", .on(.number(1), .answerFrom(Caching.resource(1, Self.fields)), .delay(nil)))
-      let early = Task { try await test.get("/a") }
-      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
-      test.serve("/a", 2, Self.fields)
-      try await purge(.tag, isSoft: false, test)
-      test.origin.release("/a")
-      #expect(try await early.value.body == Caching.bytes(1))
       #expect(try await test.get("/a").body == Caching.bytes(2))
     }
   }
@@ -131,7 +93,7 @@ import Testing
         try await connection.request("/a", [], method: "GET", host: test.host)
         let head = try await connection.readHead()
         #expect(head["Content-Length"] == "\(length)")
-        try await purge(.url, isSoft: false, test)
+        try await purge(.url, test)
         let other = try await test.get("/a", ["Range: bytes=5000000-5000099"])
         #expect(other.body == SyntheticBytes(seed: 2).bytes(in: 5_000_000..<5_000_100))
         let body = try await connection.read(upTo: Int(length))

@@ -16,7 +16,7 @@ import Testing
         test.serve(path, 2, Self.fresh)
       }
       let report = try PurgeReport(await test.admin("/a", method: "PURGE"))
-      #expect(report.entries == 1 && report.node == "node-1" && !report.soft)
+      #expect(report.entries == 1 && report.node == "node-1")
       #expect(report.freedBytes >= Caching.length)
       #expect(try await test.cache.entry(for: test.key("/a")) == nil)
       #expect(try await test.get("/a").body == Caching.bytes(2))
@@ -31,8 +31,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
-  func `All representations are purged, and those for credentials`(isSoft: Bool) async throws {
+  @Test func `All representations are purged, and those for credentials`() async throws {
     try await withNode { test async throws in
       let fields = [
         "Cache-Control": "public, max-age=600, must-revalidate", "Vary": "Accept-Language",
@@ -49,17 +48,15 @@ import Testing
       try await check(1)
       test.serve("/a", 2, fields)
       try await check(1)
-      let soft = isSoft ? ["Fastly-Soft-Purge: 1"] : []
-      let report = try PurgeReport(await test.admin("/a", soft, method: "PURGE"))
-      #expect(report.entries == 3 && report.soft == isSoft)
+      let report = try PurgeReport(await test.admin("/a", method: "PURGE"))
+      #expect(report.entries == 3)
       try await check(2)
       try await check(2)
     }
   }
 
   /// A response for everybody does not name those for credentials beside it.
-  @Test(arguments: [false, true])
-  func `Responses for credentials are purged beside one for everybody`(isSoft: Bool) async throws {
+  @Test func `Responses for credentials are purged beside one for everybody`() async throws {
     try await withNode { test async throws in
       let fields = ["Cache-Control": "public, max-age=600, must-revalidate"]
       let requests = [
@@ -81,10 +78,9 @@ import Testing
         await test.cache.figures().openEntries <= 2
       }
       let asked = try await test.asked("/a")
-      let soft = isSoft ? ["Fastly-Soft-Purge: 1"] : []
-      let report = try PurgeReport(await test.admin("/a", soft, method: "PURGE"))
+      let report = try PurgeReport(await test.admin("/a", method: "PURGE"))
       #expect(report.entries == 3)
-      #expect(try await test.cache.entries().count == (isSoft ? 4 : 1))
+      #expect(try await test.cache.entries().count == 1)
       try await check(2)
       #expect(try await test.asked("/a") == asked + 3)
     }
@@ -155,39 +151,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true])
-  func `Responses are purged by the tags that the origin gave them`(isOpen: Bool) async throws {
-    try await withNode { test async throws in
-      let many = (0..<1000).map { "tag-\($0)" }.joined(separator: " ")
-      let fields = [
-        "/a": ["Surrogate-Key": "red green"], "/b": ["Cache-Tag": "green, blue"],
-        "/c": ["Surrogate-Key": many + " blue"], "/d": ["Surrogate-Key": "greenish"],
-      ]
-      let paths = fields.keys.sorted()
-      func serve(_ seed: UInt64) {
-        for path in paths {
-          test.serve(path, seed, Self.fresh.merging(fields[path] ?? [:]) { $1 })
-        }
-      }
-      func check(_ expected: [UInt64]) async throws {
-        for (path, seed) in zip(paths, expected) {
-          #expect(try await test.get(path).body == Caching.bytes(seed), "\(path)")
-        }
-      }
-      serve(1)
-      try await check([1, 1, 1, 1])
-      serve(2)
-      // The tags are those in the records, or in memory.
-      if !isOpen { _ = try await test.admin("/none", method: "PURGE") }
-      let green = try await test.admin("/", ["Surrogate-Key: green violet"], method: "PURGE")
-      #expect(try PurgeReport(green).entries == 2)
-      try await check([2, 2, 1, 1])
-      serve(3)
-      #expect(try PurgeReport(await test.purge(#"{"tags": ["blue"]}"#)).entries == 2)
-      try await check([2, 3, 3, 1])
-    }
-  }
-
   @Test func `A proxy of many origins is purged by whole URLs`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 0)
@@ -217,13 +180,7 @@ import Testing
     }
   }
 
-  @Test func `Errors of the operator's listener are problems in JSON`() async throws {
-    struct Problem: Decodable {
-      var type: String
-      var title: String
-      var status: Int
-      var detail: String
-    }
+  @Test func `Errors of the operator's listener are sentences of plain text`() async throws {
     try await withNode(proxy: { $0.relayedMethods = .none }) { test async throws in
       test.serve("/a", 1, Self.fresh)
       _ = try await test.get("/a")
@@ -239,18 +196,17 @@ import Testing
         (403, try await test.purge(#"{"urls": ["/a"]}"#, [json, "Origin: http://evil.example"])),
         (415, try await test.purge(#"{"urls": ["/a"]}"#, ["Origin: \(own)"])),
         (400, try await test.purge("{}", [json])),
-        (400, try await test.purge(#"{"urls": ["/a"], "sofft": true}"#, [json])),
+        // As other servers have it: what is not understood might limit the purge.
+        (400, try await test.purge(#"{"urls": ["/a"], "soft": true}"#, [json])),
+        (400, try await test.purge(#"{"tags": ["a"]}"#, [json])),
         (400, try await test.purge(#"{"urls": ["http://elsewhere.example/a"]}"#, [json])),
         (400, try await test.purge(#"{"urls": ["a"]}"#, [json])),
-        (400, try await test.admin("/a", ["Surrogate-Key: x"], method: "PURGE")),
         (400, try await test.admin("/../a", method: "PURGE")),
       ]
       for (index, (status, reply)) in replies.enumerated() {
         #expect(reply.status == status, "\(index)")
-        #expect(reply["Content-Type"] == "application/problem+json", "\(index)")
-        let problem = try JSONDecoder().decode(Problem.self, from: Data(reply.body))
-        #expect(problem.type == "about:blank" && problem.status == status)
-        #expect(!problem.title.isEmpty && problem.detail.hasSuffix("."), "\(problem)")
+        #expect(reply["Content-Type"] == "text/plain; charset=utf-8", "\(index)")
+        #expect(reply.text.hasSuffix(".\n"), "\(reply.text)")
       }
       #expect(replies[1].1["Allow"] == "POST, PURGE")
       // Clients cannot purge.
@@ -265,7 +221,6 @@ struct PurgeReport: Decodable {
   var node: String
   var entries: Int
   var freedBytes: Int64
-  var soft: Bool
 
   init(_ reply: Reply) throws {
     #expect(reply.status == 200, "\(reply.text)")

@@ -46,7 +46,7 @@ import Testing
   @Test func `No more are accepted than the limit permits while their event loop is busy`()
     async throws
   {
-    let count = ConnectionCount { _ in Self.limit }
+    let count = ConnectionCount { Self.limit }
     let mayGoOn = DispatchSemaphore(value: 0)
     try await withListener(count, begin: { _ in }) { listening, connections in
       connections.execute { mayGoOn.wait() }
@@ -65,7 +65,7 @@ import Testing
   @Test func `The first ones accepted are served, however late their event loop comes to them`()
     async throws
   {
-    let count = ConnectionCount { _ in Self.limit }
+    let count = ConnectionCount { Self.limit }
     let (ranks, post) = AsyncStream.makeStream(of: Bool.self)
     let mayGoOn = DispatchSemaphore(value: 0)
     try await withListener(count, begin: { post.yield(count.isSurplus($0)) }) {

@@ -59,7 +59,7 @@ struct RecordingStateTests {
     for text in ["a", "b"] { examine(text, try version(0..<5), in: &state) }
     _ = numbers("b", &state)
     var over: [CacheKey] = []
-    for _ in 0..<10 where over.isEmpty { over = state.noteReload(of: name("a")).map(\.name) }
+    for _ in 0..<10 where over.isEmpty { over = state.noteReload(of: name("a")) }
     #expect(over == [name("b")] && !state.isFollowed(name("b")))
     _ = numbers("a", &state)
     state.note(try version(5..<8), of: name("a"), at: 6)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct RewrittenManifestsTests {
   private func key(_ path: String = "/list.m3u8") -> RewrittenManifests.Key {
     RewrittenManifests.Key(
-      url: URL(filePath: path), clientTarget: path, session: nil, imported: [:], hostsRevision: 0)
+      url: URL(filePath: path), clientTarget: path, session: nil, imported: [:])
   }
 
   private func rewritten(_ body: [UInt8]) -> ManifestRewriting.Rewritten {
@@ -32,7 +32,7 @@ import Testing
     kept.insert(rewritten([11]), of: [1], key())
     let changes: [(inout RewrittenManifests.Key) -> Void] = [
       { $0.url = URL(filePath: "/other.m3u8") }, { $0.clientTarget = "/other.m3u8" },
-      { $0.session = "s" }, { $0.imported = ["a": "b"] }, { $0.hostsRevision = 1 },
+      { $0.session = "s" }, { $0.imported = ["a": "b"] },
     ]
     for change in changes {
       var other = key()

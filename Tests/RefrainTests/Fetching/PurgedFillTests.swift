@@ -22,7 +22,7 @@ import Testing
       let key = CacheKey(url: test.origin.url("/a"))
       var selection = PurgeSelection()
       selection.keys = [key]
-      let purged = try await test.cache.purge(selection, isSoft: false)
+      let purged = try await test.cache.purge(selection)
       #expect(purged.entries == 1 && purged.failures.isEmpty && purged.resources == [key])
       let late = try await test.reader("/a", fill: .wholeResource)
       try await eventually("the new version is complete") {

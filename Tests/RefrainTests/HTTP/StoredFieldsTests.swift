@@ -56,15 +56,15 @@ import Testing
     #expect(kept.joined().utf8.count <= StoredFields.longestAll + 1000)
   }
 
-  @Test(arguments: ["Surrogate-Key", "Cache-Tag", "Vary"])
-  func `Long tags leave room for the other fields`(name: String) {
-    let tags = (0..<4000).map { "tag-\($0)" }.joined(separator: " ")
+  @Test func `A long Vary leaves room for the other fields`() {
+    let name = "Vary"
+    let names = (0..<4000).map { "X-Field-\($0)" }.joined(separator: ", ")
     let news: HeaderFields = ["Content-Type": "audio/mpeg", "Cache-Control": "max-age=60"]
     let expected = [
-      "\(name): \(tags)", "Content-Type: audio/mpeg", "Cache-Control: max-age=60",
+      "\(name): \(names)", "Content-Type: audio/mpeg", "Cache-Control: max-age=60",
     ]
-    #expect(merged([name: tags], news) == expected)
-    var all: HeaderFields = [name: tags]
+    #expect(merged([name: names], news) == expected)
+    var all: HeaderFields = [name: names]
     for field in news.fields { all.append(field.name, field.value) }
     #expect(merged([:], all) == expected)
   }

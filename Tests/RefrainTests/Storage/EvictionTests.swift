@@ -27,19 +27,6 @@ struct EvictionTests {
     #expect(steps.map(\.name) == ["a"])
   }
 
-  @Test func `Demoted entries go first in the order of their uses, whatever the clock shows`() {
-    // A clock that was never set shows 1970; 32-bit times of file systems end in 2038.
-    let uses: [Double] = [0, 1000, 1e9, 2.04e9, 2.2e9, 4e9]
-    for use in uses {
-      #expect(!Eviction.isDemoted(use) && Eviction.timeOfUse(use) == use)
-      let demoted = Eviction.demoted(use)
-      #expect(Eviction.isDemoted(demoted) && demoted >= -Double(1 << 31))
-      #expect(abs(Eviction.timeOfUse(demoted) - use) < 0.001)
-    }
-    let all = uses.map(Eviction.demoted) + uses
-    #expect(all == all.sorted())
-  }
-
   @Test func `A large entry is shortened if most of it can stay`() {
     let steps = Eviction.plan([candidate("a", 1, 8 << 20)], toFree: 1 << 20)
     #expect(steps == [.init(name: "a", bytes: 1 << 20, removesAll: false, lastAccess: 1)])

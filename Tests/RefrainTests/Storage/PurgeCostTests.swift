@@ -55,20 +55,20 @@ import Testing
       let reads = Atomic(0)
       watchRecords(disk) { reads.add(1, ordering: .relaxed) }
       let selection = try selection((0..<50).map { "unknown-\($0)" })
-      #expect(try await cache.purge(selection, isSoft: false).entries == 0)
+      #expect(try await cache.purge(selection).entries == 0)
       #expect(reads.load(ordering: .relaxed) == Self.count * Self.readsPerRecord)
     }
   }
 
   @Test func `A further purge reads the records of new entries only`() async throws {
     try await withEntries { cache, disk in
-      _ = try await cache.purge(try selection(["unknown"]), isSoft: false)
+      _ = try await cache.purge(try selection(["unknown"]))
       try await cache.prefetch(Resource(url: url("new")))
       try await eventually("the entry is closed") { cache.context.table.isEmpty }
       let reads = Atomic(0)
       watchRecords(disk) { reads.add(1, ordering: .relaxed) }
       for _ in 0..<2 {
-        _ = try await cache.purge(try selection(["unknown", "other"]), isSoft: false)
+        _ = try await cache.purge(try selection(["unknown", "other"]))
       }
       #expect(reads.load(ordering: .relaxed) == Self.readsPerRecord)
     }
@@ -107,14 +107,14 @@ import Testing
       }
       watchRecords(disk) { keys.forget() }
       let selection = try selection((0..<10).map { "\($0)" })
-      #expect(try await cache.purge(selection, isSoft: false).entries == 20)
+      #expect(try await cache.purge(selection).entries == 20)
     }
   }
 
   @Test func `A purge by known and unknown URLs removes the known ones`() async throws {
     try await withEntries { cache, _ in
       let selection = try selection(["1", "unknown", "2"])
-      let purged = try await cache.purge(selection, isSoft: false)
+      let purged = try await cache.purge(selection)
       #expect(purged.entries == 2 && purged.failures.isEmpty)
       #expect(try await cache.entries().count == Self.count - 2)
     }
@@ -131,7 +131,7 @@ import Testing
       }
       // Under the lock: the first read waits until the task can be cancelled.
       let task = purge.withLock { purge in
-        let task = Task { try await cache.purge(selection, isSoft: false) }
+        let task = Task { try await cache.purge(selection) }
         purge = task
         return task
       }

@@ -14,11 +14,13 @@ enum LargeDirectory: Benchmark {
   static let rows = [more]
 
   static func run(_ report: Report) async throws {
-    let directory = Measure.temporaryDirectory("open")
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try OriginProcess(length: 2000)
+    let folder = Measure.temporaryDirectory("open")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let origin = try FileOrigin(in: folder)
     defer { origin.stop() }
-    let resource = Resource(url: origin.url)
+    try Data(count: 2000).write(to: origin.files.appending(path: "file.bin"))
+    guard let url = URL(string: origin.url("/file.bin")) else { throw Failure("no address") }
+    let (directory, resource) = (folder.appending(path: "cache"), Resource(url: url))
     let cache = try MediaCache(directory: directory)
     try await cache.prefetch(resource)
     guard let file = try await cache.completeFile(for: cache.key(for: resource)) else {

@@ -25,14 +25,13 @@ enum ManyEntries: Benchmark {
   static let rows = [getting] + looking.map(\.1) + [removing]
 
   static func run(_ report: Report) async throws {
-    let directory = Measure.temporaryDirectory("entries")
-    let copy = Measure.temporaryDirectory("entries-copy")
-    defer {
-      for folder in [directory, copy] { try? FileManager.default.removeItem(at: folder) }
-    }
-    let origin = try OriginProcess(length: 2000)
+    let folder = Measure.temporaryDirectory("entries")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (directory, copy) = (folder.appending(path: "cache"), folder.appending(path: "copy"))
+    let origin = try FileOrigin(in: folder)
     defer { origin.stop() }
-    let urls = (0..<count).map { "\(origin.url.absoluteString)?\($0)" }
+    try Data(count: 2000).write(to: origin.files.appending(path: "file.bin"))
+    let urls = (0..<count).map { origin.url("/file.bin?\($0)") }
     let seconds = try refrain(["get"] + urls, directory)
     report.record(getting, seconds / Double(count) * 1000)
     for (command, row) in looking {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// An origin: nginx with one worker that serves a folder of files, and logs the bytes it sends.
+/// An origin: nginx with one worker that serves a folder of files, and logs the bytes it sends. In
+/// processes of its own, so that its work is not counted as ours.
 struct FileOrigin {
   let files: URL
   let peer: Peer
@@ -9,12 +10,13 @@ struct FileOrigin {
 
   var port: Int { peer.port }
 
-  init(in directory: URL) throws {
+  /// - Parameter rate: the bytes per second of a response; nil: as fast as its client takes them.
+  init(in directory: URL, rate: Int? = nil) throws {
     files = directory.appending(path: "files")
     try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
     let folder = directory.appending(path: "origin")
     log = folder.appending(path: "log")
-    peer = try Peer.nginx(serving: files, in: folder, log: log)
+    peer = try Peer.nginx(serving: files, in: folder, log: log, rate: rate)
   }
 
   func url(_ path: String) -> String { peer.url(path) }

@@ -19,14 +19,19 @@ extension Peer {
   /// Starts nginx over a folder of files, with a freshness of a day: the origin, and the lower
   /// bound for every cache.
   ///
-  /// - Parameter log: the file for a line per request: the path, and the body bytes sent.
-  static func nginx(serving files: URL, in directory: URL, log: URL? = nil) throws -> Peer {
+  /// - Parameters:
+  ///   - log: the file for a line per request: the path, and the body bytes sent.
+  ///   - rate: the bytes per second of a response; nil: as fast as its client takes them.
+  static func nginx(
+    serving files: URL, in directory: URL, log: URL? = nil, rate: Int? = nil
+  ) throws -> Peer {
     try nginx(named: "nginx, static file", in: directory, port: Port.free()) { port in
       """
       log_format sent "$uri $body_bytes_sent $http_range $request_time";
       server {
         listen 127.0.0.1:\(port); root "\(files.path)"; expires 1d;
         \(log.map { "access_log \"\($0.path)\" sent;" } ?? "")
+        \(rate.map { "limit_rate \($0);" } ?? "")
       }
       """
     }

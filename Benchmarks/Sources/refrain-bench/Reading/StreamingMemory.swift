@@ -15,14 +15,20 @@ enum StreamingMemory: Benchmark {
   static func run(_ report: Report) async throws {
     let directory = Measure.temporaryDirectory("memory")
     defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try OriginProcess(length: length)
+    let origin = try FileOrigin(in: directory)
     defer { origin.stop() }
+    let file = origin.files.appending(path: "file.bin")
+    // Of zeros, without blocks.
+    guard FileManager.default.createFile(atPath: file.path, contents: nil),
+      truncate(file.path, off_t(length)) == 0, let url = URL(string: origin.url("/file.bin"))
+    else { throw Failure("\(file.path) cannot be made") }
     var configuration = MediaCache.Configuration()
     configuration.limit = nil
-    let cache = try MediaCache(directory: directory, configuration: configuration)
+    let cache = try MediaCache(
+      directory: directory.appending(path: "cache"), configuration: configuration)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }
-    let reader = try await cache.open(Resource(url: origin.url))
+    let reader = try await cache.open(Resource(url: url))
     _ = try await reader.read(into: buffer, at: 0)
     Memory.resetPeak()
     let idle = Memory.resident()

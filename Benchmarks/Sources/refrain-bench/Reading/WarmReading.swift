@@ -18,12 +18,15 @@ enum WarmReading: Benchmark {
   static func run(_ report: Report) async throws {
     let directory = Measure.temporaryDirectory("warm")
     defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try OriginProcess(length: Int64(mebibytes) << 20)
+    let origin = try FileOrigin(in: directory)
     defer { origin.stop() }
+    try TestFile.make(origin.files.appending(path: "file.bin"), mebibytes: mebibytes)
+    guard let url = URL(string: origin.url("/file.bin")) else { throw Failure("no address") }
     var configuration = MediaCache.Configuration()
     configuration.limit = nil
-    let cache = try MediaCache(directory: directory, configuration: configuration)
-    let resource = Resource(url: origin.url)
+    let cache = try MediaCache(
+      directory: directory.appending(path: "cache"), configuration: configuration)
+    let resource = Resource(url: url)
     try await cache.prefetch(resource)
     guard let file = try await cache.completeFile(for: cache.key(for: resource)) else {
       throw Failure("the file is not complete")

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import OriginServer
 import Refrain
 
 /// Measures the time from the start of a program to the first sample: `refrain play` of a stored
@@ -18,13 +17,18 @@ enum FirstSound: Benchmark {
 
   static func run(_ report: Report) async throws {
     let directory = Measure.temporaryDirectory("first-sound")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
-    let file = directory.appending(path: "tune.wav")
-    try Tune.wav.write(to: file)
-    let origin = try OriginProcess(length: Int64(Tune.wav.count), file: file)
+    let origin = try FileOrigin(in: directory)
     defer { origin.stop() }
-    let url = origin.url.absoluteString
+    let file = origin.files.appending(path: "tune.wav")
+    try Command.run(
+      "ffmpeg",
+      [
+        "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", "sine=duration=14", "-ac", "2",
+        file.path,
+      ]
+    )
+    let url = origin.url("/tune.wav")
     let stored = directory.appending(path: "warm").path
     try Command.run(Program.refrain, ["get", "--cache", stored, url])
 

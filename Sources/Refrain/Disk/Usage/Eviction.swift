@@ -43,28 +43,6 @@ struct Eviction: Sendable {
     (left.lastAccess, left.name) < (right.lastAccess, right.name)
   }
 
-  // MARK: Demoted entries
-
-  // Their times lie before 1970, which no clock shows: so they go before all others. File systems
-  // with times of 32 bits begin in 1901, so the years until 2242 share those from there on.
-  private static let firstDemoted = -Double(1 << 31)
-  private static let demotedShare: Double = 4
-
-  /// Returns the last access to record for an entry that is to go before all others.
-  ///
-  /// - Parameter timeOfUse: in seconds since 1970. The order of demoted entries is that of their
-  ///   uses.
-  static func demoted(_ timeOfUse: Double) -> Double {
-    min(firstDemoted + max(timeOfUse, 0) / demotedShare, -1)
-  }
-
-  static func isDemoted(_ lastAccess: Double) -> Bool { lastAccess < 0 }
-
-  /// Returns when an entry was used, in seconds since 1970.
-  static func timeOfUse(_ lastAccess: Double) -> Double {
-    isDemoted(lastAccess) ? (lastAccess - firstDemoted) * demotedShare : lastAccess
-  }
-
   /// Returns the bytes to free in advance once something had to be evicted, so that not every write
   /// evicts.
   static func advance(limit: Int64) -> Int64 { min(limit / 64, 64 << 20) }

@@ -13,7 +13,7 @@ extension GenerationState {
     if asking.isOffline { return true }
     if hasEndedEarly { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
-    // whose response was found to be outdated, or purged.
+    // whose response was found to be outdated.
     if asking.trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
       freshness.map(terms.isReplaced) != true
     {

@@ -105,7 +105,7 @@ struct Representation: Sendable {
   /// Requires a revalidation before the next use.
   mutating func outdate() { freshness = freshness?.outdated }
 
-  /// As `outdate`, for a purge or a change at that time; nil: unknown.
+  /// As `outdate`, for a change at that time; nil: unknown.
   mutating func outdate(since time: Date?) {
     outdate()
     if let time { invalidatedAt = time }

@@ -32,8 +32,8 @@ package final class StoredResponse: Sendable {
       CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
   }
 
-  /// Returns the seconds until the response becomes stale; negative once it is. One that was purged,
-  /// or that a request may have changed, has been stale since then, by a second at least.
+  /// Returns the seconds until the response becomes stale; negative once it is. One that a
+  /// request may have changed has been stale since then, by a second at least.
   package func timeToLive(at now: Date) -> Double {
     let remaining = freshness.remaining(at: now)
     guard !remaining.isFinite else { return remaining }

@@ -57,8 +57,6 @@ package struct DASHPresentation: Sendable {
   package struct Period: Sendable {
     /// In seconds; nil if unknown.
     package var duration: Double?
-    /// When it begins, in seconds since the presentation began; nil if unknown.
-    var start: Double?
     package var sets: [AdaptationSet]
   }
 
@@ -67,13 +65,6 @@ package struct DASHPresentation: Sendable {
   package var periods: [Period]
   /// In seconds; nil if unknown.
   package var duration: Double?
-  /// When a dynamic one begins, in seconds since 1970; nil if unknown.
-  var availabilityStart: Double?
-  /// How long the origin keeps the segments of a dynamic one, in seconds; nil: as long as it lasts
-  /// (§5.3.1.2).
-  var timeShiftDepth: Double?
-  /// Whether the segments of a dynamic one have further URLs, by alternative BaseURLs.
-  package internal(set) var hasAlternatives = false
 
   /// Nil if the body is no MPD, does not end, is not in UTF-8 (or ASCII), declares entities, or
   /// has an element with too many attributes.

@@ -42,28 +42,15 @@ struct DASHPresentationReader {
     for (number, element) in elements.enumerated() {
       periods.append(
         .init(
-          duration: durations[number], start: starts[number],
-          sets: try sets(of: element, try below(level, element))))
+          duration: durations[number], sets: try sets(of: element, try below(level, element))))
     }
     let sum = durations.reduce(0 as Double?) { sum, next in
       guard let sum, let next else { return nil }
       return sum + next
     }
-    var presentation = DASHPresentation(
+    return DASHPresentation(
       isDynamic: document.attribute("type", of: root) == "dynamic", periods: periods,
       duration: total ?? sum)
-    if presentation.isDynamic {
-      presentation.availabilityStart = document.attribute("availabilityStartTime", of: root)
-        .flatMap(DASHNumbers.date)
-      presentation.timeShiftDepth = seconds("timeShiftBufferDepth", of: root)
-      presentation.hasAlternatives = hasAlternatives
-    }
-    return presentation
-  }
-
-  /// Whether a level has several BaseURLs.
-  private var hasAlternatives: Bool {
-    document.elements.indices.contains { document.children(of: $0, .baseURL).count > 1 }
   }
 
   /// Returns the children of a kind, without those whose link removes them.

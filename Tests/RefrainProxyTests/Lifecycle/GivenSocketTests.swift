@@ -6,8 +6,8 @@
 
   @testable import RefrainProxy
 
-  /// A port that outlives a proxy: as a given socket, or as one that two proxies share.
-  @Suite(.timeLimit(.minutes(2))) struct PortHandoverTests {
+  /// A socket that outlives a proxy.
+  @Suite(.timeLimit(.minutes(2))) struct GivenSocketTests {
     /// Returns a socket bound to a free port of 127.0.0.1.
     private func socket(listens: Bool) throws -> CInt {
       let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -140,45 +140,6 @@
       defer { for descriptor in [bound, local, file] { close(descriptor) } }
       for descriptor in [bound, local, file, -1] {
         #expect(throws: CacheProxyError.self) { try ListeningSocket(descriptor: descriptor) }
-      }
-    }
-
-    @Test func `Of two proxies that share a port, the newer one receives the connections`()
-      async throws
-    {
-      func configure(_ name: String, _ port: Int) -> (inout CacheProxy.Configuration) -> Void {
-        {
-          $0.sharesPort = true
-          $0.nodeName = name
-          $0.port = port
-        }
-      }
-      try await withReverseProxy(proxy: configure("n0", 0)) { first in
-        // Three at a time have no order; two have, again and again.
-        for round in 1...3 {
-          try await withReverseProxy(proxy: configure("n\(round)", first.port)) { second in
-            for test in [first, second] {
-              test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-            }
-            for _ in 0..<20 {
-              let reply = try await second.get("/a")
-              #expect(reply["Cache-Status"]?.hasPrefix("n\(round);") == true)
-            }
-          }
-          let reply = try await first.get("/a")
-          #expect(reply["Cache-Status"]?.hasPrefix("n0;") == true)
-        }
-      }
-    }
-
-    @Test func `A port is shared only if both proxies allow it`() async throws {
-      try await withReverseProxy { first in
-        await #expect(throws: CacheProxyError.self) {
-          try await withReverseProxy(proxy: {
-            $0.sharesPort = true
-            $0.port = first.port
-          }) { _ in }
-        }
       }
     }
   }
