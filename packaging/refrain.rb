@@ -15,7 +15,6 @@ class Refrain < Formula
   on_linux do
     depends_on "pkgconf" => :build
     depends_on "curl"
-    depends_on "libxml2"
   end
 
   def install

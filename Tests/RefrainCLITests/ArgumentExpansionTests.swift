@@ -295,27 +295,5 @@
         #expect(progress.text == nil)
       }
     }
-
-    @Test func `A CUE sheet means the file that was converted since`() async throws {
-      try await with { place in
-        func sheet(_ file: String) -> String {
-          "FILE \"\(file)\" WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:00\n"
-            + "TRACK 02 AUDIO\nINDEX 01 01:00:00\n"
-        }
-        _ = try place.write("", "Album.flac")
-        _ = try place.write("", "concert.ogg")
-        for (file, found) in [
-          ("Album.flac", "Album.flac"), ("ALBUM.FLAC", "Album.flac"), ("Album.wav", "Album.flac"),
-          ("CDImage.wav", "concert.ogg"),
-        ] {
-          let expansion = try await place.expand(try place.write(sheet(file), "concert.cue"))
-          #expect(names(expansion) == [found, found])
-          #expect(
-            expansion.media.map(\.part) == [
-              Media.Part(end: .seconds(60)), Media.Part(start: .seconds(60)),
-            ])
-        }
-      }
-    }
   }
 #endif

@@ -114,10 +114,9 @@
         #expect(await place.error(of: page)?.reason.contains("is a web page") == true)
         let sound = try await place.play("RIFF and more", "/sound.mp3")
         #expect(await place.error(of: sound) == Self.failure)
-        // A part of a file is no list, whatever the file is.
-        var part = try await place.play("[playlist]\nFile1=a.mp3\n", "/part.mp3")
-        part.part = Media.Part(start: .seconds(5))
-        #expect(await place.error(of: part)?.reason.contains("is a playlist, not media") == true)
+        let document = try await place.play("{\"file\": \"a.mp3\"}", "/document.mp3")
+        #expect(
+          await place.error(of: document)?.reason.contains("is a JSON document, not media") == true)
       }
     }
 

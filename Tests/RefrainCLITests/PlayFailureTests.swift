@@ -161,10 +161,10 @@
 
     @Test func `A podcast feed without episodes is reported as a failure`() async throws {
       let feed = "<rss><channel><item><title>Text</title></item></channel></rss>"
-      try await withText(feed, "audio/mpeg", at: "/feed.xspf") { program, url in
+      try await withText(feed, "audio/mpeg", at: "/feed.pls") { program, url in
         let run = try await program.run("play", url)
         #expect(run.status == 1)
-        #expect(run.errors.contains("feed.xspf: 1 entry has neither sound nor video."))
+        #expect(run.errors.contains("feed.pls: 1 entry has neither sound nor video."))
         #expect(run.errors.contains("The playlist lists nothing that can be played."))
       }
     }

@@ -93,12 +93,7 @@
     @Test(arguments: [
       ("#EXTM3U\n#EXTINF:1,Song\none.wav\n", "audio/mpeg"),
       ("one.wav\n", "audio/x-mpegurl"),
-      (
-        "<?xml version=\"1.0\"?><playlist version=\"1\" xmlns=\"http://xspf.org/ns/0/\">"
-          + "<trackList><track><location>one.wav</location></track></trackList></playlist>",
-        "video/mp4"
-      ),
-      ("FILE \"one.wav\" WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:00\n", "audio/flac"),
+      ("[playlist]\nFile1=one.wav\n", "video/mp4"),
       (
         "<rss version=\"2.0\"><channel><item><enclosure url=\"one.wav\"/></item></channel></rss>",
         "text/xml"

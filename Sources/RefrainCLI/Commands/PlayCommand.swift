@@ -14,10 +14,10 @@
         it is fetched, and then the beginning of the next. Files play without the cache. Streams \
         (HLS, DASH) play by the URL of their manifest.
 
-        Playlists (M3U, PLS, XSPF), CUE sheets and podcast feeds (RSS, Atom) play too, local or by \
-        URL, and playlists in playlists. They are recognized by their content, whatever their \
-        names: a URL that ends in .mp3, .mkv and the like, when its turn comes. Its entries then \
-        take its place in the queue. The episodes of a feed play from the newest to the oldest. \
+        Playlists (M3U, PLS) and podcast feeds (RSS, Atom) play too, local or by URL, and playlists \
+        in playlists. They are recognized by their content, whatever their names: a URL that ends \
+        in .mp3, .mkv and the like, when its turn comes. Its entries then take its place in the \
+        queue. The episodes of a feed play from the newest to the oldest. \
         Of a folder all media files are played, also those of folders in it, in the order of their \
         names; hidden files are left out. '-' is a list on standard input: a path or URL per line, \
         or any playlist.
@@ -81,7 +81,7 @@
           refrain play https://example.org/song.flac
           refrain play --start 1:30 https://example.org/song.flac
           refrain play --shuffle --repeat all https://example.org/album.m3u8 ~/Music
-          refrain play ~/Music/album ~/Music/concert.cue
+          refrain play ~/Music/album ~/Music/concert.m3u
           refrain play https://example.org/podcast.xml
           find ~/Music -name '*.flac' -newer list | refrain play -
           refrain play --rewind 2h https://example.org/radio
@@ -292,7 +292,7 @@
         if !media.isEmpty {
           try await plays.play(media, from: cache) { media, report in
             if reportsItems, !report.isEmpty {
-              try plays.write("\(media.reportName): \(report.text)")
+              try plays.write("\(URLArgument.name(of: media.url)): \(report.text)")
             }
           }
         }

@@ -3,7 +3,7 @@ import Foundation
 
 /// The kind of a resource that is not media, detected from its first bytes. A pure value.
 enum ContentKind: Sendable, Hashable {
-  case podcastFeed, webPage, playlist, liveStream, dashManifest, json
+  case webPage, playlist, liveStream, dashManifest, json
 
   /// The number of bytes examined.
   static let length = 4096
@@ -12,12 +12,11 @@ enum ContentKind: Sendable, Hashable {
   init?(beginning bytes: some Sequence<UInt8>) {
     let text = String(decoding: Array(bytes.prefix(Self.length)), as: UTF8.self)
     let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }.lowercased()
-    if start.hasPrefix("#extm3u") || start.hasPrefix("[playlist]") {
-      self = start.contains("#ext-x-") ? .liveStream : .playlist
+    if start.hasPrefix("#extm3u"), start.contains("#ext-x-") {
+      self = .liveStream
     } else if start.hasPrefix("<") {
       // The first element decides; a declaration, comments and a document type precede it.
       let names: [(String, ContentKind)] = [
-        ("rss", .podcastFeed), ("rdf:rdf", .podcastFeed), ("feed", .podcastFeed),
         ("html", .webPage), ("playlist", .playlist), ("mpd", .dashManifest),
       ]
       guard let name = Self.firstElement(of: start) else { return nil }
@@ -49,7 +48,6 @@ enum ContentKind: Sendable, Hashable {
   /// The name, as in "… is a web page".
   var name: String {
     switch self {
-    case .podcastFeed: "a podcast feed (RSS or Atom)"
     case .webPage: "a web page"
     case .playlist: "a playlist"
     case .liveStream: "an HTTP Live Stream (HLS)"
@@ -62,8 +60,7 @@ enum ContentKind: Sendable, Hashable {
   var remedy: String {
     switch self {
     case .webPage: "Use the URL of the media, not of a page that shows it."
-    // Others than parts of files are played.
-    case .playlist, .podcastFeed: "Play it by itself: a CUE sheet names files of sound."
+    case .playlist: "Use a playlist in the format M3U or PLS."
     case .liveStream, .dashManifest:
       "Use the URL of the whole media, an MP4 or MP3, if the site has one."
     case .json: "Use the URL of the media."

@@ -129,7 +129,7 @@ struct ArgumentExpansion: Sendable {
     for reason in list.skipped { omissions.add("\(name): \(reason)") }
     // URLs on standard input are like arguments, but a request for each of many takes long.
     let probesUnnamedURLs =
-      around.isEmpty && list.kind == nil
+      around.isEmpty && list.isPlain
       && list.entries.count { !$0.url.isFileURL } <= Self.probeLimit
     // Lists of channels have thousands of streams.
     let looksIntoStreams =
@@ -192,7 +192,6 @@ struct ArgumentExpansion: Sendable {
     isNested: @escaping @Sendable (URL) -> Bool
   ) async -> [Entry] {
     await IOThreads.background.run {
-      var files = CueFiles(of: list.source)
       var entries: [Entry] = []
       entries.reserveCapacity(list.entries.count)
       for var media in list.entries {
@@ -200,7 +199,6 @@ struct ArgumentExpansion: Sendable {
         // that it redirects to, unless they are harmless.
         let isOwn = list.requested.isFileURL || list.requested.isSameOrigin(as: media.url)
         media.headers = isOwn ? headers : headers.harmless
-        if list.kind == .cue { media.url = files.file(for: media.url) }
         entries.append(Entry(media: media, isNested: isNested(media.url)))
       }
       return entries

@@ -17,15 +17,16 @@ struct ListReading: Sendable {
     var entries: [Media]
     /// The entries that cannot be played, each with the reason in one sentence.
     var skipped: [String]
-    var kind: PlaylistKind?
+    /// Whether it has the mark of no format: a path or a URL per line.
+    var isPlain: Bool
     /// The URL that was asked for, whose origin decides which headers the entries have.
     var requested: URL
     /// The URL after redirects, to which references are relative.
     var source: URL
 
-    init(_ playlist: Playlist, _ kind: PlaylistKind?, requested: URL, source: URL? = nil) {
+    init(_ playlist: Playlist, isPlain: Bool = false, requested: URL, source: URL? = nil) {
       (entries, skipped) = (playlist.entries, playlist.skipped)
-      self.kind = kind
+      self.isPlain = isPlain
       self.requested = requested
       self.source = source ?? requested
     }
@@ -122,9 +123,7 @@ struct ListReading: Sendable {
       }
     }
     guard let bytes else { return nil }
-    return List(
-      try await parse(bytes, from: url, mimeType: nil), PlaylistKind(beginning: bytes) ?? named,
-      requested: url)
+    return List(try await parse(bytes, from: url, mimeType: nil), requested: url)
   }
 
   /// Returns the list on standard input, whose paths are relative to the working directory.
@@ -133,16 +132,15 @@ struct ListReading: Sendable {
     let folder = URL(
       filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
     let source = folder.appending(path: "list.m3u")
-    guard let kind = PlaylistKind(beginning: bytes) else {
+    guard PlaylistKind(beginning: bytes) != nil else {
       let plain = try await IOThreads.background.run { () throws(MediaCacheError) -> PlainList in
         try PlainList(bytes)
       }
-      var list = List(Playlist(entries: plain.entries), nil, requested: source)
+      var list = List(Playlist(entries: plain.entries), isPlain: true, requested: source)
       list.skipped = plain.skipped
       return list
     }
-    return List(
-      try await parse(bytes, from: source, mimeType: nil), kind, requested: source)
+    return List(try await parse(bytes, from: source, mimeType: nil), requested: source)
   }
 
   // MARK: The network
@@ -232,9 +230,10 @@ struct ListReading: Sendable {
     guard StreamKind(beginning: bytes) == nil else { return nil }
     let (source, type) = (beginning.source, beginning.mimeType)
     let marked = PlaylistKind(beginning: bytes)
-    var kind = marked ?? PlaylistKind(named: requested)
-    if kind == nil, bytes.isText { kind = PlaylistKind(named: source, mimeType: type) }
-    guard let kind else { return nil }
+    let isNamed =
+      PlaylistKind(named: requested) != nil
+      || (bytes.isText && PlaylistKind(named: source, mimeType: type) != nil)
+    guard marked != nil || isNamed else { return nil }
     // Media with the name of a list may have no end.
     guard marked != nil || bytes.isText else {
       throw MediaCacheError(
@@ -249,8 +248,7 @@ struct ListReading: Sendable {
       guard StreamKind(beginning: bytes) == nil else { return nil }
     }
     return List(
-      try await parse(bytes, from: source, mimeType: type), kind, requested: requested,
-      source: source)
+      try await parse(bytes, from: source, mimeType: type), requested: requested, source: source)
   }
 
   /// Parses on a thread for long work.

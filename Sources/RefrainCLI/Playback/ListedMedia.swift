@@ -23,8 +23,7 @@
     func expansion(
       of item: Media, after failure: MediaCacheError
     ) async throws -> ArgumentExpansion {
-      // A track of a CUE sheet is a part of a file: a list has none.
-      guard item.part == nil, let (list, identity) = try await reading.list(playedAs: item) else {
+      guard let (list, identity) = try await reading.list(playedAs: item) else {
         throw await diagnosis.error(failure, of: item)
       }
       return try await ArgumentExpansion(

@@ -44,11 +44,3 @@ struct PlayReport: Sendable, Hashable, Encodable {
     try container.encode(requests, forKey: .requests)
   }
 }
-
-extension Media {
-  /// The name in lines about the item: that of its URL, or of a track its title.
-  var reportName: String {
-    let name = URLArgument.name(of: url)
-    return part == nil ? name : title.map(printable) ?? name
-  }
-}

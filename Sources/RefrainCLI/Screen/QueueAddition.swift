@@ -77,7 +77,7 @@
         tell(
           .init(
             text: added.media.count == 1
-              ? "Added to the queue: \(printable(first.reportName))"
+              ? "Added to the queue: \(printable(URLArgument.name(of: first.url)))"
               : "Added to the queue: \(added.media.count) items"))
       }
     }

@@ -6,9 +6,6 @@ public import Refrain
 ///
 /// Every call but `close()` returns at once; its effects are reported as events. A call that does
 /// not fit the current state (a seek while nothing plays) is ignored.
-///
-/// All positions and durations are those of the resource, also for an item that is a part of it
-/// (`Media.part`). An engine may ignore the part: the player then begins and ends it.
 @MainActor
 public protocol PlayerEngine: AnyObject, Sendable {
   /// The receiver of the engine's events. Set once, before any other call.
@@ -18,9 +15,8 @@ public protocol PlayerEngine: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - item: the item to play.
-  ///   - start: the position in the resource at which to begin: nothing before it is heard. An item
-  ///     that begins past its end ends at once, after its `duration` was reported; a live stream
-  ///     plays as it arrives.
+  ///   - start: the position at which to begin: nothing before it is heard. An item that begins past
+  ///     its end ends at once, after its `duration` was reported; a live stream plays as it arrives.
   ///   - isPaused: whether to wait there for `play()`.
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool)
 

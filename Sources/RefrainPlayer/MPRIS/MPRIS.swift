@@ -33,8 +33,8 @@
         "audio/mpeg", "audio/mp4", "audio/aac", "audio/flac", "audio/ogg", "audio/x-vorbis+ogg",
         "audio/x-opus+ogg", "audio/opus", "audio/wav", "audio/x-wav", "audio/x-matroska",
         "audio/webm", "video/mp4", "video/x-matroska", "video/webm", "video/mpeg", "video/ogg",
-        "audio/x-mpegurl", "audio/x-scpls", "application/xspf+xml",
-        "application/vnd.apple.mpegurl", "application/dash+xml",
+        "audio/x-mpegurl", "audio/x-scpls", "application/vnd.apple.mpegurl",
+        "application/dash+xml",
       ]
       /// The address of the bus; nil: that of the user's session.
       public var address: String?

@@ -39,7 +39,7 @@
       guard state.item != item else { return false }
       item = state.item
       let source = item.flatMap { Self.source(of: $0.media) }
-      // The tracks of an album in one file have one picture.
+      // Items of one file, or with one picture of their list, share it.
       guard source != self.source else { return false }
       (self.source, progress) = (source, .due)
       if source == nil || file != nil { progress = .over }

@@ -62,9 +62,8 @@
 
     /// Records that an item follows by itself, which begins without a seek.
     private func beginFollowing() {
-      let start = playing.current?.item.media.part?.start ?? .zero
-      clock = MPVClock(start: start)
-      playing.current?.noteStream(position: start)
+      clock = MPVClock()
+      playing.current?.noteStream(position: .zero)
     }
 
     /// Handles the beginning of an entry of mpv's list.

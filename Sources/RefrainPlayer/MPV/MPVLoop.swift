@@ -179,8 +179,7 @@
       command("playlist-clear")
       forget(playing.removeFollowing())
       guard let playback else { return }
-      let start = playback.item.media.part?.start ?? .zero
-      let (item, entry) = enter(playback, "append", start: start)
+      let (item, entry) = enter(playback, "append")
       // Not reported: when the current item ends, nothing follows it.
       guard let entry else { return forget([item]) }
       playing.follow(with: item, entry: entry)
@@ -195,9 +194,8 @@
       var number: UInt64?
       let address: String
       let options =
-        (playback.item.streamURL == nil
-          ? [] : MPVOptions.stream(isRecorded: playback.item.recordedStream != nil))
-        + MPVOptions.end(of: playback.item.media.part)
+        playback.item.streamURL == nil
+        ? [] : MPVOptions.stream(isRecorded: playback.item.recordedStream != nil)
       let subtitles = playsVideo ? externalSubtitles(of: playback) : []
       let videoOptions = MPVVideoOptions.file(subtitles: subtitles.map(\.address))
       if let stream = playback.item.streamURL {

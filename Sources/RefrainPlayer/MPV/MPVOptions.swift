@@ -53,11 +53,6 @@
       ]
     }
 
-    /// The option of a file of which only a part plays.
-    static func end(of part: Media.Part?) -> [(name: String, value: String)] {
-      part?.end.map { [("end", "\($0.inSeconds)")] } ?? []
-    }
-
     /// Items follow each other without a gap if their formats match.
     private static let following = [("gapless-audio", "weak"), ("prefetch-playlist", "yes")]
 

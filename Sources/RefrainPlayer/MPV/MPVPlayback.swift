@@ -125,7 +125,7 @@
     func openedStream(lasting duration: Duration?) {
       state.withLock { state in
         state.stream.isLive = duration == nil
-        state.stream.end = duration.map { min($0, item.media.part?.end ?? $0) }
+        state.stream.end = duration
         // libmpv's duration then states how far it has read.
         if duration == nil { state.hasGrowingDuration = true }
       }
@@ -134,8 +134,7 @@
     /// Records that playback has reached a position, or is to begin or continue there.
     func noteStream(position: Duration) { state.withLock { $0.stream.position = position } }
 
-    /// Whether a stream has not come to the end of its part, or to the one that its manifest
-    /// states.
+    /// Whether a stream has not come to the end that its manifest states.
     var isStreamIncomplete: Bool { state.withLock { $0.stream.isIncomplete } }
 
     /// Whether libmpv cannot know where the stream ends.
@@ -252,7 +251,7 @@
 
   /// What is known of a stream (HLS, DASH). A pure value.
   private struct StreamState: Sendable {
-    /// The position at which it is to end: that of its part, or of its manifest.
+    /// The end that its manifest states.
     var end: Duration?
     var isLive = false
     var position = Duration.zero

@@ -16,7 +16,7 @@ extension Player {
     /// its beginning. While playback waits, nothing is requested.
     ///
     /// An item costs its first 16 KiB and at most 256 KiB, which stay in the cache; a large picture
-    /// is skipped. Live streams, HLS, DASH and parts of files (`Media.part`) are not looked up.
+    /// is skipped. Live streams, HLS and DASH are not looked up.
     public var readsTags = false
     /// Returns the URL from which the engine plays a stream (HLS, DASH): that of a local proxy over
     /// the same cache, such as `CacheProxy.url(for:)` of RefrainProxy. Called on any thread, each

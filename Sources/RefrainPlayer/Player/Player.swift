@@ -153,7 +153,6 @@ public final class Player {
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
     machine.rewind = configuration.rewind
-    machine.endsParts = (engine as? any LimitedEngine)?.playsParts != true
     records = PlayerRecords(configuration)
     if let resumption = configuration.resumption {
       machine.mark = { resumption.positions.mark(for: $0) }

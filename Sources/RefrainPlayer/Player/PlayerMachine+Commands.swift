@@ -164,7 +164,7 @@ extension PlayerMachine {
   }
 
   mutating func seek(to position: Duration, _ actions: inout [PlayerAction]) {
-    guard let media = state.item?.media else { return }
+    guard state.item != nil else { return }
     guard !state.isLive || canRewind else { return refuseSeek(&actions) }
     (beginning, beginsAtMark) = (nil, false)
     let position = state.liveWindow?.nearest(to: position) ?? max(.zero, position)
@@ -174,8 +174,7 @@ extension PlayerMachine {
       lastSerial += 1
       seeking = (lastSerial, position)
       state.position = position
-      actions.append(
-        .seek(media.resourcePosition(of: position), serial: lastSerial))
+      actions.append(.seek(position, serial: lastSerial))
     case .absent:
       state.position = position
       loadAgain(&actions)

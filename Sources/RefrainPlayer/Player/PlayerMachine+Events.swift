@@ -6,14 +6,6 @@ extension PlayerMachine {
   mutating func handle(_ event: EngineEvent) -> [PlayerAction] {
     var actions: [PlayerAction] = []
     if let id = event.item, id != engineItem { return [] }
-    var event = event
-    if event.item != nil, let part = state.item?.media.part {
-      guard let translated = handle(event, within: part, &actions) else {
-        settle(&actions)
-        return actions
-      }
-      event = translated
-    }
     switch event {
     case .began: break
     case .ready(let id, let position):

@@ -73,9 +73,6 @@ struct PlayerMachine {
   var restored: (item: PlayQueue.Item.ID, choices: ItemChoices)?
   /// The volume for other items, while the current one has its own.
   var usualVolume: Double?
-  /// Whether this player ends an item at the end of its part, because the engine does not
-  /// (`LimitedEngine.playsParts`).
-  var endsParts = true
 
   /// Beyond this position, `previous` restarts the current item.
   static let restartThreshold = Duration.seconds(3)
@@ -107,7 +104,6 @@ struct PlayerMachine {
     (isHeard, patience, changes, readyPosition) = (false, NetworkPatience(), 0, .zero)
     state.position = .zero
     state.duration = nil
-    state.resourceDuration = nil
     (state.isLive, state.liveWindow, state.hasLeftLive) = (false, nil, false)
     state.bufferedRanges = []
     state.cacheProgress = nil
@@ -180,8 +176,7 @@ struct PlayerMachine {
     let engine = makeItem(item.media)
     stage = .loading(engine.id)
     loaded = engine.id
-    actions.append(
-      .load(engine, at: item.media.resourcePosition(of: position), isPaused: !state.wantsToPlay))
+    actions.append(.load(engine, at: position, isPaused: !state.wantsToPlay))
   }
 
   mutating func makeItem(_ media: Media) -> EngineItem {
@@ -224,9 +219,8 @@ struct PlayerMachine {
     guard engineItem != nil else { return }
     let next = state.sleepTimer == .endOfItem ? nil : state.queue.next(.ended)
     guard next != following?.item else { return }
-    // An engine that does not play parts would begin at the start of the resource. An item that was
-    // left further on begins there, or with what was chosen for it.
-    guard let next, !(endsParts && next.media.part != nil), mark(next.media) == nil else {
+    // An item that was left further on begins there, or with what was chosen for it.
+    guard let next, mark(next.media) == nil else {
       guard following != nil else { return }
       following = nil
       actions.append(.follow(nil))
@@ -266,8 +260,7 @@ struct PlayerMachine {
   /// Records how much of the current item, a stream, is stored.
   mutating func note(_ progress: StreamProgress?) {
     guard isOccupied, !state.isLive else { return }
-    let part = state.item?.media.part
-    state.streamProgress = progress.map { part?.progress(of: $0) ?? $0 }
+    state.streamProgress = progress
   }
 
   /// Records the statistics of the current item.

@@ -10,8 +10,6 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var position = Duration.zero
   /// The duration of the current item; nil while it is unknown, and for live streams.
   public internal(set) var duration: Duration?
-  /// The duration of the current item's resource, if the item is a part of it.
-  var resourceDuration: Duration?
   /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
   /// seek, unless it has a `liveWindow`. False while that is unknown.
   public internal(set) var isLive = false
@@ -79,9 +77,8 @@ public struct PlayerState: Sendable, Hashable {
   }
 
   private func times(of spans: RangeSet<Int64>, length: Int64?) -> [Range<Duration>] {
-    guard let duration = resourceDuration ?? duration else { return [] }
-    let times = TimeMap(length: length, duration: duration).times(of: spans)
-    return item?.media.part?.positions(of: times) ?? times
+    guard let duration else { return [] }
+    return TimeMap(length: length, duration: duration).times(of: spans)
   }
 }
 

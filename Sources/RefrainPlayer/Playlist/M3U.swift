@@ -40,7 +40,7 @@ extension PlaylistReading {
         continue
       }
       if isImageNext, hasImageExtension(line) {
-        let picture = artwork(line, is: .pathOrURI)
+        let picture = artwork(line)
         if announced == nil { known.artwork = picture } else { announced?.own.artwork = picture }
         isImageNext = false
         continue
@@ -91,7 +91,7 @@ extension PlaylistReading {
     default:
       // Either the location, or a description ("front cover") with the location on the next line.
       guard value.contains("/") || hasImageExtension(value) else { return true }
-      told.artwork = artwork(value, is: .pathOrURI)
+      told.artwork = artwork(value)
     }
     return false
   }
@@ -110,7 +110,7 @@ extension PlaylistReading {
     announced.display = PlaylistText.shown(display)
     announced.isChannel = attributes.keys.contains { $0.hasPrefix("tvg-") }
     if let logo = attributes["tvg-logo"] ?? attributes["logo"], !logo.isEmpty {
-      announced.own.artwork = artwork(logo, is: .pathOrURI)
+      announced.own.artwork = artwork(logo)
     }
     return announced
   }

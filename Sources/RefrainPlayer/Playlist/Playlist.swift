@@ -2,10 +2,10 @@
 public import Foundation
 public import Refrain
 
-/// A list of media in the formats of other programs: M3U, PLS, XSPF, CUE sheets, and podcast feeds
-/// (RSS, Atom). The first three can also be written.
+/// A list of media in the formats of other programs: M3U, PLS, and podcast feeds (RSS, Atom). The
+/// first two can also be written.
 ///
-/// Headers, cache keys, parts and chapters are not written: the formats have no fields for them.
+/// Headers, cache keys and chapters are not written: the formats have no fields for them.
 public struct Playlist: Sendable, Hashable {
   public var title: String?
   /// The entries; may be empty.
@@ -18,8 +18,6 @@ public struct Playlist: Sendable, Hashable {
     /// Also M3U8, the same format in UTF-8.
     case m3u
     case pls
-    /// https://www.xspf.org/spec
-    case xspf
   }
 
   /// 8 MiB.
@@ -37,8 +35,7 @@ public struct Playlist: Sendable, Hashable {
   /// Reads a playlist. The first bytes determine the format; if they do not, `url` and `mimeType`
   /// do.
   ///
-  /// The tracks of a CUE sheet become entries with a `Media.part`, the episodes of a feed entries
-  /// in order of their dates, the newest first.
+  /// The episodes of a feed become entries in order of their dates, the newest first.
   ///
   /// - Parameters:
   ///   - bytes: at most 8 MiB, of a feed 32 MiB, with at most 100,000 entries.
@@ -54,17 +51,20 @@ public struct Playlist: Sendable, Hashable {
     let text = try PlaylistText.decoded(
       bytes, isUTF8: url.pathExtension.lowercased() == "m3u8" && name == .m3u)
     var reading = PlaylistReading(from: url)
-    let kind = isFeed ? .feed : PlaylistKind(text) ?? (PlaylistKind.isMarkup(text) ? .xspf : name)
-    switch kind {
+    let marked = isFeed ? .feed : PlaylistKind(text)
+    guard marked != nil || !PlaylistKind.isMarkup(text) else {
+      throw MediaCacheError(
+        .invalidResponse, "The file is XML or HTML, and is not a playlist.",
+        remedy: "Check that the URL is the playlist's, and not that of a page that shows it.")
+    }
+    switch marked ?? name {
     case .m3u: try reading.readM3U(text)
     case .pls: try reading.readPLS(text)
-    case .xspf: try reading.readXSPF(text)
-    case .cue: try reading.readCue(text)
     case .feed: try reading.readFeed(text)
     case nil:
       throw MediaCacheError(
         .invalidResponse, "Neither the name nor the first bytes identify a playlist.",
-        remedy: "Use a playlist in the format M3U, PLS or XSPF, a CUE sheet, or a podcast feed.")
+        remedy: "Use a playlist in the format M3U or PLS, or a podcast feed.")
     }
     title = reading.title
     entries = reading.entries
@@ -83,7 +83,6 @@ public struct Playlist: Sendable, Hashable {
     switch format {
     case .m3u: m3u
     case .pls: pls
-    case .xspf: xspf
     }
   }
 
@@ -96,13 +95,11 @@ public struct Playlist: Sendable, Hashable {
       "application/vnd.apple.mpegurl", "application/vnd.apple.mpegurl.audio":
       return .m3u
     case "audio/x-scpls", "audio/scpls", "application/pls+xml", "application/pls": return .pls
-    case "application/xspf+xml": return .xspf
     default: break
     }
     switch url.pathExtension.lowercased() {
     case "m3u", "m3u8": return .m3u
     case "pls": return .pls
-    case "xspf": return .xspf
     default: return nil
     }
   }

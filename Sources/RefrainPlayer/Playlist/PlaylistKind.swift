@@ -4,7 +4,7 @@ import Refrain
 
 /// The format of a list of media, known by its first bytes, or else by its name.
 package enum PlaylistKind: Sendable, Hashable {
-  case m3u, pls, xspf, cue
+  case m3u, pls
   /// A podcast feed: RSS or Atom.
   case feed
 
@@ -33,22 +33,17 @@ package enum PlaylistKind: Sendable, Hashable {
       switch format {
       case .m3u: self = .m3u
       case .pls: self = .pls
-      case .xspf: self = .xspf
       }
       return
     }
     switch mimeType?.prefix(while: { $0 != ";" }).trimmingCharacters(in: .whitespaces).lowercased()
     {
-    case "application/x-cue", "application/cue", "audio/x-cue":
-      self = .cue
-      return
     case "application/rss+xml", "application/atom+xml":
       self = .feed
       return
     default: break
     }
     switch url.pathExtension.lowercased() {
-    case "cue": self = .cue
     case "rss", "atom": self = .feed
     default: return nil
     }
@@ -62,14 +57,8 @@ package enum PlaylistKind: Sendable, Hashable {
       self = .m3u
     } else if mark.hasPrefix("[playlist]") {
       self = .pls
-    } else if mark.hasPrefix("<") {
-      switch Self.rootElement(of: start) {
-      case "rss", "rdf", "feed": self = .feed
-      case "playlist": self = .xspf
-      default: return nil
-      }
-    } else if Self.isCue(start) {
-      self = .cue
+    } else if mark.hasPrefix("<"), ["rss", "rdf", "feed"].contains(Self.rootElement(of: start)) {
+      self = .feed
     } else {
       return nil
     }
@@ -99,20 +88,5 @@ package enum PlaylistKind: Sendable, Hashable {
       }
     }
     return nil
-  }
-
-  /// Whether a text begins with a command of CUE sheets, and has a file and a track.
-  private static func isCue(_ text: Substring) -> Bool {
-    let lines = PlaylistText.lines(of: String(text.prefix(length)))
-    guard let first = lines.first, CueLine(first.text) != nil else { return false }
-    var hasFile = false
-    for (_, line) in lines {
-      switch CueLine(line) {
-      case .file: hasFile = true
-      case .track where hasFile: return true
-      default: continue
-      }
-    }
-    return false
   }
 }

@@ -11,9 +11,6 @@ struct PlaylistLocation {
     /// A URL or a file path, as people and programs write lists: names in a path may have any
     /// character.
     case pathOrURI
-    /// As `pathOrURI`, but a path has no percent-encoding and no query, wherever the playlist is,
-    /// and may have a colon: a name in a CUE sheet. Only `://` makes it a URL.
-    case path
   }
 
   /// The reason why an entry cannot be played, in one sentence.
@@ -42,14 +39,11 @@ struct PlaylistLocation {
     _ text: some StringProtocol, base: URL? = nil, as spelling: Spelling
   ) throws(Refusal) -> URL {
     var spelled = String(text)
-    if !hasScheme(spelled) || spelling == .path && !spelled.contains("://") {
+    if !hasScheme(spelled) {
       if isWindowsDrive(spelled) {
         throw Refusal(text, "is a Windows path.")
       }
-      if spelling == .path { spelled = spelled.replacing("%", with: "%25") }
-      if spelling != .uri {
-        spelled = reference(to: spelled, isPath: isLocal || spelling == .path)
-      }
+      if spelling == .pathOrURI { spelled = reference(to: spelled) }
       // "Name: Song.mp3" is a name, not a scheme.
       let firstSegment = spelled.prefix { $0 != "/" }
       if firstSegment.contains(":") { spelled = "./" + spelled }
@@ -75,14 +69,12 @@ struct PlaylistLocation {
     return url
   }
 
-  /// Returns a path as a relative reference.
-  ///
-  /// - Parameter isPath: whether a `?` or `#` is a part of a name.
-  private func reference(to path: String, isPath: Bool) -> String {
+  /// Returns a path as a relative reference. In a local playlist, a `?` or `#` is a part of a name.
+  private func reference(to path: String) -> String {
     var path = path
     // A Windows path: names there have no backslash, and a path with backslashes has no slash.
     if path.contains("\\"), !path.contains("/") { path = path.replacing("\\", with: "/") }
-    guard isPath else { return path }
+    guard isLocal else { return path }
     path = path.replacing("?", with: "%3F").replacing("#", with: "%23")
     let slashes = path.prefix { $0 == "/" }.count
     return slashes > 1 ? String(path.dropFirst(slashes - 1)) : path

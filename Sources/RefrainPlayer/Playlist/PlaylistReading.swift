@@ -34,11 +34,7 @@ struct PlaylistReading {
     remedy: "Split it into several playlists.")
 
   /// Returns the URL of a picture; nil if it is not valid, which does not matter.
-  func artwork(
-    _ text: some StringProtocol, base: URL? = nil, is spelling: PlaylistLocation.Spelling
-  )
-    -> URL?
-  {
-    try? PlaylistLocation(of: url).resolve(text, base: base, as: spelling)
+  func artwork(_ text: some StringProtocol) -> URL? {
+    try? PlaylistLocation(of: url).resolve(text, as: .pathOrURI)
   }
 }

@@ -19,9 +19,6 @@ public struct Media: Sendable, Hashable {
   public var artwork: URL?
   /// The duration that a playlist states, until the media's own is known.
   public var duration: Duration?
-  /// The part of the resource that plays; nil: all of it. The item's positions and its duration
-  /// count from the start of the part.
-  public var part: Part?
   /// The chapters that a podcast feed states, in order; the media may have others of its own.
   public var chapters: [Chapter] = []
   /// The URL of the chapters, if a podcast feed names one: `chapters(_:from:)` reads them.
@@ -34,8 +31,7 @@ public struct Media: Sendable, Hashable {
 
   public init(
     _ url: URL, headers: HeaderFields = [:], key: CacheKey? = nil, title: String? = nil,
-    artist: String? = nil, album: String? = nil, artwork: URL? = nil, duration: Duration? = nil,
-    part: Part? = nil
+    artist: String? = nil, album: String? = nil, artwork: URL? = nil, duration: Duration? = nil
   ) {
     self.url = url
     self.headers = headers
@@ -45,7 +41,6 @@ public struct Media: Sendable, Hashable {
     self.album = album
     self.artwork = artwork
     self.duration = duration
-    self.part = part
   }
 
   /// The resource that the cache stores; nil for a file.
@@ -57,7 +52,7 @@ public struct Media: Sendable, Hashable {
 /// Encodes the headers, which may contain a token: store the result where secrets may be stored.
 extension Media: Codable {
   private enum CodingKeys: String, CodingKey {
-    case url, headers, key, title, artist, album, artwork, duration, part, chapters, chaptersURL
+    case url, headers, key, title, artist, album, artwork, duration, chapters, chaptersURL
     case subtitles, lists
   }
 
@@ -71,8 +66,7 @@ extension Media: Codable {
       artist: try container.decodeIfPresent(String.self, forKey: .artist),
       album: try container.decodeIfPresent(String.self, forKey: .album),
       artwork: try container.decodeIfPresent(URL.self, forKey: .artwork),
-      duration: try container.decodeMediaTime(forKey: .duration),
-      part: try container.decodeIfPresent(Part.self, forKey: .part))
+      duration: try container.decodeMediaTime(forKey: .duration))
     chapters = try container.decodeIfPresent([Chapter].self, forKey: .chapters) ?? []
     chaptersURL = try container.decodeIfPresent(URL.self, forKey: .chaptersURL)
     subtitles = try container.decodeIfPresent([Subtitle].self, forKey: .subtitles) ?? []
@@ -89,7 +83,6 @@ extension Media: Codable {
     try container.encodeIfPresent(album, forKey: .album)
     try container.encodeIfPresent(artwork, forKey: .artwork)
     try container.encodeMediaTime(duration, forKey: .duration)
-    try container.encodeIfPresent(part, forKey: .part)
     if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
     try container.encodeIfPresent(chaptersURL, forKey: .chaptersURL)
     if !subtitles.isEmpty { try container.encode(subtitles, forKey: .subtitles) }

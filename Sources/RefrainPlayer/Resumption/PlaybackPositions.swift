@@ -138,8 +138,8 @@ public final class PlaybackPositions: Sendable {
     while let writer = state.withLock({ $0.writer }) { await writer.value }
   }
 
-  /// Forgets where the resource of a key was left, and its parts, in the cache's directory. A
-  /// running player keeps the position of what it plays.
+  /// Forgets where the resource of a key was left, in the cache's directory. A running player keeps
+  /// the position of what it plays.
   package static func remove(_ key: CacheKey, from cache: MediaCache) async throws {
     let files = cache.privateFiles
     do {
@@ -170,9 +170,7 @@ public final class PlaybackPositions: Sendable {
     let key =
       media.resource.map { cache.key(for: $0) }
       ?? CacheKey(rawValue: "file " + media.url.standardizedFileURL.path(percentEncoded: false))
-    let name = Self.prefix + key.fileName
-    guard let start = media.part?.start else { return name }
-    return "\(name)-\(Int64(start.inSeconds * 1000))"
+    return Self.prefix + key.fileName
   }
 
   private func change(_ name: String, to change: Change, _ state: inout State) {

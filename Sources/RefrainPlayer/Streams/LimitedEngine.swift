@@ -11,10 +11,6 @@ protocol LimitedEngine: PlayerEngine {
   /// Whether the engine plays the variant of the highest bit rate.
   var playsHighestVariant: Bool { get }
 
-  /// Whether the engine ends an item at the end of its part (`Media.part`), and begins a following
-  /// item at the start of its own.
-  var playsParts: Bool { get }
-
   /// Returns the error of a kind of stream that the engine cannot play; nil: it can.
   func refusal(of kind: StreamKind, at url: URL) -> MediaCacheError?
 }
@@ -23,8 +19,6 @@ extension AVPlayerEngine: LimitedEngine {
   var isSoundOnly: Bool { false }
 
   var playsHighestVariant: Bool { false }
-
-  var playsParts: Bool { false }
 
   func refusal(of kind: StreamKind, at url: URL) -> MediaCacheError? {
     guard kind == .dash else { return nil }
@@ -40,8 +34,6 @@ extension AVPlayerEngine: LimitedEngine {
     var isSoundOnly: Bool { video.output == .none }
 
     var playsHighestVariant: Bool { true }
-
-    var playsParts: Bool { true }
 
     func refusal(of kind: StreamKind, at url: URL) -> MediaCacheError? { nil }
   }

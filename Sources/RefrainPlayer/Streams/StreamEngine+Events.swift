@@ -38,9 +38,7 @@ extension StreamEngine {
       forget()
       breaks = LiveBreaks()
       current = found.map {
-        let start = $0.item.media.part?.start ?? .zero
-        return Current(
-          item: $0.item, kind: $0.kind, start: start, isPaused: now.isPaused, position: start)
+        Current(item: $0.item, kind: $0.kind, isPaused: now.isPaused)
       }
       keepRecordings()
       report?(event)

@@ -22,7 +22,7 @@ extension PlayerMachine {
 
   /// Keeps the current item's own tags for the time after it.
   mutating func keepTags() {
-    guard let item = state.item, item.media.part == nil, !state.isLive else { return }
+    guard let item = state.item, !state.isLive else { return }
     let own = MediaMetadata(title: tags.title, artist: tags.artist, album: tags.album)
     if own != MediaMetadata() { state.itemTags[item.id] = own }
   }

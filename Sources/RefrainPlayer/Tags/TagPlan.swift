@@ -90,10 +90,9 @@ struct TagPlan: Sendable {
     return wanted.filter { $0.id != queue.current?.id && Self.mayHaveTags($0.media) }
   }
 
-  /// Whether tags could tell more than is known of a media. Those of a file with many tracks (a
-  /// CUE sheet's) belong to the whole album, and a manifest has none.
+  /// Whether tags could tell more than is known of a media. A manifest has none.
   static func mayHaveTags(_ media: Media) -> Bool {
-    guard media.part == nil, !StreamLookup.isNamed(media) else { return false }
+    guard !StreamLookup.isNamed(media) else { return false }
     return media.title == nil || media.artist == nil || media.album == nil
   }
 

@@ -34,7 +34,7 @@ struct ScreenModelTests {
     state.metadata = MediaMetadata(title: "Its own", artist: "Artist", album: "Album")
     #expect(model(state).title == "Its own")
     #expect(model(state).details == ["Artist", "Album"])
-    // The tags of an album in one file, say, are those of no track.
+    // What a list states takes precedence.
     state.queue.items[0].media.title = "Of the playlist"
     state.queue.items[0].media.artist = "Its artist"
     #expect(model(state).title == "Of the playlist")

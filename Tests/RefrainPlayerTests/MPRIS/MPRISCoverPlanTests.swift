@@ -98,11 +98,9 @@
       #expect(again.source == source && over.source == nil)
     }
 
-    @Test func `The tracks of a file share its picture, and another item has another`() {
+    @Test func `Items of one file share its picture, and another item has another`() {
       var plan = MPRISCoverPlan()
-      var tracks = [song, song, Media(URL(filePath: "/music/other.mp3"))]
-      tracks[0].part = Media.Part(start: .zero, end: .seconds(10))
-      tracks[1].part = Media.Part(start: .seconds(10))
+      let tracks = [song, song, Media(URL(filePath: "/music/other.mp3"))]
       var now = state(tracks)
       let first = show(now, to: &plan)
       plan.note(isPartial: false)

@@ -135,15 +135,14 @@ import Testing
     let text = channel("<item><enclosure url='1.mp3'/></item>")
     for (name, type) in [
       ("/l.m3u", "audio/x-mpegurl"), ("/l.pls", nil), ("https://a.example/f", "text/html"),
-      ("https://a.example/f.xspf", "audio/mpeg"),
+      ("https://a.example/f.m3u8", "audio/mpeg"),
     ] {
       #expect(try Playlist.reading(text, from: name, mimeType: type).entries.count == 1)
       #expect(PlaylistKind(beginning: Data(text.utf8)) == .feed)
     }
-    for other in ["<html><rss/></html>", "rss", "<MPD/>", "\u{1}<rss/>"] {
+    for other in ["<html><rss/></html>", "rss", "<MPD/>", "<playlist/>", "\u{1}<rss/>"] {
       #expect(PlaylistKind(beginning: Data(other.utf8)) == nil)
     }
-    #expect(PlaylistKind(beginning: Data("<a:playlist/>".utf8)) == .xspf)
   }
 
   @Test func `A feed from the network cannot name files`() throws {

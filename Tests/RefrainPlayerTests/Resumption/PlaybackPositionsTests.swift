@@ -63,31 +63,16 @@ struct PlaybackPositionsTests {
     }
   }
 
-  @Test func `The parts of a file have positions of their own`() async throws {
-    try await withResumptionCache { cache, _ in
-      let positions = await PlaybackPositions.open(for: cache)
-      let parts = [0.0, 1200].map { start in
-        Media(film.url, part: Media.Part(start: .seconds(start), end: .seconds(start + 1200)))
-      }
-      positions.keep(.at(10), for: parts[0])
-      positions.keep(.at(20), for: parts[1])
-      #expect(parts.map { positions.mark(for: $0) } == [.at(10), .at(20)])
-      #expect(positions.mark(for: film) == nil)
-    }
-  }
-
-  @Test func `Removing a URL forgets its position and those of its parts`() async throws {
+  @Test func `Removing a URL forgets its position`() async throws {
     try await withResumptionCache { cache, directory in
       let (media, other) = (try url("https://h/a.mp4"), try url("https://h/b.mp4"))
-      var part = media
-      part.part = Media.Part(start: .seconds(60))
       let positions = await PlaybackPositions.open(for: cache)
-      for one in [media, other, part] { positions.keep(.at(60), for: one) }
+      for one in [media, other] { positions.keep(.at(60), for: one) }
       await positions.flush()
       let key = cache.key(for: try #require(media.resource))
       try await PlaybackPositions.remove(key, from: cache)
       let left = await PlaybackPositions.open(for: cache)
-      #expect([media, other, part].map { left.mark(for: $0) } == [nil, .at(60), nil])
+      #expect([media, other].map { left.mark(for: $0) } == [nil, .at(60)])
       try await cache.removeAll()
       #expect(await PlaybackPositions.open(for: cache).mark(for: other) == nil)
     }

@@ -61,12 +61,11 @@ struct TagPlanTests {
     #expect(all(&plan) == order)
   }
 
-  @Test func `Media that is described, a part of a file, or a manifest is left out`() throws {
+  @Test func `Media that is described, or a manifest, is left out`() throws {
     let url = try #require(URL(string: "http://h/a.flac"))
     #expect(TagPlan.mayHaveTags(Media(url)))
     #expect(TagPlan.mayHaveTags(Media(url, title: "T")))
     #expect(!TagPlan.mayHaveTags(Media(url, title: "T", artist: "A", album: "B")))
-    #expect(!TagPlan.mayHaveTags(Media(url, part: Media.Part(start: .seconds(1)))))
     let list = try #require(URL(string: "http://h/a.m3u8"))
     #expect(!TagPlan.mayHaveTags(Media(list)))
   }

@@ -82,7 +82,7 @@ extension ScreenModel {
 
   /// Returns the title of a live stream, else the one from a playlist, else from the media, else
   /// from tags that were looked up, else the file's name. A list knows the item better than the
-  /// media: the tags of an album in one file name no track, and those of an episode often nothing.
+  /// media: the tags of an episode often say nothing.
   static func title(
     of media: Media, _ metadata: MediaMetadata, _ tags: MediaMetadata? = nil
   ) -> String {
