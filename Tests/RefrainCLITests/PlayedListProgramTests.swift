@@ -237,7 +237,6 @@
           #expect(try await bus.playerctl("status") == "Paused")
           #expect(try await bus.busctl("call", "Quit") == "")
           #expect(await running.end() == 0)
-          // Its beginning may have been looked up for tags.
           #expect(origin.log("/list2.mp3").bytesSentTwice == 0)
         }
       }

@@ -49,7 +49,7 @@ extension MediaReader {
 
   /// Announces that all of a range is going to be read, and nothing else: the first request begins
   /// at its start.
-  package func setRange(_ range: ByteRange) {
+  func setRange(_ range: ByteRange) {
     setEnd(range.upperBound, readsOn: true)
     // A cancelled reader requests nothing.
     guard let (generation, id) = try? current() else { return }

@@ -39,14 +39,9 @@
         --audio-output writes the sound to a WAV file instead, as fast as it can be decoded; \
         further items of one command go to FILE-2.wav, FILE-3.wav and so on.
 
-        The tags of the items ahead (artist, title, album) are shown in the list before these \
-        play, and '/' finds them. They are read from all files nearby, and from the first bytes of \
-        the next twenty URLs that end in .mp3, .flac, .m4a, .ogg and the like: 16 KiB each, at \
-        most 256 KiB, which stay in the cache. Titles of a playlist take precedence. --no-tags \
-        turns that off.
-
         A desktop shows the player and controls it, by MPRIS over the D-Bus of the session: media \
-        keys, the panel, 'playerctl'. --no-mpris turns that off.
+        keys, the panel, 'playerctl'. The picture is that of the playlist or feed, or cover.jpg or \
+        folder.jpg beside a local file. --no-mpris turns all that off.
 
         Items longer than ten minutes continue where playback stopped, unless --from-start is \
         given: the position is stored as they play, and forgotten at the end. --resume continues \
@@ -67,8 +62,7 @@
         stream cannot seek), 'expanded' (the item was a list, and its entries have taken its \
         place), 'started' (the seconds until the first sound), 'position', 'cached' \
         (with 'storedBytes' and 'totalBytes'; for a stream 'storedSeconds' and 'totalSeconds'), \
-        'chapter' (its title and start, where a podcast's feed states them), 'tags' (of an \
-        item that has not played yet), \
+        'chapter' (its title and start, where a podcast's feed names a file of them), \
         'tracks' (of an item with a choice), 'video' (its size, codec and late frames; without a \
         size, none is shown any more), 'videoUnavailable' (only the sound plays), 'subtitleFailed' \
         ('subtitle' could not be read), \
@@ -160,9 +154,6 @@
         'playerctl' (MPRIS).
         """)
     var noMpris = false
-
-    @Flag(help: "Do not look up the tags of the items ahead.")
-    var noTags = false
 
     @OptionGroup(title: "Listening options")
     var listening: ListeningOptions
@@ -322,9 +313,6 @@
           remembers: !sample && audioOutput == nil, beginsWhereLeft: !listening.fromStart,
           hasVolume: volume != nil, rate: listening.rate, device: listening.device,
           replayGain: listening.replayGain.mode, rewind: listening.rewind),
-        // Only the screen, programs and a desktop show them.
-        readsTags: !noTags && !sample && audioOutput == nil
-          && (isScreenWanted || options.json || !noMpris),
         // Sound for a file is not listened to.
         desktop: noMpris || audioOutput != nil ? nil : options)
     }

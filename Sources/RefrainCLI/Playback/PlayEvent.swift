@@ -118,9 +118,6 @@ struct PlayEvent: Encodable {
       self.metadata = Metadata(
         title: metadata.title, artist: metadata.artist, album: metadata.album,
         streamTitle: metadata.streamTitle, station: metadata.station)
-    case .tags(let item, let tags):
-      self.init("tags", item.media)
-      metadata = Metadata(title: tags.title, artist: tags.artist, album: tags.album)
     case .tracks(let tracks) where tracks.hasChoice:
       self.init("tracks", current)
       self.tracks = tracks.all.map { track in

@@ -23,8 +23,6 @@
     /// The subtitles of the first item.
     var subtitles: [Media.Subtitle] = []
     var listening = ListeningSettings()
-    /// Whether the tags of the items ahead are looked up.
-    var readsTags = false
     /// The options for media that a desktop opens; nil: the player is not offered to it.
     var desktop: GlobalOptions?
   }
@@ -122,7 +120,6 @@
       engine.begin(with: opening)
       configuration.streamURL = { try await streams.url(for: $0) }
       configuration.recordStream = { try await streams.record($0, keeping: $1) }
-      configuration.readsTags = settings.readsTags
       configuration.readList = readingLists(in: cache)
       let device = try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption

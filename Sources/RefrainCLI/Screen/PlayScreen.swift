@@ -151,7 +151,6 @@
       let order = player.queue.playOrder
       let focus = model.queue.focus(in: order.map(\.id.rawValue))
       defer { lookups += 1 }
-      player.lookUpTags(first: order.dropFirst(max(0, focus - 12)).prefix(25).map(\.id))
       for item in order.dropFirst(max(0, focus - 30)).prefix(60) where item.id != player.item?.id {
         guard let resource = item.media.resource else { continue }
         let isKnown = known.items[item.id]?.cached != nil

@@ -5,26 +5,26 @@ import Refrain
 extension NowPlaying {
   /// Shows what a player plays and passes remote commands to it, until another player is followed,
   /// the player is closed, or this object is released. Artwork is loaded through the player's
-  /// cache.
+  /// cache: that of the media (`Media.artwork`), otherwise `cover.jpg` or `folder.jpg` beside a local
+  /// file.
   public func follow(_ player: Player) {
     onCommand = { [weak player] in player?.take($0) }
     let events = player.events()
     // The stream ends with the player.
     following = Task { [weak self, weak player] in
-      var picture: (url: URL, data: Data?)?
+      var shown: (picture: MediaPicture, data: Data?)?
       for await _ in events {
         guard let player, let self else { return }
         guard let item = player.item, player.status != .idle else {
           clear()
           continue
         }
-        let url = item.media.artwork
-        if picture?.url != url { picture = url.map { ($0, nil) } }
-        update(NowPlayingInfo(of: player, artwork: picture?.data))
-        if let url, picture?.data == nil {
-          // A picture that cannot be loaded is left out.
-          let data = try? await player.artwork(at: url)
-          picture = (url, data ?? Data())
+        let picture = MediaPicture(of: item.media)
+        if shown?.picture != picture { shown = picture.map { ($0, nil) } }
+        update(NowPlayingInfo(of: player, artwork: shown?.data))
+        if let picture, shown?.data == nil {
+          let data = await player.artwork(of: picture)
+          shown = (picture, data ?? Data())
           if player.item == item { update(NowPlayingInfo(of: player, artwork: data)) }
         }
       }
@@ -53,6 +53,12 @@ extension NowPlayingInfo {
 }
 
 extension Player {
+  /// Returns nil for a picture that cannot be loaded.
+  fileprivate func artwork(of picture: MediaPicture) async -> Data? {
+    guard let url = await picture.url() else { return nil }
+    return try? await artwork(at: url)
+  }
+
   /// Performs a remote command.
   func take(_ command: RemoteCommand) {
     switch command {

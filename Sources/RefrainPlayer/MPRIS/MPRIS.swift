@@ -9,9 +9,8 @@
   /// libsystemd is loaded when it is needed. Where it or the bus is missing, or the bus goes away,
   /// nothing is offered, nothing is reported, and playing goes on.
   ///
-  /// The picture that is shown is that of the media (`Media.artwork`), otherwise the front cover
-  /// embedded in it: in ID3v2, FLAC, Ogg and MP4, as JPEG, PNG, GIF or WebP of at most 8 MiB. It is
-  /// read from the current item alone, through the cache, and gives way to playing.
+  /// The picture that is shown is that of the media (`Media.artwork`), otherwise `cover.jpg` or
+  /// `folder.jpg` beside a local file.
   ///
   /// Keep this object as long as the player, and call `close()` at the end: it gives up the name on
   /// the bus and removes the picture that was shown. Releasing the object does the same, later.
@@ -72,7 +71,8 @@
     private var mailbox: MPRISMailbox?
     private var isConnected = false
     private var clock = MPRISClock(at: .now)
-    private var coverPlan = MPRISCoverPlan()
+    /// The item whose picture is shown or being loaded, and that picture.
+    private var pictured: (item: PlayQueue.Item?, picture: MediaPicture?)
     /// The URL of the current item's picture, which the desktop reads.
     private var cover: URL?
     private let openings = MPRISOpenings()
@@ -115,7 +115,7 @@
       // A picture stored later would stay.
       await loading?.value
       await covers.remove()
-      (coverPlan, cover) = (MPRISCoverPlan(), nil)
+      (pictured, cover) = ((nil, nil), nil)
     }
 
     // MARK: The bus
@@ -191,39 +191,36 @@
 
     /// Shows the picture of a new current item: a file as it is, others once they are loaded.
     private func updateCover() {
-      let state = player?.state ?? PlayerState()
-      if coverPlan.update(state) {
-        cover = coverPlan.file
-        loading?.cancel()
-      }
-      guard let player, let source = coverPlan.next(state) else { return }
-      load(source, of: player)
+      let item = player?.state.item
+      guard item != pictured.item else { return }
+      let picture = item.flatMap { MediaPicture(of: $0.media) }
+      // Items with one picture of their list or folder share it.
+      let isSame = picture == pictured.picture
+      pictured = (item, picture)
+      guard !isSame else { return }
+      cover = nil
+      loading?.cancel()
+      if case .stated(let url) = picture, url.isFileURL { return cover = url }
+      if let picture { load(picture) }
     }
 
-    private func load(_ source: MPRISCoverPlan.Source, of player: Player) {
+    private func load(_ picture: MediaPicture) {
       let earlier = loading
-      loading = Task { [weak self, weak player, covers, cache = player.cache] in
+      loading = Task { [weak self, weak player, covers] in
         // When this one is over, so are all before it.
         await earlier?.value
-        guard !Task.isCancelled else { return }
-        // A picture that cannot be loaded or written is left out.
-        let picture: Data?
-        var isPartial = false
-        switch source {
-        case .url(let url): picture = try? await player?.artwork(at: url)
-        case .media(let subject):
-          let answer = try? await PictureLookup(cache: cache, subject: subject).run()
-          picture = answer?.picture
-          isPartial = answer?.isPartial == true
-        }
-        var file: URL?
-        if let picture, !picture.isEmpty, !Task.isCancelled {
-          file = try? await covers.store(picture)
+        guard !Task.isCancelled, let url = await picture.url() else { return }
+        let file: URL?
+        if url.isFileURL {
+          file = url
+        } else {
+          // A picture that cannot be loaded or written is left out.
+          guard let bytes = try? await player?.artwork(at: url), !bytes.isEmpty, !Task.isCancelled
+          else { return }
+          file = try? await covers.store(bytes)
         }
         // A task that is not cancelled loads the current picture.
-        guard let self, !Task.isCancelled else { return }
-        coverPlan.note(isPartial: isPartial)
-        guard let file else { return }
+        guard let self, let file, !Task.isCancelled else { return }
         cover = file
         publish()
       }

@@ -51,7 +51,7 @@
     /// Reports new metadata of tracks that stayed in place.
     private func changedTracks(since before: MPRISState) -> [MPRISSignal] {
       let (items, earlier) = (player.queue.items, before.player.queue.items)
-      let changed = changedItems(items, since: before, earlier)
+      let changed = items == earlier ? [] : zip(items, earlier).filter { $0 != $1 }.map(\.0)
       guard changed.count <= TrackListChange.limit else {
         return [
           .tracksReplaced(
@@ -67,18 +67,6 @@
         signals.append(.trackMetadataChanged(MPRISTrackID.path(item.id), metadata))
       }
       return signals
-    }
-
-    /// Returns the items whose media or tags differ from those before at the same places. Of the
-    /// current one, the metadata that is shown is compared elsewhere.
-    private func changedItems(
-      _ items: [PlayQueue.Item], since before: MPRISState, _ earlier: [PlayQueue.Item]
-    ) -> [PlayQueue.Item] {
-      let (tags, earlierTags) = (player.itemTags, before.player.itemTags)
-      guard items != earlier || tags != earlierTags else { return [] }
-      return zip(items, earlier).filter { item, old in
-        item != old || tags[item.id] != earlierTags[item.id] && item.id != player.item?.id
-      }.map(\.0)
     }
 
     private func trackList(since before: MPRISState) -> TrackListChange {

@@ -98,13 +98,11 @@
     /// The metadata of the current item.
     var metadata: [String: DBusValue] {
       guard let item = player.item else { return ["mpris:trackid": .path(MPRISTrackID.none)] }
-      let (media, tags) = (item.media, player.metadata)
-      // While it is loading, its tags may be known from before.
-      let known = player.itemTags[item.id]
+      let (media, own) = (item.media, player.metadata)
       return Self.metadata(
-        of: item, title: tags.streamTitle ?? media.title ?? tags.title ?? known?.title,
-        artist: media.artist ?? tags.artist ?? known?.artist ?? tags.station,
-        album: media.album ?? tags.album ?? known?.album, length: length, artwork: artwork)
+        of: item, title: own.streamTitle ?? media.title ?? own.title,
+        artist: media.artist ?? own.artist ?? own.station, album: media.album ?? own.album,
+        length: length, artwork: artwork)
     }
 
     /// The metadata of an item of the queue.
@@ -112,9 +110,8 @@
       guard item.id != player.item?.id else { return metadata }
       let media = item.media
       let picture = media.artwork.flatMap { $0.isFileURL ? $0.absoluteString : nil }
-      let known = player.description(of: item)
       return Self.metadata(
-        of: item, title: known.title, artist: known.artist, album: known.album,
+        of: item, title: media.title, artist: media.artist, album: media.album,
         length: media.duration, artwork: picture)
     }
 

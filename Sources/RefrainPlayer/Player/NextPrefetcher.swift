@@ -10,46 +10,28 @@ struct NextPrefetcher {
   private let cache: MediaCache
   private let opening: Int64
   /// The latest prefetch, even if it has finished.
-  private var running: (wish: PrefetchWish, task: Task<Void, Never>, progress: Progress)?
-
-  @MainActor
-  private final class Progress {
-    var isOver = false
-  }
+  private var running: (wish: PrefetchWish, task: Task<Void, Never>)?
 
   init(cache: MediaCache, opening: Int64) {
     self.cache = cache
     self.opening = opening
   }
 
-  /// The resource whose opening is being fetched.
-  var busy: Resource? {
-    guard let running, !running.wish.isWhole, !running.progress.isOver else { return nil }
-    return running.wish.resource
-  }
-
   /// - Parameters:
   ///   - state: the player's state.
-  ///   - ended: called when a prefetch has ended.
   ///   - variant: returns the variant to fetch of a stream; nil: the manifest alone, since streams
   ///     do not play through the cache.
-  mutating func update(
-    _ state: PlayerState, ended: @escaping @MainActor () -> Void = {},
-    variant: () -> StreamOpening.Variant?
-  ) {
+  mutating func update(_ state: PlayerState, variant: () -> StreamOpening.Variant?) {
     let wish = PrefetchWish(of: state, after: running?.wish)
     guard wish != running?.wish else { return }
     cancel()
     guard let wish else { return }
     let (cache, limit, variant) = (cache, wish.isWhole ? nil : opening, variant())
-    let progress = Progress()
     let task = Task<Void, Never> {
       // A failure is reported when the item is to play.
       try? await Self.fetch(wish.resource, limit, variant, into: cache)
-      progress.isOver = true
-      ended()
     }
-    running = (wish, task, progress)
+    running = (wish, task)
   }
 
   private nonisolated static func fetch(
@@ -94,6 +76,15 @@ struct PrefetchWish: Sendable, Hashable {
     guard isWhole || state.isBufferedAhead || running?.resource == resource else { return nil }
     self.resource = resource
     self.isWhole = isWhole
+  }
+}
+
+extension PlayerState {
+  /// Whether enough of the current item is buffered ahead that another one may be fetched.
+  fileprivate var isBufferedAhead: Bool {
+    bufferedRanges.contains { range in
+      range.contains(position) && range.upperBound - position >= .seconds(5)
+    }
   }
 }
 

@@ -11,13 +11,6 @@ extension Player {
     public var prefetchesNext = true
     /// How much of the next item is fetched before the current one is stored completely, in bytes.
     public var opening: Int64 = 512 << 10
-    /// Whether the tags of items are looked up before they play (`Player.itemTags`): of all files
-    /// nearby, and of the twenty items ahead in play order whose URL names a format with tags at
-    /// its beginning. While playback waits, nothing is requested.
-    ///
-    /// An item costs its first 16 KiB and at most 256 KiB, which stay in the cache; a large picture
-    /// is skipped. Live streams, HLS and DASH are not looked up.
-    public var readsTags = false
     /// Returns the URL from which the engine plays a stream (HLS, DASH): that of a local proxy over
     /// the same cache, such as `CacheProxy.url(for:)` of RefrainProxy. Called on any thread, each
     /// time that a stream is loaded or prepared; an error fails the item.

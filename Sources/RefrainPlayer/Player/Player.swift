@@ -105,10 +105,6 @@ public final class Player {
     set { send(.setShowsVideo(newValue)) }
   }
 
-  /// The tags of items of the queue that have played, or were looked up
-  /// (`Configuration.readsTags`).
-  public private(set) var itemTags: [PlayQueue.Item.ID: MediaMetadata] = [:]
-
   /// What the engine supports besides playing.
   public var capabilities: PlayerCapabilities { engine.capabilities }
 
@@ -128,8 +124,6 @@ public final class Player {
   @ObservationIgnored private var timers = PlayerTimers()
   @ObservationIgnored private var follower: CacheFollower?
   @ObservationIgnored private var prefetcher: NextPrefetcher
-  /// Nil: no tags are looked up.
-  @ObservationIgnored private var tagReader: TagReader?
   /// The times at which items were requested, and first heard.
   @ObservationIgnored private var starts = PlaybackStarts()
   @ObservationIgnored private var records: PlayerRecords
@@ -163,12 +157,8 @@ public final class Player {
     shown = machine.state
     queue = machine.state.queue
     prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
-    if configuration.readsTags { tagReader = TagReader(cache: cache) }
     self.engine.report = { [weak self] event in
       self?.work { $0.take(event) }
-    }
-    tagReader?.report = { [weak self] found in
-      self?.work { $0.perform($0.machine.note(found)) }
     }
     self.engine.readList = configuration.readList
     self.engine.reportList = { [weak self] id, media, failure in
@@ -190,15 +180,6 @@ public final class Player {
 
   /// Lets the player's own window fill the screen, or no longer.
   public func toggleFullscreen() { engine.toggleFullscreen() }
-
-  /// Looks up the tags of these items before those of others: of items on display. Without
-  /// `Configuration.readsTags`, nothing happens.
-  ///
-  /// - Parameter items: at most 50 of them count; a further call replaces them.
-  public func lookUpTags(first items: [PlayQueue.Item.ID]) {
-    tagReader?.prefer(items)
-    work { _ in }
-  }
 
   /// The stage of the current item.
   var stage: PlayerMachine.Stage { machine.stage }
@@ -237,8 +218,6 @@ public final class Player {
       send(.stop)
       isClosed = true
       follower = nil
-      tagReader?.cancel()
-      tagReader = nil
       Self.release(listeners, timers, prefetcher)
       // Streams requested from now on end at once.
       listeners.finish()
@@ -340,11 +319,10 @@ public final class Player {
     records.note(machine)
     followCache()
     if configuration.prefetchesNext { prefetch(now) }
-    tagReader?.update(now, busy: prefetcher.busy)
   }
 
   private func prefetch(_ now: PlayerState) {
-    prefetcher.update(now, ended: { [weak self] in self?.work { _ in } }) {
+    prefetcher.update(now) {
       engine.preferredVariant
     }
   }
@@ -380,7 +358,6 @@ public final class Player {
     set(\.video, now.video)
     set(\.isVideoShown, now.showsVideo)
     set(\.isFullscreen, now.isFullscreen)
-    set(\.itemTags, now.itemTags)
   }
 
   /// Follows the cache's progress of the current item; of a stream, the manifest's would say

@@ -24,8 +24,6 @@ public enum PlayerEvent: Sendable, Hashable {
   /// How much of a stream is stored; at most four times a second.
   case streamProgress(StreamProgress?)
   case metadata(MediaMetadata)
-  /// The tags of an item were looked up before it plays (`Player.Configuration.readsTags`).
-  case tags(PlayQueue.Item, MediaMetadata)
   /// The tracks of the current item, or their selection, have changed.
   case tracks(MediaTracks)
   /// The shown video has changed; nil: none is shown.

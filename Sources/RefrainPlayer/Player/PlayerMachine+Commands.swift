@@ -191,8 +191,6 @@ extension PlayerMachine {
   private mutating func restore(_ session: PlayerSession, _ actions: inout [PlayerAction]) {
     leave(&actions)
     state.queue = session.queue
-    // Its items may have the ids of others.
-    state.itemTags = [:]
     rest(.idle, &actions)
     let finite = session.position.isFinite && session.position < 1e12
     state.position = .seconds(finite ? max(0, session.position) : 0)

@@ -48,7 +48,6 @@ extension PlayerMachine {
     case .metadata(_, let metadata):
       tags = metadata
       combineMetadata()
-      keepTags()
     case .ended(_, let next):
       if let beginning {
         beginsAtMark ? beginAtStart(&actions) : failBeyondEnd(beginning, &actions)

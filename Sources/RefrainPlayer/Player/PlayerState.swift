@@ -32,9 +32,6 @@ public struct PlayerState: Sendable, Hashable {
   /// The statistics of reading the current item so far; nil for files and streams.
   public internal(set) var statistics: MediaReader.Statistics?
   public internal(set) var metadata = MediaMetadata()
-  /// The tags of items of the queue that have played, or were looked up before
-  /// (`Player.Configuration.readsTags`).
-  public internal(set) var itemTags: [PlayQueue.Item.ID: MediaMetadata] = [:]
   /// The playback rate; 1 is normal speed.
   public internal(set) var rate = 1.0
   /// The volume: 0 is silence, 1 the loudness of the media.

@@ -240,8 +240,6 @@ struct ShownQueueTests {
     #expect(!isNews())
     known.note(cached: 0.5, of: items[1].id)
     #expect(isNews())
-    state.itemTags[items[2].id] = MediaMetadata(title: "Three")
-    #expect(isNews())
     state.queue.advance(.asked)
     #expect(isNews() && !isNews())
   }

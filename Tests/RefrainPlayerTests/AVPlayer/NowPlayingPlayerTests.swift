@@ -30,7 +30,11 @@
       var media = ScriptedEngine.media("ok-30")
       media.artist = "Somebody"
       media.artwork = picture
-      player.play([media, ScriptedEngine.media("ok-40")])
+      // In its folder.
+      try Data([0xFF, 0xD8, 0xFF]).write(to: directory.appending(path: "folder.jpg"))
+      var local = Media(directory.appending(path: "ok-40"))
+      local.title = "ok-40"
+      player.play([media, local])
       engine.take(.begin)
       engine.take(.ready)
       engine.take(.duration)
@@ -58,6 +62,11 @@
       screen?.onCommand?(.rate(1.5))
       #expect(engine.rate == 1.5)
       try await eventually("the next one is shown") { shown(MPMediaItemPropertyTitle) == "ok-40" }
+      engine.take(.begin)
+      engine.take(.ready)
+      try await eventually("the picture of its folder is shown") {
+        info.nowPlayingInfo?[MPMediaItemPropertyArtwork] != nil
+      }
       player.stop()
       try await eventually("nothing is shown") { info.nowPlayingInfo == nil }
 

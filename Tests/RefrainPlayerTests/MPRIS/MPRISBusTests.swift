@@ -283,5 +283,30 @@
         }
       }
     }
+
+    @Test func `Local files show the picture of their folder`() async throws {
+      let folder = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-\(UUID().uuidString)", directoryHint: .isDirectory)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let picture = folder.appending(path: "cover.jpg")
+      try Data([0xFF, 0xD8, 0xFF]).write(to: picture)
+      let items = ["ok-30", "ok-40"].map { Media(folder.appending(path: $0)) }
+      try await BusPlayer.with(items + [ScriptedEngine.media("ok-50")]) { player, _, client in
+        func shown() async throws -> BusItem? {
+          guard case .map(let fields) = try await client.get(.metadata) else { return nil }
+          return fields["mpris:artUrl"]
+        }
+        try await eventually("it is shown") {
+          try await shown() == .text(picture.absoluteString)
+        }
+        player.player.next()
+        player.settle()
+        #expect(try await shown() == .text(picture.absoluteString))
+        player.player.next()
+        player.settle()
+        try await eventually("another folder has none") { try await shown() == nil }
+      }
+    }
   }
 #endif

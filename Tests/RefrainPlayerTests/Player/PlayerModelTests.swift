@@ -248,7 +248,7 @@ final class EventRecorder {
     case .fullscreen(let value): state.isFullscreen = value
     case .audioDevice(let value): state.audioDevice = value
     case .videoUnavailable, .subtitleFailed, .window, .audioUnavailable, .cached, .fetching,
-      .streamProgress, .started, .seekCompleted, .tags,
+      .streamProgress, .started, .seekCompleted,
       .seekRefused, .finished, .failed, .expanded, .report:
       break
     }

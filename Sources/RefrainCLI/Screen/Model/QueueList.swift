@@ -10,7 +10,7 @@ struct QueueList: Sendable, Hashable {
     var title: String
     var artist: String?
     var album: String?
-    /// What else the item is called: by its tags, or by a playlist.
+    /// What else the item is called: by its own metadata, or by its file.
     var otherNames: [String] = []
     var duration: Duration?
     var isCurrent = false

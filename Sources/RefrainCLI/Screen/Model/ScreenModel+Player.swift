@@ -27,8 +27,7 @@ extension ScreenModel {
     let isLocal = media?.url.isFileURL == true
     self.isLocal = isLocal
     trouble = state.item.flatMap { known[$0.id]?.trouble }
-    let tags = state.item.flatMap { state.itemTags[$0.id] }
-    title = media.map { Self.title(of: $0, state.metadata, tags) } ?? ""
+    title = media.map { Self.title(of: $0, state.metadata) } ?? ""
     address = media.map { media in
       isLocal ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
     }
@@ -38,8 +37,8 @@ extension ScreenModel {
     rewound = Rewound(state)
     details = [
       length == .live ? state.metadata.station : nil,
-      media?.artist ?? state.metadata.artist ?? tags?.artist,
-      media?.album ?? state.metadata.album ?? tags?.album,
+      media?.artist ?? state.metadata.artist,
+      media?.album ?? state.metadata.album,
     ].compactMap(\.self).reduce(into: [String]()) { details, text in
       // A feed states its title as the artist and as the album.
       if !text.isEmpty, text != title, !details.contains(text) { details.append(text) }
@@ -75,18 +74,16 @@ extension ScreenModel {
     let rows = state.queue.playOrder.enumerated().map { index, item in
       QueueList.Row(
         item, number: index + 1, isCurrent: item.id == state.item?.id,
-        known[item.id] ?? KnownItem(), state.itemTags[item.id])
+        known[item.id] ?? KnownItem())
     }
     if rows != queue.rows { queue.rows = rows }
   }
 
   /// Returns the title of a live stream, else the one from a playlist, else from the media, else
-  /// from tags that were looked up, else the file's name. A list knows the item better than the
-  /// media: the tags of an episode often say nothing.
-  static func title(
-    of media: Media, _ metadata: MediaMetadata, _ tags: MediaMetadata? = nil
-  ) -> String {
-    [metadata.streamTitle, media.title, metadata.title, tags?.title].compactMap(\.self)
+  /// the file's name. A list knows the item better than the media: an episode's own title often
+  /// says nothing.
+  static func title(of media: Media, _ metadata: MediaMetadata) -> String {
+    [metadata.streamTitle, media.title, metadata.title].compactMap(\.self)
       .first { !$0.isEmpty } ?? URLArgument.name(of: media.url)
   }
 }
@@ -145,22 +142,18 @@ extension CacheMap {
 
 extension QueueList.Row {
   fileprivate init(
-    _ item: PlayQueue.Item, number: Int, isCurrent: Bool, _ known: KnownItem,
-    _ tags: MediaMetadata?
+    _ item: PlayQueue.Item, number: Int, isCurrent: Bool, _ known: KnownItem
   ) {
     let (media, name) = (item.media, URLArgument.name(of: item.media.url))
     self.init(
       id: item.id.rawValue, number: number,
-      title: media.title ?? known.title ?? tags?.title ?? name,
-      artist: media.artist ?? known.artist ?? tags?.artist,
-      album: media.album ?? known.album ?? tags?.album,
+      title: media.title ?? known.title ?? name, artist: media.artist ?? known.artist,
+      album: media.album ?? known.album,
       duration: known.duration ?? media.duration, isCurrent: isCurrent,
       hasFailed: known.hasFailed, cached: known.cached)
-    guard media.title != nil || tags != nil || known.title != nil else { return }
+    guard media.title != nil || known.title != nil else { return }
     // What is shown is found by itself.
-    otherNames =
-      [name, known.title, known.artist, known.album].compactMap(\.self)
-      + [tags?.title, tags?.artist, tags?.album].compactMap(\.self)
+    otherNames = [name, known.title, known.artist, known.album].compactMap(\.self)
     otherNames.removeAll { [title, artist, album].contains($0) }
   }
 }

@@ -5,16 +5,13 @@ import RefrainPlayer
 /// picture. A pure value.
 struct ShownQueue: Sendable {
   private var queue: PlayQueue?
-  private var tags: [PlayQueue.Item.ID: MediaMetadata] = [:]
   private var version = 0
 
   /// Returns whether the rows differ from those of the last call, and counts them as shown.
   mutating func isNews(_ state: PlayerState, _ known: KnownItems) -> Bool {
     // Values that share their storage are compared at once.
-    guard queue != state.queue || version != known.version || tags != state.itemTags else {
-      return false
-    }
-    (queue, tags, version) = (state.queue, state.itemTags, known.version)
+    guard queue != state.queue || version != known.version else { return false }
+    (queue, version) = (state.queue, known.version)
     return true
   }
 }
