@@ -13,7 +13,7 @@
   @MainActor
   @Suite(.timeLimit(.minutes(1))) struct PlayChaptersTests {
     private func with(
-      _ body: (PlayChapters, OriginServer) async throws -> Void
+      _ body: (PlayChapters, OriginServer, _ folder: URL) async throws -> Void
     ) async throws {
       let folder = FileManager.default.temporaryDirectory
         .appending(path: "refrain-chapters-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -22,7 +22,7 @@
       let cache = try MediaCache(directory: folder)
       let result: Result<Void, any Error>
       do {
-        try await body(PlayChapters(cache: cache), origin)
+        try await body(PlayChapters(cache: cache), origin, folder)
         result = .success(())
       } catch {
         result = .failure(error)
@@ -38,20 +38,22 @@
       return queue.items
     }
 
-    private func episode(_ name: String) -> Media {
+    private func episode(_ name: String, in folder: URL) throws -> Media {
       var media = Media(URL(filePath: "/\(name).mp3"))
-      media.chapters = [
-        Media.Chapter(start: .zero, title: "\(name) 1"),
-        Media.Chapter(start: .seconds(9), title: "\(name) 2"),
-      ]
+      let file = folder.appending(path: "\(name).json")
+      let text = """
+        {"chapters":[{"startTime":0,"title":"\(name) 1"},{"startTime":9,"title":"\(name) 2"}]}
+        """
+      try Data(text.utf8).write(to: file)
+      media.chaptersURL = file
       return media
     }
 
     @Test func `The first chapter of every item is reported`() async throws {
-      try await with { chapters, _ in
+      try await with { chapters, _, folder in
         var titles: [String?] = []
         let report = PlaybackReport(timeToFirstSound: nil, statistics: nil)
-        let items = items([episode("A"), episode("B")])
+        let items = items([try episode("A", in: folder), try episode("B", in: folder)])
         // The last one repeats.
         for item in [items[0], items[1], items[1]] {
           for event in [
@@ -59,6 +61,7 @@
             .position(.seconds(10)), .report(item, report), .position(.seconds(10)),
           ] as [PlayerEvent] {
             if let chapter = chapters.note(event) { titles.append(chapter.title) }
+            await chapters.loading?.value
           }
         }
         #expect(titles == ["A 1", "A 2", "B 1", "B 2", "B 1", "B 2"])
@@ -66,7 +69,7 @@
     }
 
     @Test func `A file of chapters is fetched, with headers for the same server`() async throws {
-      try await with { chapters, origin in
+      try await with { chapters, origin, _ in
         let other = try await OriginServer.start()
         let text = #"{"version":"1.2.0","chapters":[{"startTime":0,"title":"One"}]}"#
         for server in [origin, other] {

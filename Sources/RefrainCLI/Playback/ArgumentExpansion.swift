@@ -210,7 +210,7 @@ struct ArgumentExpansion: Sendable {
   private static func isNested(
     _ url: URL, probesUnnamedURLs: Bool, looksIntoStreams: Bool
   ) -> Bool {
-    guard PlaylistKind(named: url) == nil else { return !mayBeStream(url) || looksIntoStreams }
+    guard ListKind(named: url) == nil else { return !mayBeStream(url) || looksIntoStreams }
     guard !MediaFiles.isMedia(url.lastPathComponent) else { return false }
     return url.isFileURL ? FolderListing.isFolder(url) : probesUnnamedURLs
   }

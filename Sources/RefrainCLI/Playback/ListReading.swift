@@ -12,6 +12,9 @@ struct ListReading: Sendable {
   /// whose player waits for as long as is necessary.
   var patience = Duration.seconds(10)
 
+  /// The entries of a list, and those that cannot be played, each with the reason in one sentence.
+  typealias Parsed = (entries: [Media], skipped: [String])
+
   /// A list, and the place to which its entries are relative.
   struct List: Sendable {
     var entries: [Media]
@@ -24,8 +27,8 @@ struct ListReading: Sendable {
     /// The URL after redirects, to which references are relative.
     var source: URL
 
-    init(_ playlist: Playlist, isPlain: Bool = false, requested: URL, source: URL? = nil) {
-      (entries, skipped) = (playlist.entries, playlist.skipped)
+    init(_ contents: Parsed, isPlain: Bool = false, requested: URL, source: URL? = nil) {
+      (entries, skipped) = contents
       self.isPlain = isPlain
       self.requested = requested
       self.source = source ?? requested
@@ -48,7 +51,7 @@ struct ListReading: Sendable {
     of url: URL, _ headers: HeaderFields, isNested: Bool
   ) async throws -> Contents {
     guard url.isFileURL else {
-      let isNamed = PlaylistKind(named: url) != nil
+      let isNamed = ListKind(named: url) != nil
       // A name of media is believed until it plays: it costs a request to look into each of many
       // arguments.
       guard isNamed || !MediaFiles.isMedia(url.lastPathComponent) else { return .media }
@@ -82,7 +85,7 @@ struct ListReading: Sendable {
       return list.map { (list: $0, identity: url) }
     }
     // Broken media may have the name of a list.
-    guard stored.bytes.isText || PlaylistKind(beginning: stored.bytes) != nil else { return nil }
+    guard stored.bytes.isText || ListKind(beginning: stored.bytes) != nil else { return nil }
     return try await list(stored, of: nil, at: url)
       .map { (list: $0, identity: url) }
   }
@@ -91,7 +94,7 @@ struct ListReading: Sendable {
 
   /// Returns the list that a file is; nil for any other file.
   private func file(_ url: URL) async throws -> List? {
-    let named = PlaylistKind(named: url)
+    let named = ListKind(named: url)
     let bytes = try await IOThreads.background.run { () throws(MediaCacheError) -> Data? in
       do {
         // Opening a pipe would release its writer, and reading would take what the player needs.
@@ -103,12 +106,12 @@ struct ListReading: Sendable {
             remedy: "Send the list to standard input: 'refrain play - <FILE'.")
         }
         defer { file.close() }
-        let beginning = Int64(PlaylistKind.length)
+        let beginning = Int64(ListKind.length)
         var bytes = Data(file.bytes(in: 0..<min(file.length, beginning)))
-        guard named != nil || PlaylistKind(beginning: bytes) != nil else { return nil }
+        guard named != nil || ListKind(beginning: bytes) != nil else { return nil }
         // Any file may have a list's name: no more is read than a list can contain.
         if file.length > beginning {
-          let end = min(file.length, beginning + Int64(PlaylistKind.longest))
+          let end = min(file.length, beginning + Int64(ListKind.longest))
           bytes += file.bytes(in: beginning..<end)
         }
         return bytes
@@ -128,17 +131,15 @@ struct ListReading: Sendable {
 
   /// Returns the list on standard input, whose paths are relative to the working directory.
   func standardInput() async throws -> List {
-    let bytes = try await StandardInput.read(upTo: PlaylistKind.longest + 1)
+    let bytes = try await StandardInput.read(upTo: ListKind.longest + 1)
     let folder = URL(
       filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
     let source = folder.appending(path: "list.m3u")
-    guard PlaylistKind(beginning: bytes) != nil else {
+    guard ListKind(beginning: bytes) != nil else {
       let plain = try await IOThreads.background.run { () throws(MediaCacheError) -> PlainList in
         try PlainList(bytes)
       }
-      var list = List(Playlist(entries: plain.entries), isPlain: true, requested: source)
-      list.skipped = plain.skipped
-      return list
+      return List((plain.entries, plain.skipped), isPlain: true, requested: source)
     }
     return List(try await parse(bytes, from: source, mimeType: nil), requested: source)
   }
@@ -202,11 +203,11 @@ struct ListReading: Sendable {
     let information = try await reader.contentInformation()
     var beginning = Beginning(
       source: information.finalURL, mimeType: information.mimeType, length: information.length)
-    for try await chunk in reader.chunks(in: 0..<Int64(PlaylistKind.length)) {
+    for try await chunk in reader.chunks(in: 0..<Int64(ListKind.length)) {
       beginning.bytes.append(chunk)
       guard beginning.bytes.isText else { return beginning }
     }
-    beginning.isWhole = beginning.bytes.count < PlaylistKind.length
+    beginning.isWhole = beginning.bytes.count < ListKind.length
     return beginning
   }
 
@@ -229,10 +230,10 @@ struct ListReading: Sendable {
     var bytes = beginning.bytes
     guard StreamKind(beginning: bytes) == nil else { return nil }
     let (source, type) = (beginning.source, beginning.mimeType)
-    let marked = PlaylistKind(beginning: bytes)
+    let marked = ListKind(beginning: bytes)
     let isNamed =
-      PlaylistKind(named: requested) != nil
-      || (bytes.isText && PlaylistKind(named: source, mimeType: type) != nil)
+      ListKind(named: requested) != nil
+      || (bytes.isText && ListKind(named: source, mimeType: type) != nil)
     guard marked != nil || isNamed else { return nil }
     // Media with the name of a list may have no end.
     guard marked != nil || bytes.isText else {
@@ -241,7 +242,7 @@ struct ListReading: Sendable {
         remedy: "If it is media, play it directly.")
     }
     // Parsing reports one that exceeds the limit as an error.
-    let limit = Int64(PlaylistKind.longest) + 1
+    let limit = Int64(ListKind.longest) + 1
     let end = min(beginning.length ?? limit, limit)
     if let reader, !beginning.isWhole, Int64(bytes.count) < end {
       for try await chunk in reader.chunks(in: Int64(bytes.count)..<end) { bytes.append(chunk) }
@@ -254,9 +255,16 @@ struct ListReading: Sendable {
   /// Parses on a thread for long work.
   private func parse(
     _ bytes: Data, from url: URL, mimeType: String?
-  ) async throws(MediaCacheError) -> Playlist {
-    try await IOThreads.background.run { () throws(MediaCacheError) -> Playlist in
-      try Playlist(bytes, from: url, mimeType: mimeType)
+  ) async throws(MediaCacheError) -> Parsed {
+    try await IOThreads.background.run { () throws(MediaCacheError) -> Parsed in
+      switch ListKind(beginning: bytes) ?? ListKind(named: url, mimeType: mimeType) {
+      case .feed:
+        let feed = try Feed(bytes, from: url)
+        return (feed.episodes, feed.skipped)
+      case .playlist, nil:
+        let playlist = try Playlist(bytes, from: url, mimeType: mimeType)
+        return (playlist.entries, playlist.skipped)
+      }
     }
   }
 }

@@ -12,9 +12,9 @@ struct PlainList: Sendable {
 
   /// Blocks: it looks at files.
   init(_ bytes: Data) throws(MediaCacheError) {
-    guard bytes.count <= PlaylistKind.longest else {
+    guard bytes.count <= ListKind.longest else {
       throw MediaCacheError(
-        .invalidResponse, "The list exceeds the limit of \(PlaylistKind.longest >> 20) MiB.",
+        .invalidResponse, "The list exceeds the limit of \(ListKind.longest >> 20) MiB.",
         remedy: "Split it into several lists.")
     }
     guard !bytes.contains(0) else {

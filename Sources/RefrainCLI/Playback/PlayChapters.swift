@@ -3,13 +3,13 @@ import Foundation
 import Refrain
 import RefrainPlayer
 
-/// The chapters of the current item, as its feed states them. Those in a file of their own are
-/// fetched through the cache once the item is the current one.
+/// The chapters of the current item, in a file that its feed names. It is fetched through the cache
+/// once the item is the current one.
 @MainActor
 final class PlayChapters {
   private let cache: MediaCache
   private var place = ChapterPlace()
-  private var loading: Task<Void, Never>?
+  private(set) var loading: Task<Void, Never>?
   private var item: PlayQueue.Item.ID?
   /// Whether the item was heard. A position before that is where it is to begin, or a remainder of
   /// the item before.
@@ -20,7 +20,7 @@ final class PlayChapters {
   deinit { loading?.cancel() }
 
   /// Returns the chapter that begins with an event; nil: none does.
-  func note(_ event: PlayerEvent) -> Media.Chapter? {
+  func note(_ event: PlayerEvent) -> Chapter? {
     switch event {
     case .item(let item?): follow(item)
     case .started: isHeard = true
@@ -36,8 +36,8 @@ final class PlayChapters {
   private func follow(_ item: PlayQueue.Item) {
     loading?.cancel()
     self.item = item.id
-    place = ChapterPlace(item.media.chapters)
-    guard item.media.chapters.isEmpty, let url = item.media.chaptersURL else { return }
+    place = ChapterPlace()
+    guard let url = item.media.chaptersURL else { return }
     // Headers meant for the media's server are not sent to others.
     let headers = item.media.url.isSameOrigin(as: url) ? item.media.headers : [:]
     loading = Task { [weak self, cache] in
@@ -52,44 +52,44 @@ final class PlayChapters {
   /// Reads and parses on a thread for blocking and long work.
   private nonisolated static func load(
     _ file: Resource, from cache: MediaCache
-  ) async throws -> [Media.Chapter] {
+  ) async throws -> [Chapter] {
     let url = file.url
     guard !url.isFileURL else {
-      return try await IOThreads.background.run { () throws -> [Media.Chapter] in
+      return try await IOThreads.background.run { () throws -> [Chapter] in
         // Reading a pipe would wait.
         guard let file = try RegularFile(url) else { return [] }
         defer { file.close() }
-        let end = min(file.length, Int64(Media.longestChapterFile) + 1)
-        return try Media.chapters(Data(file.bytes(in: 0..<end)), from: url)
+        let end = min(file.length, Int64(Chapter.longestFile) + 1)
+        return try Chapter.chapters(in: Data(file.bytes(in: 0..<end)))
       }
     }
     let reader = try await cache.open(file, fill: .onDemand)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
-    let limit = Int64(Media.longestChapterFile) + 1
+    let limit = Int64(Chapter.longestFile) + 1
     var bytes = Data()
     for try await chunk in reader.chunks(in: 0..<min(information.length ?? limit, limit)) {
       bytes.append(chunk)
     }
-    return try await IOThreads.background.run { [bytes] () throws -> [Media.Chapter] in
-      try Media.chapters(bytes, from: information.finalURL)
+    return try await IOThreads.background.run { [bytes] () throws -> [Chapter] in
+      try Chapter.chapters(in: bytes)
     }
   }
 }
 
 /// The chapter at the current position. A pure value.
 struct ChapterPlace: Sendable {
-  private let chapters: [Media.Chapter]
+  private let chapters: [Chapter]
   private var current: Int?
 
   /// - Parameter chapters: in order.
-  init(_ chapters: [Media.Chapter] = []) { self.chapters = chapters }
+  init(_ chapters: [Chapter] = []) { self.chapters = chapters }
 
   /// Records that the item is over: any chapter begins again.
   mutating func leave() { current = nil }
 
   /// Returns the chapter at a position if it is another one than at the position before.
-  mutating func enter(at position: Duration) -> Media.Chapter? {
+  mutating func enter(at position: Duration) -> Chapter? {
     var (low, high) = (0, chapters.count)
     while low < high {
       let middle = (low + high) / 2

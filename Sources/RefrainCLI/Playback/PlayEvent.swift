@@ -68,7 +68,7 @@ struct PlayEvent: Encodable {
   }
 
   /// A chapter of an item has begun.
-  init(_ chapter: Media.Chapter, of media: Media?) {
+  init(_ chapter: Chapter, of media: Media?) {
     self.init("chapter", media)
     metadata = Metadata(title: chapter.title)
     seconds = chapter.start / .seconds(1)

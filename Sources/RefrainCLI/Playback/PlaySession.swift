@@ -360,7 +360,7 @@
       Console.shared.noteLater("\(problem): playing in real time, without sound.")
     }
 
-    private func tell(_ chapter: Media.Chapter, of media: Media?) throws {
+    private func tell(_ chapter: Chapter, of media: Media?) throws {
       if settings.isJSON {
         try tell(PlayEvent(chapter, of: media))
       } else if let title = chapter.title {

@@ -17,10 +17,33 @@ extension Duration {
 
   /// Creates a duration, rounded to the microsecond: 1.1 is read back as 1.1. Nil for numbers that
   /// no media lasts: below zero, from thirty thousand years on, NaN.
-  init?(ofMedia seconds: Double) {
+  package init?(ofMedia seconds: Double) {
     guard seconds >= 0, seconds < 1e12 else { return nil }
     let whole = seconds.rounded(.down)
     let microseconds = ((seconds - whole) * 1e6).rounded()
     self = .seconds(Int64(whole)) + .microseconds(Int64(microseconds))
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Decodes seconds; nil if there are none.
+  ///
+  /// - Throws: `DecodingError` for a number that no media lasts.
+  func decodeMediaTime(forKey key: Key) throws -> Duration? {
+    guard let seconds = try decodeIfPresent(Double.self, forKey: key) else { return nil }
+    guard let duration = Duration(ofMedia: seconds) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self,
+        debugDescription: "\(seconds) is not a valid duration in seconds.")
+    }
+    return duration
+  }
+}
+
+extension KeyedEncodingContainer {
+  /// Encodes seconds; nothing for a duration that no media has.
+  mutating func encodeMediaTime(_ duration: Duration?, forKey key: Key) throws {
+    guard let seconds = duration?.inSeconds, Duration(ofMedia: seconds) != nil else { return }
+    try encode(seconds, forKey: key)
   }
 }

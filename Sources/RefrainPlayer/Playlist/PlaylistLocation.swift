@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 import Refrain
 
-/// Resolves the locations in a playlist to URLs.
-struct PlaylistLocation {
+/// Resolves the locations in a playlist or a feed to URLs.
+package struct PlaylistLocation {
   /// The syntax of a location.
-  enum Spelling {
+  package enum Spelling {
     /// A URI: a `?` begins a query.
     case uri
     /// A URL or a file path, as people and programs write lists: names in a path may have any
@@ -14,8 +14,8 @@ struct PlaylistLocation {
   }
 
   /// The reason why an entry cannot be played, in one sentence.
-  struct Refusal: Error {
-    var reason: String
+  package struct Refusal: Error {
+    package var reason: String
 
     init(_ reason: String) { self.reason = reason }
 
@@ -29,13 +29,13 @@ struct PlaylistLocation {
   private let isLocal: Bool
 
   /// - Parameter playlist: the URL of the playlist.
-  init(of playlist: URL) {
+  package init(of playlist: URL) {
     self.playlist = playlist
     isLocal = playlist.isFileURL
   }
 
   /// - Parameter base: the URL to which `text` is relative; nil: the playlist's.
-  func resolve(
+  package func resolve(
     _ text: some StringProtocol, base: URL? = nil, as spelling: Spelling
   ) throws(Refusal) -> URL {
     var spelled = String(text)

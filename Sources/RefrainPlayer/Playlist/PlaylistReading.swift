@@ -22,16 +22,13 @@ struct PlaylistReading {
     skipped.append("\(place): \(why.reason)")
   }
 
-  /// Records a reason that concerns several entries.
-  mutating func note(_ sentence: String) { skipped.append(sentence) }
-
   private func checkCount() throws(MediaCacheError) {
-    guard entries.count + skipped.count < Playlist.entryLimit else { throw Self.tooMany }
+    guard entries.count + skipped.count < Playlist.entryLimit else {
+      throw MediaCacheError(
+        .invalidResponse, "The playlist exceeds the limit of \(Playlist.entryLimit) entries.",
+        remedy: "Split it into several playlists.")
+    }
   }
-
-  static let tooMany = MediaCacheError(
-    .invalidResponse, "The playlist exceeds the limit of \(Playlist.entryLimit) entries.",
-    remedy: "Split it into several playlists.")
 
   /// Returns the URL of a picture; nil if it is not valid, which does not matter.
   func artwork(_ text: some StringProtocol) -> URL? {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
+package import Refrain
 
 /// Decodes playlists, and prepares their texts for display.
-enum PlaylistText {
+package enum PlaylistText {
   /// Decodes UTF-8, or UTF-16 with a byte order mark. Other bytes predate UTF-8: they are decoded
   /// as Windows-1252, of which Latin-1 is a part.
   ///
   /// - Parameter isUTF8: whether only UTF-8 is possible: invalid bytes are replaced by U+FFFD.
-  static func decoded(_ bytes: Data, isUTF8: Bool) throws(MediaCacheError) -> String {
+  package static func decoded(_ bytes: Data, isUTF8: Bool) throws(MediaCacheError) -> String {
     var text: String?
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
       text = String(data: bytes, encoding: .utf16)
@@ -28,6 +28,21 @@ enum PlaylistText {
         remedy: "If it is media, play it directly.")
     }
     return text
+  }
+
+  /// The number of bytes by which a list is known.
+  package static let beginning = 16 << 10
+
+  /// Returns the text at the beginning of a list, without white space before it; nil if it is not
+  /// text.
+  package static func beginning(of bytes: Data) -> String? {
+    let hasMark = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+    // Most media have a zero soon; in a text, only UTF-16 has.
+    guard hasMark || !bytes.prefix(512).contains(0) else { return nil }
+    // An even number of bytes, because of UTF-16.
+    let start = Data(bytes.prefix(beginning & ~1))
+    guard let text = try? decoded(start, isUTF8: false) else { return nil }
+    return String(text.drop { $0.isWhitespace || $0 == "\u{FEFF}" })
   }
 
   /// Returns the lines that are not empty, trimmed, with their numbers from 1 on. Lines end with
@@ -70,7 +85,7 @@ enum PlaylistText {
 
   /// Returns a title for display: on one line, without characters that control a terminal; nil if
   /// nothing is left.
-  static func shown(_ text: some StringProtocol) -> String? {
+  package static func shown(_ text: some StringProtocol) -> String? {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars.prefix(shownLimit) {
       let isControl =

@@ -19,9 +19,7 @@ public struct Media: Sendable, Hashable {
   public var artwork: URL?
   /// The duration that a playlist states, until the media's own is known.
   public var duration: Duration?
-  /// The chapters that a podcast feed states, in order; the media may have others of its own.
-  public var chapters: [Chapter] = []
-  /// The URL of the chapters, if a podcast feed names one: `chapters(_:from:)` reads them.
+  /// The URL of the chapters, if a podcast feed names one (JSON Chapters Format).
   public var chaptersURL: URL?
   /// Subtitles of other resources. http and https come through the cache, files directly.
   public var subtitles: [Subtitle] = []
@@ -52,8 +50,7 @@ public struct Media: Sendable, Hashable {
 /// Encodes the headers, which may contain a token: store the result where secrets may be stored.
 extension Media: Codable {
   private enum CodingKeys: String, CodingKey {
-    case url, headers, key, title, artist, album, artwork, duration, chapters, chaptersURL
-    case subtitles, lists
+    case url, headers, key, title, artist, album, artwork, duration, chaptersURL, subtitles, lists
   }
 
   public init(from decoder: any Decoder) throws {
@@ -67,7 +64,6 @@ extension Media: Codable {
       album: try container.decodeIfPresent(String.self, forKey: .album),
       artwork: try container.decodeIfPresent(URL.self, forKey: .artwork),
       duration: try container.decodeMediaTime(forKey: .duration))
-    chapters = try container.decodeIfPresent([Chapter].self, forKey: .chapters) ?? []
     chaptersURL = try container.decodeIfPresent(URL.self, forKey: .chaptersURL)
     subtitles = try container.decodeIfPresent([Subtitle].self, forKey: .subtitles) ?? []
     lists = try container.decodeIfPresent([URL].self, forKey: .lists) ?? []
@@ -83,7 +79,6 @@ extension Media: Codable {
     try container.encodeIfPresent(album, forKey: .album)
     try container.encodeIfPresent(artwork, forKey: .artwork)
     try container.encodeMediaTime(duration, forKey: .duration)
-    if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
     try container.encodeIfPresent(chaptersURL, forKey: .chaptersURL)
     if !subtitles.isEmpty { try container.encode(subtitles, forKey: .subtitles) }
     if !lists.isEmpty { try container.encode(lists, forKey: .lists) }

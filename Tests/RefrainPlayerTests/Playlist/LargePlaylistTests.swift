@@ -28,28 +28,6 @@ import Testing
     #expect(playlist.entries.allSatisfy { ($0.artist?.count ?? 0) <= PlaylistText.shownLimit })
   }
 
-  @Test func `An overlong base URL is ignored`() throws {
-    let long = String(repeating: "a/", count: 1 << 20)
-    let tracks = String(repeating: "<track><location>b</location></track>", count: 2000)
-    let playlist = try Playlist.reading(
-      "<playlist xml:base=\"\(long)\"><trackList>\(tracks)</trackList></playlist>")
-    #expect(playlist.locations == Array(repeating: "https://music.example/lists/b", count: 2000))
-  }
-
-  @Test(arguments: [
-    ("<playlist>", "<a/>", "</playlist>"), ("<playlist>", "&amp;", "</playlist>"),
-    ("<playlist ", "a", "=''/>"), ("<!--", "- ", "--><playlist/>"),
-    ("<playlist><![CDATA[", "]", ""),
-  ]) func `Large XML is read or refused`(
-    _ head: String, _ repeated: String, _ tail: String
-  ) throws {
-    do {
-      #expect(try Playlist.reading(filled(head, repeated, tail)).entries.isEmpty)
-    } catch let error as MediaCacheError {
-      #expect(error.code == .invalidResponse)
-    }
-  }
-
   @Test func `A very long line in a PLS section is read`() throws {
     #expect(try Playlist.reading(filled("[playlist]\nFile1=", "=")).entries.count == 1)
   }

@@ -39,6 +39,7 @@ import Testing
     let bad: [(Data, String)] = [
       (Data("hello".utf8), "/a.txt"), (Data([0x49, 0x44, 0x33, 0, 0, 0, 1]), "/a.m3u"),
       (Data("<html></html>".utf8), "https://a.example/list.m3u"),
+      (Data("\n<rss><channel/></rss>".utf8), "/a.pls"),
       (Data(repeating: 0x0A, count: Playlist.byteLimit + 1), "/a.m3u"),
     ]
     for (bytes, name) in bad {

@@ -37,20 +37,16 @@ extension PlayQueue {
     #expect(try queue.throughJSON() == queue)
   }
 
-  @Test func `Chapters are stored, and old queues without them are read`() throws {
+  @Test func `The URL of chapters is stored, and old queues without it are read`() throws {
     var media = Media(URL(fileURLWithPath: "/a.flac"))
-    media.chapters = [
-      Media.Chapter(
-        start: .microseconds(4_013_333), title: "One", link: URL(string: "https://a.example/"))
-    ]
     media.chaptersURL = URL(string: "https://a.example/c.json")
     var queue = PlayQueue()
     queue.append([media, Media(media.url)])
     #expect(try queue.throughJSON() == queue)
     let old = try JSONDecoder().decode(PlayQueue.self, from: Data(Self.good.utf8))
-    #expect(old.items.allSatisfy { $0.media.chapters.isEmpty })
+    #expect(old.items.allSatisfy { $0.media.chaptersURL == nil })
     let bad = Self.good.replacingOccurrences(
-      of: #""url":"file:///a.mp3""#, with: #""url":"file:///a.mp3","chapters":[{"start":-1}]"#)
+      of: #""url":"file:///a.mp3""#, with: #""url":"file:///a.mp3","duration":-1"#)
     #expect(throws: DecodingError.self) {
       _ = try JSONDecoder().decode(PlayQueue.self, from: Data(bad.utf8))
     }

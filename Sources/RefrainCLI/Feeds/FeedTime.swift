@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RefrainPlayer
 
 /// The dates and times of feeds, as their authors write them. Parsed without a formatter, which
 /// would be slow, and depend on the locale.

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainPlayer
 import TestSupport
 import Testing
 
-@testable import RefrainPlayer
+@testable import RefrainCLI
 
 /// Feeds that are cut, damaged, or made to be expensive.
-@Suite(.timeLimit(.minutes(TestSeed.minutes(2)))) struct HostileListTests {
+@Suite(.timeLimit(.minutes(TestSeed.minutes(2)))) struct HostileFeedTests {
   private static let feed = """
     <?xml version="1.0"?><rss xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
     <title>Shöw</title><itunes:image href="a.png"/>
     <item><title><![CDATA[<A>]]> &amp; &#x1F3B5;</title>
     <pubDate>Mon, 02 Jan 2023 10:00:00 +0100</pubDate><enclosure url="1.mp3" type='audio/mpeg'/>
-    <itunes:duration>1:02</itunes:duration><psc:chapters><psc:chapter start="1"/></psc:chapters>
+    <itunes:duration>1:02</itunes:duration><podcast:chapters url="c.json"/>
     </item></channel></rss>
     """
   private static let atom = """
@@ -22,28 +23,33 @@ import Testing
     </feed>
     """
 
-  /// Reads a list in any of its roles. What it names has to be allowed.
+  private static let names = [
+    URL(filePath: "/l.rss"), URL(string: "https://a.example/x"),
+  ].compactMap(\.self)
+
+  /// Reads a feed. What it names has to be allowed.
   private func check(_ bytes: [UInt8], _ seed: UInt64) {
-    for name in ["/l.rss", "https://a.example/x"].map(URL.of) {
-      guard let list = try? Playlist(Data(bytes), from: name) else { continue }
-      for media in list.entries {
-        let scheme = media.url.scheme?.lowercased()
-        #expect(
-          ["http", "https"].contains(scheme) || (scheme == "file" && name.isFileURL),
-          "REFRAIN_SEED=\(seed)")
-        #expect(media.chapters.map(\.start) == media.chapters.map(\.start).sorted())
+    for name in Self.names {
+      guard let feed = try? Feed(Data(bytes), from: name) else { continue }
+      for media in feed.episodes {
+        for url in [media.url, media.artwork, media.chaptersURL].compactMap(\.self) {
+          let scheme = url.scheme?.lowercased()
+          #expect(
+            ["http", "https"].contains(scheme) || (scheme == "file" && name.isFileURL),
+            "REFRAIN_SEED=\(seed)")
+        }
       }
     }
   }
 
-  @Test(arguments: [feed, atom]) func `A list may be cut anywhere`(_ text: String) {
+  @Test(arguments: [feed, atom]) func `A feed may be cut anywhere`(_ text: String) {
     let bytes = Array(text.utf8)
     for count in 0...bytes.count { check(Array(bytes[..<count]), 0) }
   }
 
-  @Test func `Damaged lists do not crash the parser`() async {
+  @Test func `Damaged feeds do not crash the parser`() async {
     let seed = TestSeed.next()
-    print("HostileListTests: REFRAIN_SEED=\(seed)")
+    print("HostileFeedTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
     let known = [Self.feed, Self.atom].map { Array($0.utf8) }
     let grains = [
@@ -82,8 +88,8 @@ import Testing
     }
     text += "</channel></rss>"
     #expect(text.utf8.count > count * 2048)
-    let list = try Playlist.reading(text, from: "https://a.example/feed")
-    #expect(list.entries.count == count && list.entries[0].title == "Episode 49")
+    let feed = try Feed(Data(text.utf8), from: Self.names[1])
+    #expect(feed.episodes.count == count && feed.episodes[0].title == "Episode 49")
   }
 
   /// Input that makes an algorithm of quadratic time exceed the time limit.
@@ -94,18 +100,36 @@ import Testing
       ("<rss ", "a", "='b'/>"), ("<rss><channel><title>", "&amp;", "</title></channel></rss>"),
       ("<rss><channel><title>", "<![CDATA[a]]>", ""), ("<rss><!--", "-- ", ""),
       ("<rss><channel>", "<a xmlns:b='c'>", ""), ("<rss><channel>", "<item xml:base='a/'>", ""),
-      ("<rss><channel><item><psc:chapters>", "<psc:chapter start='1'/>", ""),
-    ]) func `A long list that repeats one thing is read or refused`(
+      ("<rss><channel><item>", "<enclosure url='a'/>", ""), ("<rss><channel><item>", "<a>", ""),
+    ]) func `A long feed that repeats one thing is read or refused`(
       _ head: String, _ repeated: String, _ tail: String
     )
   {
     let count = (TestSeed.isSoak ? 4 << 20 : 1 << 20) / repeated.utf8.count
     let text = head + String(repeating: repeated, count: count) + tail
     do {
-      let list = try Playlist.reading(text, from: "/list.rss")
-      #expect(list.entries.count + list.skipped.count <= Playlist.entryLimit + 2)
+      let feed = try Feed(Data(text.utf8), from: Self.names[0])
+      #expect(feed.episodes.count + feed.skipped.count <= Playlist.entryLimit + 2)
     } catch {
       #expect((error as? MediaCacheError)?.code == .invalidResponse)
+    }
+  }
+
+  @Test func `An overlong base URL is ignored`() throws {
+    let long = String(repeating: "a/", count: 1 << 20)
+    let items = String(repeating: "<item><enclosure url='b.mp3'/></item>", count: 2000)
+    let text = "<rss xml:base=\"\(long)\"><channel>\(items)</channel></rss>"
+    let feed = try Feed(Data(text.utf8), from: Self.names[1])
+    #expect(feed.locations == Array(repeating: "https://a.example/b.mp3", count: 2000))
+  }
+
+  @Test func `The number of episodes and of bytes is limited`() throws {
+    let items = String(repeating: "<item/>", count: Playlist.entryLimit + 1)
+    for bytes in [Data("<rss><channel>\(items)".utf8), Data(count: Feed.byteLimit + 1)] {
+      let error = try #require(throws: MediaCacheError.self) {
+        try Feed(bytes, from: Self.names[0])
+      }
+      #expect(error.reason.contains("limit") && error.code == .invalidResponse)
     }
   }
 }
