@@ -123,7 +123,8 @@ let package = Package(
         nio("NIOHTTP1"),
         nio("NIOFoundationCompat"),
       ],
-      swiftSettings: settings),
+      // The page, which is part of the program.
+      resources: [.embedInCode("Page/Files")], swiftSettings: settings),
     .executableTarget(
       name: "RefrainCLI",
       dependencies: [

@@ -44,9 +44,8 @@ public final class CacheProxy: Sendable {
   }
 
   /// Reports from now on that the proxy is about to end: `/health` responds 503, and connections
-  /// are closed after the responses under way. New connections are still accepted. The downloads of
-  /// the page end, and the next proxy with the same cache directory runs them. Call `stop()` once
-  /// the balancers have noticed.
+  /// are closed after the responses under way. New connections are still accepted. Call `stop()`
+  /// once the balancers have noticed.
   public func beginDraining() { service.drain() }
 
   /// Ends `run()`: accepts no more connections, gives running responses a few seconds to end,

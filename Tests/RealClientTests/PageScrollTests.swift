@@ -30,7 +30,7 @@ struct PageScrollTests {
   /// the store takes them from the proxy.
   private static let script = """
     (async () => {
-      const store = await import("./page/store.js");
+      const store = await import("./page/page.js");
       const grid = document.getElementById("grid");
       const frame = () => new Promise((done) =>
         requestAnimationFrame(() => done(performance.now())));
@@ -38,8 +38,9 @@ struct PageScrollTests {
         for (let index = from; index < from + count; index++) {
           const name = "song " + String(index).padStart(5, "0");
           store.rows.set(name, {
-            key: name, url: "https://example.org/" + name, name, lowName: name, lowText: name,
-            length: 1000, stored: 500, disk: 4096, used: index, spans: [0, 500],
+            key: name, url: "https://example.org/" + name, name, text: name, length: 1000,
+            stored: 500, disk: 4096, used: index, pinned: "no", rate: 0, spans: [0, 500],
+            fetching: [], readers: [],
           });
         }
         store.arrange();

@@ -45,7 +45,7 @@
     private static func spans(ofRow key: CacheKey) -> String {
       """
       (async () => {
-        const store = await import("./page/store.js");
+        const store = await import("./page/page.js");
         return store.rows.get(\(JSONText.of(key.rawValue)))?.spans ?? [];
       })()
       """

@@ -51,15 +51,16 @@ struct ProxyPageTests {
         let shown: [String] = try await tools.evaluate(
           """
           (async () => {
-            const store = await import("./page/store.js");
+            const store = await import("./page/page.js");
             const frames = () => new Promise((done) =>
               requestAnimationFrame(() => requestAnimationFrame(() => done())));
             const grid = document.getElementById("grid");
             for (let index = 0; index < 10000; index++) {
               const name = "song " + String(index).padStart(5, "0");
               store.rows.set(name, {
-                key: name, url: "https://example.org/" + name, name, lowName: name, lowText: name,
-                length: 1000, stored: 500, disk: 4096, used: index, spans: [0, 500],
+                key: name, url: "https://example.org/" + name, name, text: name, length: 1000,
+                stored: 500, disk: 4096, used: index, pinned: "no", rate: 0, spans: [0, 500],
+                fetching: [], readers: [],
               });
             }
             const report = [];
@@ -137,13 +138,9 @@ struct ProxyPageTests {
         try await says("Added to the downloads.")
         try await eventually("the download is complete") {
           let text: String = try await tools.evaluate(
-            "document.getElementById('downloads').textContent")
-          return text.contains("complete")
+            "document.querySelector('.row .stored')?.textContent ?? ''")
+          return text == "100%"
         }
-        try await click("Remove", in: "#downloads")
-        try await says("Removed from the queue.")
-        let _: Bool = try await tools.evaluate(
-          "(document.getElementById('tab-stored').click(), true)")
         try await eventually("the row is there") {
           try await tools.evaluate(
             """
@@ -155,23 +152,23 @@ struct ProxyPageTests {
             })()
             """)
         }
-        try await click("Pin", in: "#detail")
+        try await click("Pin", in: "#chosen")
         try await says("Pinned.")
         try await eventually("the button changes") {
           let text: String = try await tools.evaluate(
-            "document.getElementById('detail').textContent")
+            "document.getElementById('chosen').textContent")
           return text.contains("Unpin")
         }
-        try await click("Unpin", in: "#detail")
+        try await click("Unpin", in: "#chosen")
         try await says("Unpinned.")
-        try await click("Play", in: "#detail")
+        try await click("Play", in: "#chosen")
         try await eventually("the media element has the proxy's URL") {
           let source: String = try await tools.evaluate(
             "document.querySelector('#player audio')?.src ?? ''")
           return source == (try proxied.proxied("/\(name)").absoluteString)
         }
         try await click("Stop", in: "#player")
-        try await click("Remove", in: "#detail")
+        try await click("Remove", in: "#chosen")
         try await click("Remove", in: "#ask")
         try await says("Removed.")
         try await eventually("the row is gone") {

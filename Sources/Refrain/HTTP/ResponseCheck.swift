@@ -221,13 +221,3 @@ package enum WholeResponse {
   /// clients receive it and its ranges as those of a 200.
   package static let statuses: Set<Int> = [200, 203]
 }
-
-extension MediaCacheError {
-  /// Returns the error for an origin's response with a status from 400 on.
-  package static func answered(_ status: Int) -> MediaCacheError {
-    switch status {
-    case 401, 403, 410: ResponseCheck.refusal(status)
-    default: ResponseCheck.failure(status)
-    }
-  }
-}

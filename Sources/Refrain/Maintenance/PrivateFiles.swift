@@ -110,7 +110,7 @@ package struct PrivateFiles: Sendable {
   }
 
   /// Files without secrets, which other processes rely on.
-  static let permanent: Set = [lockName, removalName, downloadsLockName]
+  static let permanent: Set = [lockName, removalName]
 }
 
 extension MediaCache {

@@ -55,8 +55,8 @@ extension ProxyConnection {
       request.bytesFromCache = bytesSent
       request.addFields(of: head, service)
       log(request)
-      service.page?.traffic.noteSent(bytesSent - acceptedOfHit)
     }
+    service.traffic.noteSent(bytesSent - acceptedOfHit)
     // No further request is served for a client that is gone.
     finished(keepsAlive: isSent && !closesAfterAnswer)
   }
@@ -65,7 +65,7 @@ extension ProxyConnection {
   /// end.
   func noteAccepted(_ count: Int64) {
     acceptedOfHit += count
-    service.page?.traffic.noteSent(count)
+    service.traffic.noteSent(count)
   }
 
   static func seconds(since start: NIODeadline) -> Double {

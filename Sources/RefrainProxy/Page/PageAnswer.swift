@@ -19,7 +19,7 @@ struct PageAnswer: Sendable {
   private static let heartbeat: Duration = .seconds(15)
 
   private enum Place {
-    case file(PageFile), state, events, stream, address, action
+    case file(PageFile), state, events, address, action
   }
 
   func run() async throws {
@@ -49,7 +49,6 @@ struct PageAnswer: Sendable {
     case .file(let file): try await send(file.bytes, type: file.type)
     case .state: try await sendState()
     case .events: try await sendEvents()
-    case .stream: try await sendStream()
     case .address: try await sendAddress()
     case .action: try await act()
     }
@@ -59,10 +58,9 @@ struct PageAnswer: Sendable {
     switch path {
     case "/page/state": .state
     case "/page/events": .events
-    case "/page/stream": .stream
     case "/page/address": .address
     case "/page/action": .action
-    default: PageFile(path: path).map { .file($0) }
+    default: PageFile(rawValue: path).map { .file($0) }
     }
   }
 
@@ -83,122 +81,90 @@ struct PageAnswer: Sendable {
     return fields
   }
 
-  private func head(
+  private func begin(
     _ status: Int, _ fields: HeaderFields, _ body: ResponseHead.Body
-  ) -> ResponseHead {
-    ResponseHead(status: status, fields: fields, body: body, isMeasured: false)
+  ) async throws {
+    report.note { $0.status = status }
+    try await writer.begin(
+      ResponseHead(status: status, fields: fields, body: body, isMeasured: false))
   }
 
-  private func send(_ bytes: [UInt8], type: String, status: Int = 200) async throws {
+  private func send(
+    _ bytes: [UInt8], type: String = "application/json", status: Int = 200, allow: String? = nil
+  ) async throws {
     var fields = fields
     fields.append("Content-Type", type)
+    if let allow { fields.append("Allow", allow) }
     let length = Int64(bytes.count)
-    report.note { $0.status = status }
-    try await writer.begin(head(status, fields, isHEAD ? .omitted(length) : .length(length)))
+    try await begin(status, fields, isHEAD ? .omitted(length) : .length(length))
     if !isHEAD { try await writer.write(ByteBuffer(bytes: bytes)) }
     try await writer.end()
-  }
-
-  private func sendJSON(_ body: (inout PageJSON) -> Void) async throws {
-    var json = PageJSON()
-    json.object(body)
-    try await send(json.bytes, type: "application/json")
   }
 
   /// Responds with the error and the fields of the page.
   private func refuse(_ error: HTTPError, allow: String? = nil) async throws {
     report.note { $0.error = error.reason }
-    var fields = fields
-    fields.append("Content-Type", "application/json")
-    if let allow { fields.append("Allow", allow) }
-    var json = PageJSON()
-    json.object { $0.member("error", error.reason) }
-    report.note { $0.status = error.status }
-    let length = Int64(json.bytes.count)
-    try await writer.begin(
-      head(error.status, fields, isHEAD ? .omitted(length) : .length(length)))
-    if !isHEAD { try await writer.write(ByteBuffer(bytes: json.bytes)) }
-    try await writer.end()
+    let json = try JSONEncoder().encode(["error": error.reason])
+    try await send(Array(json), status: error.status, allow: allow)
   }
 
   /// The page's references are relative to a directory.
   private func redirectToDirectory() async throws {
     var fields = fields
     fields.append("Location", (service.routes.token.map { "/\($0)" } ?? "") + "/")
-    report.note { $0.status = 308 }
-    try await writer.begin(head(308, fields, .length(0)))
+    try await begin(308, fields, .length(0))
     try await writer.end()
   }
 
   // MARK: The state
 
-  /// Waits until the directory has been looked at.
-  private func waitUntilReady() async throws {
-    while true {
-      let (isReady, failure) = page.feed.readiness
-      if isReady { return }
-      if let failure { throw HTTPError(503, failure) }
-      try await Task.sleep(for: .milliseconds(10))
-    }
+  /// Everything that the page shows, or what has changed of it.
+  private struct State: Encodable {
+    var state: PageFeed.Figures
+    var rows: [PageRow]
+    var removed: [CacheKey] = []
   }
 
   private func sendState() async throws {
-    page.feed.enter()
-    defer { page.feed.leave() }
-    try await waitUntilReady()
-    var report = PageReport(page)
-    let parts = report.news()
-    let bytes =
-      [UInt8(ascii: "[")] + parts.joined(separator: [UInt8(ascii: ",")])
-      + [UInt8(ascii: "]")]
-    try await send(bytes, type: "application/json")
+    let json = try await page.visit { feed in
+      // Many rows take a while.
+      try await withTaskExecutorPreference(IOThreads.background) {
+        try JSONEncoder().encode(State(state: feed.figures, rows: feed.rows))
+      }
+    }
+    try await send(Array(json))
   }
 
-  /// Sends the state, and then its changes, until the client leaves or the proxy stops.
+  /// Sends what changes, until the client leaves or the proxy stops.
   ///
-  /// Each part waits until the socket has accepted the one before. The changes since then become
-  /// one part: a client that does not read costs no memory.
+  /// Each event waits until the socket has accepted the one before. The changes since then become
+  /// one event: a client that does not read costs no memory.
   private func sendEvents() async throws {
-    page.feed.enter()
-    defer { page.feed.leave() }
-    try await waitUntilReady()
-    var fields = fields
-    fields.append("Content-Type", "text/event-stream")
-    report.note { $0.status = 200 }
-    try await writer.begin(head(200, fields, isHEAD ? .omitted(nil) : .open))
-    var news = PageReport(page)
-    var lastWrite = ContinuousClock.now
-    while !isHEAD, !service.isStopping {
-      guard await !writer.hasClientLeft else { break }
-      for part in news.news() {
-        var buffer = ByteBuffer()
-        buffer.reserveCapacity(part.count + 16)
-        buffer.writeStaticString("data: ")
-        buffer.writeBytes(part)
-        buffer.writeStaticString("\n\n")
-        try await writer.write(buffer)
-        lastWrite = .now
+    try await page.visit { feed in
+      let follower = feed.follow()
+      defer { feed.leave(follower) }
+      var fields = fields
+      fields.append("Content-Type", "text/event-stream")
+      try await begin(200, fields, isHEAD ? .omitted(nil) : .open)
+      var shown: PageFeed.Figures?
+      var lastWrite = ContinuousClock.now
+      while !isHEAD, !service.isStopping {
+        guard await !writer.hasClientLeft else { break }
+        let (rows, removed) = feed.news(for: follower)
+        let figures = feed.figures
+        if !rows.isEmpty || !removed.isEmpty || figures != shown {
+          shown = figures
+          let json = try JSONEncoder().encode(
+            State(state: figures, rows: rows, removed: removed))
+          try await writer.write(ByteBuffer(bytes: Array("data: ".utf8) + json + [10, 10]))
+          lastWrite = .now
+        } else if ContinuousClock.now - lastWrite > Self.heartbeat {
+          try await writer.write(ByteBuffer(string: ":\n\n"))
+          lastWrite = .now
+        }
+        try await Task.sleep(for: PageFeed.pace)
       }
-      if ContinuousClock.now - lastWrite > Self.heartbeat {
-        try await writer.write(ByteBuffer(string: ":\n\n"))
-        lastWrite = .now
-      }
-      try await Task.sleep(for: PageFeed.pace)
-    }
-    try await writer.end()
-  }
-
-  private func sendStream() async throws {
-    guard let key = PageTarget.parameter("key", in: target) else {
-      throw HTTPError(400, "The request names no stream.")
-    }
-    let variants = try await PageStream(cache: service.cache)
-      .variants(of: CacheKey(rawValue: key))
-    try await sendJSON { json in
-      json.name("variants")
-      json.array { json in
-        for variant in variants ?? [] { variant.write(to: &json) }
-      }
+      try await writer.end()
     }
   }
 
@@ -216,8 +182,8 @@ struct PageAnswer: Sendable {
     }
     let whole = proxied.absoluteString
     let path = String(whole.dropFirst("http://".count).drop { $0 != "/" })
-    let address = isOnOtherListener ? whole : path
-    try await sendJSON { $0.member("address", address) }
+    let json = try JSONEncoder().encode(["address": isOnOtherListener ? whole : path])
+    try await send(Array(json))
   }
 
   // MARK: Changes
@@ -230,15 +196,12 @@ struct PageAnswer: Sendable {
         throw HTTPError(413, "The body of a change has at most \(PageGuard.longestBody) bytes.")
       }
     }
-    let action: PageAction
-    do {
-      action = try JSONDecoder().decode(PageAction.self, from: Data(body))
-    } catch {
+    guard let action = try? JSONDecoder().decode(PageAction.self, from: Data(body)) else {
       return try await refuse(HTTPError(400, "The body is not a change that this page knows."))
     }
     do {
       let message = try await PageActions(service: service, page: page).perform(action)
-      try await sendJSON { $0.member("message", message) }
+      try await send(Array(JSONEncoder().encode(["message": message])))
     } catch let error as HTTPError {
       try await refuse(error)
     } catch let error as MediaCacheError {

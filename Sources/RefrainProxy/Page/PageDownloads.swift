@@ -3,17 +3,41 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// Runs the downloads of the page's queue.
+/// The downloads that a person has asked for, until they are complete. Those of an ended program are
+/// forgotten; their bytes stay.
 final class PageDownloads: Sendable {
-  private struct State {
-    var queue = DownloadQueue()
-    /// By identifier, with the number of the run: a paused one may run again before its task ends.
-    var tasks: [UInt64: (task: Task<Void, Never>, run: UInt64)] = [:]
-    var runs: UInt64 = 0
-    /// Changes with the queue, but not with the progress of its downloads.
-    var revision: UInt64 = 0
-    var isOver = false
+  struct Item: Sendable, Hashable, Encodable {
+    enum State: String, Sendable, Encodable { case waiting, running, paused, failed }
+
+    var url: String
+    var isPinned: Bool
+    var state = State.waiting
+    /// The estimated size of a stream in bytes; nil while unknown.
+    var total: Int64?
+    /// With the remedy.
+    var error: String?
   }
+
+  private struct State {
+    var items: [CacheKey: Item] = [:]
+    /// Those that run or wait, the first one first.
+    var order: [CacheKey] = []
+    /// With the number of the run: a paused one may run again before its task ends.
+    var tasks: [CacheKey: (run: UInt64, task: Task<Void, Never>)] = [:]
+    var runs: UInt64 = 0
+    var isOver = false
+
+    /// Ends a run. Its place is free.
+    mutating func release(_ key: CacheKey) {
+      order.removeAll { $0 == key }
+      tasks.removeValue(forKey: key)?.task.cancel()
+    }
+  }
+
+  /// The downloads that run at a time.
+  static let width = 2
+  /// The most downloads, paused and failed ones included.
+  static let most = 1000
 
   private let cache: MediaCache
   private let resource: @Sendable (URL) -> Resource
@@ -25,96 +49,104 @@ final class PageDownloads: Sendable {
     (self.cache, self.resource) = (cache, resource)
   }
 
-  var items: [DownloadQueue.Item] { state.withLock(\.queue.items) }
+  /// By the keys of their resources.
+  var items: [CacheKey: Item] { state.withLock(\.items) }
 
-  /// The queue for a file, with a number that changes with it, but not with the progress alone.
-  var saved: (revision: UInt64, items: [DownloadQueue.Saved]) {
-    state.withLock { ($0.revision, $0.queue.saved) }
+  /// Fetches a URL as soon as there is a place. A paused or failed download goes on; one that is to
+  /// be pinned from now on begins once more, and finds its bytes stored.
+  ///
+  /// - Returns: false if there are too many.
+  func add(_ url: URL, isPinned: Bool) -> Bool {
+    let key = cache.key(for: Resource(url: url))
+    return state.withLock { state in
+      let known = state.items[key]
+      guard known != nil || state.items.count < Self.most else { return false }
+      let isPinned = isPinned || known?.isPinned == true
+      let isUnderWay = known?.state == .running || known?.state == .waiting
+      guard !isUnderWay || known?.isPinned != isPinned else { return true }
+      state.release(key)
+      state.items[key] = Item(url: url.absoluteString, isPinned: isPinned)
+      state.order.append(key)
+      begin(&state)
+      return true
+    }
   }
 
-  /// Changes the queue, and begins what may run now.
-  @discardableResult
-  func change<Result: Sendable>(_ body: (inout DownloadQueue) -> Result) -> Result {
-    let (result, cancelled) = state.withLock { state in
-      let result = body(&state.queue)
-      state.revision += 1
-      var cancelled: [Task<Void, Never>] = []
-      for (id, running) in state.tasks where state.queue[id]?.state != .running {
-        cancelled.append(running.task)
-        state.tasks[id] = nil
+  /// - Returns: false if there is nothing to pause.
+  func pause(_ key: CacheKey) -> Bool {
+    state.withLock { state in
+      guard let item = state.items[key], item.state == .running || item.state == .waiting else {
+        return false
       }
+      state.items[key]?.state = .paused
+      state.release(key)
       begin(&state)
-      return (result, cancelled)
+      return true
     }
-    for task in cancelled { task.cancel() }
-    return result
+  }
+
+  /// Forgets a download; its bytes stay.
+  ///
+  /// - Returns: false if there is none.
+  @discardableResult
+  func cancel(_ key: CacheKey) -> Bool {
+    state.withLock { state in
+      guard state.items.removeValue(forKey: key) != nil else { return false }
+      state.release(key)
+      begin(&state)
+      return true
+    }
   }
 
   private func begin(_ state: inout State) {
     guard !state.isOver else { return }
-    for item in state.queue.begin() {
+    for key in state.order.prefix(Self.width) where state.tasks[key] == nil {
+      guard let item = state.items[key] else { continue }
       state.runs += 1
-      let number = state.runs
-      let task = Task { await run(item, number) }
-      state.tasks[item.id] = (task, number)
+      let run = state.runs
+      state.items[key]?.state = .running
+      state.tasks[key] = (run, Task { await fetch(item, key, run) })
     }
   }
 
-  private func run(_ item: DownloadQueue.Item, _ number: UInt64) async {
-    var failure: String?
+  private func fetch(_ item: Item, _ key: CacheKey, _ run: UInt64) async {
     do {
-      guard let url = URL(string: item.url) else {
-        throw MediaCacheError(.badURL, "\(item.url) is not a URL.", remedy: "Enter it again.")
+      try await fetch(item) { total in
+        change(key, run) { $0.items[key]?.total = total }
       }
-      try await fetch(url, item, number)
-    } catch let error as MediaCacheError {
-      failure = error.description
-    } catch is CancellationError {
-      return ended(item.id, number) { _ in }
+      change(key, run) { $0.items[key] = nil }
     } catch {
-      failure = "\(error)"
+      // One that was paused or cancelled is none of this run's any more.
+      change(key, run) { state in
+        state.items[key]?.state = .failed
+        state.items[key]?.error = "\(error)"
+      }
     }
-    // Whatever failed in a download that was stopped did so because of that.
-    if failure != nil, Task.isCancelled { return ended(item.id, number) { _ in } }
-    let error = failure
-    ended(item.id, number) { $0.end(item.id, error: error) }
-  }
-
-  private func ended(
-    _ id: UInt64, _ number: UInt64, _ change: (inout DownloadQueue) -> Void
-  ) {
-    state.withLock { state in
-      guard state.tasks[id]?.run == number else { return }
-      state.tasks[id] = nil
-      change(&state.queue)
-      state.revision += 1
+    change(key, run) { state in
+      state.release(key)
       begin(&state)
     }
   }
 
-  private func note(_ id: UInt64, _ number: UInt64, _ stored: Int64, _ total: Int64?) {
+  /// Changes the state if the run is still that of the download.
+  private func change(_ key: CacheKey, _ run: UInt64, _ change: (inout State) -> Void) {
     state.withLock { state in
-      guard state.tasks[id]?.run == number else { return }
-      state.queue.note(id, stored: stored, total: total)
+      if state.tasks[key]?.run == run { change(&state) }
     }
   }
 
-  private func fetch(_ url: URL, _ item: DownloadQueue.Item, _ number: UInt64) async throws {
-    let resource = resource(url)
-    let download = StreamDownload(resource, into: cache, isPinned: item.isPinned)
-    let information = try await download.bringFirst { [self] progress in
-      note(item.id, number, progress.storedBytes, progress.totalBytes)
+  private func fetch(_ item: Item, estimated: (Int64?) -> Void) async throws {
+    guard let url = URL(string: item.url) else {
+      throw MediaCacheError(.badURL, "\(item.url) is not a URL.", remedy: "Enter it again.")
     }
-    guard await download.mayBeStream(information) else { return }
-    guard let source = try await download.source() else { return }
+    let download = StreamDownload(resource(url), into: cache, isPinned: item.isPinned)
+    let information = try await download.bringFirst()
+    guard await download.mayBeStream(information), let source = try await download.source() else {
+      return
+    }
     let selection = try await download.select(StreamChoice(), of: source)
-    var reports = StreamDownload.Reports()
-    reports.progress = { [self] progress in
-      note(
-        item.id, number, progress.storedBytes,
-        progress.isComplete ? progress.storedBytes : selection.estimatedBytes)
-    }
-    try await download.run(selection, reports: reports)
+    estimated(selection.estimatedBytes)
+    try await download.run(selection)
   }
 
   /// Ends all downloads; what they have fetched stays.

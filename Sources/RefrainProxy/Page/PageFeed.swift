@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 import Refrain
 import RefrainLocks
 
@@ -14,292 +13,175 @@ final class PageFeed: Sendable {
   private static let longShare = 50
   /// The most entries looked at in one update.
   private static let mostLooks = 200
-  struct Rates: Sendable, Hashable {
-    /// Bytes per second from origins.
-    var received: Int64 = 0
-    /// Bytes per second to clients.
-    var sent: Int64 = 0
+
+  /// The figures of the whole cache and its proxy.
+  struct Figures: Sendable, Hashable, Encodable {
+    /// In bytes.
+    var disk: Int64
+    /// In bytes; nil: none.
     var limit: Int64?
-    var disk: Int64 = 0
-    var isOffline = false
+    /// Bytes per second from origins.
+    var received: Int64
+    /// Bytes per second to clients.
+    var sent: Int64
+    var isOffline: Bool
+    /// Since the proxy was created, as are the others below.
+    var requests: Int64
+    /// Requests served without a body from the origin.
+    var hits: Int64
+    /// The bytes sent to clients that were stored before their request.
+    var saved: Int64
+    /// Why the directory could not be read, with the remedy.
+    var problem: String?
   }
 
   private struct State {
     var model = PageModel()
-    var visitors = 0
-    var collector: Task<Void, Never>?
+    /// In bytes per second.
+    var rates: (received: Int64, sent: Int64) = (0, 0)
     var isReady = false
-    var failure: String?
+    /// Why the directory could not be read.
+    var problem: String?
     /// Entries to look at.
     var pending: Set<CacheKey> = []
-    /// The entries that were open with the last update.
-    var open: Set<CacheKey> = []
-    /// Whether the whole directory is being looked at, and the entries that changed meanwhile.
-    var isLooking = false
-    var changedMeanwhile: Set<CacheKey> = []
-    var nextLook = ContinuousClock.now
-    var rates = Rates()
-  }
+    /// Those that have changed since the last look at the whole directory began.
+    var recent: Set<CacheKey> = []
+    /// The rows that have changed since each follower was sent some.
+    var news: [UInt64: Set<CacheKey>] = [:]
+    var nextFollower: UInt64 = 0
 
-  private let cache: MediaCache
-  private let traffic: PageTraffic
-  private let problems: PageProblemLog
-  /// Returns the bytes that were received beside the cache so far.
-  private let relayed: @Sendable () -> Int64
-  private let state = Mutex(State())
+    mutating func update() {
+      let changed = model.update()
+      for follower in news.keys { news[follower]?.formUnion(changed) }
+    }
 
-  init(
-    cache: MediaCache, traffic: PageTraffic, problems: PageProblemLog,
-    relayed: @Sendable @escaping () -> Int64
-  ) {
-    self.cache = cache
-    self.traffic = traffic
-    self.problems = problems
-    self.relayed = relayed
-  }
-
-  // MARK: Visitors
-
-  /// Counts a visitor. Balanced by `leave`.
-  func enter() {
-    state.withLock { state in
-      state.visitors += 1
-      guard state.collector == nil else { return }
-      // Sorting the rows of a large cache takes long, too.
-      state.collector = Task(executorPreference: IOThreads.background) { await self.collect() }
+    mutating func look(at keys: some Sequence<CacheKey>) {
+      pending.formUnion(keys)
+      recent.formUnion(keys)
     }
   }
 
-  func leave() { state.withLock { $0.visitors -= 1 } }
+  private let cache: MediaCache
+  private let traffic: Traffic
+  private let downloads: PageDownloads
+  private let state = Mutex(State())
 
-  /// The number of visitors now.
-  var visitors: Int { state.withLock(\.visitors) }
-
-  /// Whether the directory has been looked at, or why it could not be.
-  var readiness: (isReady: Bool, failure: String?) {
-    state.withLock { ($0.isReady, $0.failure) }
+  init(cache: MediaCache, traffic: Traffic, downloads: PageDownloads) {
+    (self.cache, self.traffic, self.downloads) = (cache, traffic, downloads)
   }
 
-  func difference(since version: UInt64) -> PageModel.Difference? {
-    state.withLock { $0.model }.difference(since: version)
+  // MARK: Reading
+
+  /// Returns when the directory has been looked at.
+  func waitUntilReady() async throws {
+    while true {
+      let (isReady, problem) = state.withLock { ($0.isReady, $0.problem) }
+      if isReady { return }
+      if let problem { throw HTTPError(503, problem) }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  var rows: [PageRow] { state.withLock { Array($0.model.rows.values) } }
+
+  var figures: Figures {
+    let values = traffic.values
+    return state.withLock { state in
+      Figures(
+        disk: state.model.rows.values.reduce(0) { $0 + $1.disk }, limit: cache.limit,
+        received: state.rates.received, sent: state.rates.sent, isOffline: cache.isOffline,
+        requests: values.requests.reduce(0, +), hits: values.hits, saved: values.savedBytes,
+        problem: state.problem)
+    }
   }
 
   func keys(ofRow key: CacheKey) -> [CacheKey] { state.withLock { $0.model.keys(ofRow: key) } }
 
-  /// The rates of the last update. The rest is as it is now, also before the first update.
-  var rates: Rates {
-    var rates = state.withLock { state in
-      var rates = state.rates
-      rates.disk = state.model.disk
-      return rates
-    }
-    (rates.limit, rates.isOffline) = (cache.limit, cache.isOffline)
-    return rates
-  }
+  /// Looks at entries with the next update, after a change that no event reports.
+  func look(at keys: [CacheKey]) { state.withLock { $0.look(at: keys) } }
 
-  /// Looks at an entry with the next update, after a change that no event reports.
-  func look(at keys: [CacheKey]) {
+  /// Begins to gather what changes. However slow the follower is, a row waits for it at most once.
+  ///
+  /// - Returns: for `news(for:)`, until `leave(_:)`.
+  func follow() -> UInt64 {
     state.withLock { state in
-      state.pending.formUnion(keys)
-      if state.isLooking { state.changedMeanwhile.formUnion(keys) }
+      state.nextFollower += 1
+      state.news[state.nextFollower] = []
+      return state.nextFollower
     }
   }
 
-  func stop() async {
-    let task = state.withLock { state in
-      state.visitors = 0
-      return state.collector
+  func leave(_ follower: UInt64) { state.withLock { $0.news[follower] = nil } }
+
+  /// Returns the rows that have changed since the last call, and the keys of those that have gone.
+  func news(for follower: UInt64) -> (rows: [PageRow], removed: [CacheKey]) {
+    state.withLock { state in
+      let keys = state.news[follower] ?? []
+      state.news[follower] = []
+      return (keys.compactMap { state.model.rows[$0] }, keys.filter { state.model.rows[$0] == nil })
     }
-    task?.cancel()
-    await task?.value
-  }
-
-  // MARK: Strips of streams
-
-  /// Returns streams whose strips are to be drawn again, the most recently used first.
-  func takeOutdatedStreams(_ most: Int) -> [CacheKey] {
-    state.withLock { $0.model.takeOutdated(most) }
-  }
-
-  /// As `PageModel.marks`.
-  func marks(of keys: [CacheKey]) -> [PagePlan.Mark?] {
-    state.withLock { $0.model.marks(of: keys) }
-  }
-
-  /// As `PageModel.draw`.
-  @discardableResult
-  func draw(_ plan: PagePlan, of key: CacheKey) -> Bool {
-    state.withLock { $0.model.draw(plan, of: key) }
   }
 
   // MARK: Collecting
 
-  private func collect() async {
-    let events = cache.laterEvents()
-    let listener = Task { [weak self] in
-      for await event in events { self?.note(event) }
-    }
-    // Reading playlists takes long.
-    let strips = Task(executorPreference: IOThreads.background) {
-      await PageStrips(cache: self.cache, feed: self).follow()
-    }
-    defer {
-      listener.cancel()
-      strips.cancel()
-    }
-    var counts = Counts()
-    var look: Task<Void, Never>?
-    while !Task.isCancelled {
-      if mayLookAtAll() {
-        look = Task(executorPreference: IOThreads.background) { await self.lookAtAll() }
-      }
-      await update(&counts)
-      // Nobody may come while the last look ends.
-      if visitors <= 0 {
-        await look?.value
-        if endIfUnused() { return }
-      }
-      // Cancelled, it ends with the next round.
-      try? await Task.sleep(for: Self.pace)
-    }
-    await look?.value
-    strips.cancel()
-    await strips.value
-    state.withLock { $0.collector = nil }
-  }
-
-  /// Forgets everything if there are no visitors. Returns whether it did.
-  private func endIfUnused() -> Bool {
-    state.withLock { state in
-      guard state.visitors <= 0 else { return false }
-      state = State()
-      return true
+  /// Collects until the task is cancelled.
+  func collect() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.followEvents() }
+      group.addTask { await self.followDirectory() }
+      group.addTask { await self.followActivity() }
     }
   }
 
-  private func mayLookAtAll() -> Bool {
-    state.withLock { state in
-      guard !state.isLooking, ContinuousClock.now >= state.nextLook else { return false }
-      state.isLooking = true
-      return true
-    }
-  }
-
-  /// The bytes counted with the last update.
-  private struct Counts {
-    var time = ContinuousClock.now
-    var received: [CacheKey: Int64] = [:]
-    /// The entries that were open.
-    var active: Set<CacheKey> = []
-    var sent: Int64?
-    var relayed: Int64 = 0
-  }
-
-  private func note(_ event: CacheEvent) {
-    switch event {
-    case .opened(let key), .evicted(let key, _), .generationChanged(let key): look(at: [key])
-    case .fetchStarted, .fetchFinished, .retrying, .received, .servedFromDisk, .committed,
-      .streamTitle, .failed, .warning:
-      break
-    }
-  }
-
-  /// The updates go on meanwhile: in a large directory it takes seconds.
-  private func lookAtAll() async {
-    let begun = ContinuousClock.now
-    defer {
-      let end = ContinuousClock.now
-      state.withLock { state in
-        // What changed since may be older in what was found.
-        state.pending.formUnion(state.changedMeanwhile)
-        (state.isLooking, state.changedMeanwhile) = (false, [])
-        state.nextLook = end + max(Self.longPace, (end - begun) * Self.longShare)
+  private func followEvents() async {
+    for await event in cache.laterEvents() {
+      switch event {
+      case .opened(let key), .evicted(let key, _), .generationChanged(let key): look(at: [key])
+      case .fetchStarted, .fetchFinished, .retrying, .received, .servedFromDisk, .committed,
+        .streamTitle, .failed, .warning:
+        break
       }
     }
-    do {
-      let entries = try await cache.entries()
-      state.withLock { state in
-        let all = entries.map { summary in
-          state.model[summary.key]?.adopting(summary) ?? PageEntry(summary)
+  }
+
+  private func followDirectory() async {
+    var pause = Duration.zero
+    while await Self.sleep(pause) {
+      let begun = ContinuousClock.now
+      state.withLock { $0.recent = [] }
+      do {
+        let entries = try await cache.entries()
+        state.withLock { state in
+          // What has changed meanwhile may be older in what was found.
+          state.pending.formUnion(state.model.storeAll(entries).union(state.recent))
+          state.update()
+          state.isReady = true
         }
-        // An entry that was opened just now may not be recorded yet.
-        let newer = state.open.union(state.changedMeanwhile).subtracting(all.map(\.key))
-        state.model.replaceAll(with: all + newer.compactMap { state.model[$0] })
-        (state.isReady, state.failure) = (true, nil)
+        note(nil)
+      } catch {
+        note(error)
       }
-      problems.noteLooked()
-    } catch {
-      noteFailure(error)
+      pause = max(Self.longPace, (ContinuousClock.now - begun) * Self.longShare)
     }
   }
 
-  private func update(_ counts: inout Counts) async {
-    await lookAtPending()
-    let now = ContinuousClock.now
-    let seconds = max((now - counts.time) / .seconds(1), 0.001)
-    let activity = cache.activity()
-    var received: [CacheKey: Int64] = [:]
-    var changed: [PageEntry] = []
-    var total: Int64 = 0
-    let isFirst = counts.sent == nil
-    let time = Int64(cache.now.wall.timeIntervalSince1970)
-    let (sent, relayed) = (traffic.sent, self.relayed())
-    if !isFirst { total += relayed - counts.relayed }
-    let before = counts
-    let (known, closed) = state.withLock { state in
-      let open = Set(activity.map(\.key))
-      let keys = open.union(before.active)
-      let entries = keys.compactMap { state.model[$0] }
-      return (
-        Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0) }),
-        before.active.subtracting(open)
-      )
-    }
-    var active: Set<CacheKey> = []
-    for open in activity {
-      received[open.key] = open.received
-      let earlier = counts.received[open.key] ?? (isFirst ? open.received : 0)
-      // A reopened entry counts from zero.
-      let count = open.received >= earlier ? open.received - earlier : open.received
-      total += count
-      var entry = known[open.key] ?? PageEntry(open, used: time)
-      // Nothing is shown of what may never be stored.
-      if known[open.key] == nil, open.spans.isEmpty, open.fetching.isEmpty { continue }
-      entry.update(open, rate: Int64(Double(count) / seconds))
-      if !open.readers.isEmpty, time - entry.used >= 60 { entry.used = time }
-      changed.append(entry)
-      active.insert(open.key)
-    }
-    for key in closed {
-      guard var entry = known[key] else { continue }
-      entry.rest()
-      changed.append(entry)
-    }
-    let rates = Rates(
-      received: Int64(Double(total) / seconds),
-      sent: counts.sent.map { Int64(Double(sent - $0) / seconds) } ?? 0)
-    let (rows, open) = (changed, active)
-    let closedNow = Set(counts.received.keys).subtracting(received.keys)
-    state.withLock { state in
-      state.model.apply(rows)
-      state.open = open
-      state.rates = rates
-      // The record of a closed entry has its final size.
-      state.pending.formUnion(closedNow)
-      if state.isLooking { state.changedMeanwhile.formUnion(closedNow) }
-    }
-    counts = Counts(
-      time: now, received: received, active: active, sent: sent, relayed: relayed)
+  private func note(_ problem: (any Error)?) {
+    if problem is CancellationError { return }
+    state.withLock { $0.problem = problem.map { "\($0)" } }
   }
 
-  private func noteFailure(_ error: any Error) {
-    if error is CancellationError { return }
-    let isReady = state.withLock { state in
-      state.failure = "\(error)"
-      return state.isReady
-    }
-    // Before, it is why there is no page.
-    if isReady { problems.addLook("\(error)") }
+  /// Returns whether the task goes on.
+  private static func sleep(_ duration: Duration) async -> Bool {
+    (try? await Task.sleep(for: duration)) != nil
+  }
+
+  private func followActivity() async {
+    var counts = Counts(received: [:], relayed: traffic.values.relayedBytes, sent: traffic.sent)
+    for entry in cache.activity() { counts.received[entry.key] = entry.received }
+    repeat {
+      await lookAtPending()
+      update(&counts)
+    } while await Self.sleep(Self.pace)
   }
 
   private func lookAtPending() async {
@@ -311,7 +193,6 @@ final class PageFeed: Sendable {
     var found: [EntrySummary] = []
     var missing: [CacheKey] = []
     for key in keys {
-      if Task.isCancelled { return }
       do {
         if let summary = try await cache.entry(for: key) {
           found.append(summary)
@@ -319,14 +200,45 @@ final class PageFeed: Sendable {
           missing.append(key)
         }
       } catch {
-        noteFailure(error)
+        note(error)
       }
     }
     let (summaries, gone) = (found, missing)
-    guard !summaries.isEmpty || !gone.isEmpty else { return }
+    state.withLock { $0.model.store(summaries, missing: gone) }
+  }
+
+  /// The bytes counted with the last update.
+  private struct Counts {
+    var time = ContinuousClock.now
+    /// From origins, by open entry.
+    var received: [CacheKey: Int64]
+    /// From origins, beside the cache.
+    var relayed: Int64
+    var sent: Int64
+  }
+
+  private func update(_ counts: inout Counts) {
+    let (before, activities) = (counts, cache.activity())
+    counts = Counts(received: [:], relayed: traffic.values.relayedBytes, sent: traffic.sent)
+    let seconds = max((counts.time - before.time) / .seconds(1), 0.001)
+    func rate(_ bytes: Int64) -> Int64 { Int64(Double(bytes) / seconds) }
+    var rates: [CacheKey: Int64] = [:]
+    var received = counts.relayed - before.relayed
+    for activity in activities {
+      counts.received[activity.key] = activity.received
+      let earlier = before.received[activity.key] ?? 0
+      // A reopened entry counts from zero.
+      let count = activity.received - (earlier > activity.received ? 0 : earlier)
+      rates[activity.key] = rate(count)
+      received += count
+    }
+    let (all, ofEntries) = ((rate(received), rate(counts.sent - before.sent)), rates)
+    let items = downloads.items
     state.withLock { state in
-      let entries = summaries.map { state.model[$0.key]?.adopting($0) ?? PageEntry($0) }
-      state.model.apply(entries, removing: gone)
+      state.rates = all
+      state.look(at: state.model.follow(activities, rates: ofEntries))
+      state.model.follow(items)
+      state.update()
     }
   }
 }

@@ -184,6 +184,6 @@ extension CachedAnswer {
       values.bytesSent += count
       values.bytesFromCache += stored
     }
-    service.page?.traffic.noteSent(count)
+    service.traffic.noteSent(count)
   }
 }

@@ -141,7 +141,7 @@ struct RelayedAnswer: Sendable {
   private func write(_ bytes: Data) async throws {
     try await exchange.writer.write(ByteBuffer(bytes: bytes))
     exchange.report.note { $0.bytesSent += Int64(bytes.count) }
-    exchange.service.page?.traffic.noteSent(Int64(bytes.count))
+    exchange.service.traffic.noteSent(Int64(bytes.count))
   }
 
   // MARK: Manifests

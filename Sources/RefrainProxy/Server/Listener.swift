@@ -54,8 +54,6 @@ final class Listener: Sendable {
       throw CacheProxyError(
         .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
-    // First: it lists the problems of what follows.
-    await service.page?.open()
     await service.sessions.restore()
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     _ = probe.beat()
@@ -65,7 +63,6 @@ final class Listener: Sendable {
     ) { [self] _ in
       service.hits.releaseUnused()
       service.followOtherProcesses()
-      if let page = service.page { Task { await page.saveIfDue() } }
       examineIfSuspended()
     }
     let result: Result<Void, any Error>

@@ -27,7 +27,7 @@ final class ProxyService: Sendable {
   let reached = ReachedOrigins()
   /// Nil if the proxy has no page.
   let page: Page?
-  /// Records each request: the configured log, and the page.
+  /// Records each request.
   let log: (@Sendable (ServedRequest) -> Void)?
   let traffic = Traffic()
   let health: HealthCheck
@@ -71,7 +71,7 @@ final class ProxyService: Sendable {
     page =
       configuration.servesPage && hasPlaceForPage
       ? Self.page(cache, routes: routes, originFields: originFields, traffic) : nil
-    log = Self.log(configuration.log, page)
+    log = configuration.log
   }
 
   /// - Parameter token: the token that the next proxy has too; nil: the URLs end with this one.
@@ -85,25 +85,10 @@ final class ProxyService: Sendable {
   private static func page(
     _ cache: MediaCache, routes: Routes, originFields: OriginFields, _ traffic: Traffic
   ) -> Page {
-    Page(cache: cache) {
-      traffic.values.relayedBytes
-    } resource: { url in
+    Page(cache: cache, traffic: traffic) { url in
       var resource = Resource(url: url, headers: originFields.forCache([:]))
       resource.filter = routes.filter(for: url)
       return resource
-    } isAllowed: { url in
-      routes.filter?.allows(url) ?? true
-    }
-  }
-
-  private static func log(
-    _ own: (@Sendable (ServedRequest) -> Void)?, _ page: Page?
-  ) -> (@Sendable (ServedRequest) -> Void)? {
-    guard let page else { return own }
-    guard let own else { return { page.traffic.note($0) } }
-    return { request in
-      page.traffic.note(request)
-      own(request)
     }
   }
 
@@ -121,8 +106,6 @@ final class ProxyService: Sendable {
   func drain() {
     draining.store(true, ordering: .relaxed)
     sessions.hurry()
-    // Another process may take the downloads over.
-    if let page { Task { await page.handOver() } }
   }
 
   /// Whether connections end with the responses under way: their clients are to go elsewhere.

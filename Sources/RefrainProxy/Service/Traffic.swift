@@ -23,6 +23,13 @@ final class Traffic: Sendable {
     /// In bytes per second, of responses that are long enough.
     var throughput = Histogram(
       bounds: [64e3, 128e3, 256e3, 512e3, 1e6, 2e6, 4e6, 8e6, 16e6, 32e6, 64e6, 128e6, 512e6, 2e9])
+
+    /// The requests that were served without a body from the origin.
+    var hits: Int64 {
+      [.hit, .revalidated, .stale].reduce(0) { (sum, source: ServedRequest.Source) in
+        sum + requests[source.index]
+      }
+    }
   }
 
   /// The outcome of one request.
@@ -40,8 +47,14 @@ final class Traffic: Sendable {
   static let shortestMeasured: Int64 = 64 << 10
 
   private let state = Mutex(Values())
+  private let bytesSent = Atomic<Int64>(0)
 
   var values: Values { state.withLock { $0 } }
+
+  /// The bytes sent to clients so far, also of responses under way.
+  var sent: Int64 { bytesSent.load(ordering: .relaxed) }
+
+  func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
   func note(_ outcome: Outcome) {
     state.withLock { values in

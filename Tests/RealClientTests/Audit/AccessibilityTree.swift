@@ -16,9 +16,8 @@ struct AccessibilityTree: Sendable {
 
   /// Roles that say nothing without a name.
   private static let named: Set = [
-    "button", "textbox", "searchbox", "checkbox", "combobox", "tab", "tablist", "tabpanel", "grid",
-    "row", "columnheader", "image", "meter", "progressbar", "ProgressIndicator", "dialog", "region",
-    "heading", "option", "Video", "Audio",
+    "button", "textbox", "searchbox", "checkbox", "combobox", "grid", "row", "columnheader",
+    "image", "meter", "dialog", "region", "heading", "option", "Video", "Audio",
   ]
 
   init(of tools: DevTools) async throws {

@@ -80,8 +80,8 @@ extension AuditScript {
           const pale = getComputedStyle(element, "::placeholder");
           checkText(element, element.placeholder, pale, report);
         }
-        // The edge shows where to click or to type; a tab and a checkbox have other signs.
-        if (element.matches("input:not([type=checkbox]), select, button:not([role=tab])")
+        // The edge shows where to click or to type; a checkbox has other signs.
+        if (element.matches("input:not([type=checkbox]), select, button")
           && !isDisabled) {
           const outside = ground(element.parentElement);
           const edge = parse(style.borderTopColor);

@@ -44,8 +44,7 @@ enum AuditScript {
       const report = (rule, element, what) =>
         list.push(rule + ": " + describe(element) + ": " + what);
       for (const check of [
-        checkDocument, checkNames, checkRoles, checkGrid, checkTabs, checkLive, checkColors,
-        checkStrips,
+        checkDocument, checkNames, checkRoles, checkGrid, checkLive, checkColors, checkStrips,
       ]) check(report);
       checkLayout(report, isPhone);
       return [...new Set(list)];

@@ -8,8 +8,7 @@ extension AuditScript {
     const roles = {
       grid: ["row", "rowgroup"], rowgroup: ["row"],
       row: ["gridcell", "columnheader", "rowheader"], gridcell: null, columnheader: null,
-      tablist: ["tab"], tab: null, tabpanel: null, img: [], status: null, list: ["listitem"],
-      listitem: null,
+      img: [], status: null,
     };
     const states = [
       "activedescendant", "colcount", "colindex", "colspan", "controls", "current", "describedby",
@@ -19,21 +18,18 @@ extension AuditScript {
     const owners = {
       "aria-rowcount": ["grid"], "aria-colcount": ["grid"], "aria-readonly": ["grid"],
       "aria-activedescendant": ["grid"], "aria-rowindex": ["row"],
-      "aria-selected": ["row", "tab", "gridcell"], "aria-sort": ["columnheader"],
+      "aria-selected": ["row", "gridcell"], "aria-sort": ["columnheader"],
       "aria-colindex": ["gridcell", "columnheader"], "aria-colspan": ["gridcell"],
       "aria-pressed": ["button"],
     };
     const controls = "button, input, select, textarea, a[href], summary, audio[controls], "
       + "video[controls], [tabindex]";
-    const named = controls + ", [role=img], [role=grid], [role=tab], [role=tablist], "
-      + "[role=tabpanel], meter, progress, dialog, img";
+    const named = controls + ", [role=img], [role=grid], meter, dialog, img";
 
     function role(element) {
       const given = element.getAttribute("role");
       if (given) return given;
       const { tagName: tag, type } = element;
-      if (tag === "UL") return "list";
-      if (tag === "LI") return "listitem";
       if (tag === "BUTTON") return "button";
       if (tag === "INPUT") return type === "checkbox" ? "checkbox" : "textbox";
       if (["DIV", "SPAN"].includes(tag)) return "";
@@ -113,15 +109,12 @@ extension AuditScript {
         }
       }
       const parents = {
-        row: "grid", gridcell: "row", columnheader: "row", tab: "tablist", rowgroup: "grid",
+        row: "grid", gridcell: "row", columnheader: "row", rowgroup: "grid",
       };
       for (const [inner, outer] of Object.entries(parents)) {
         for (const element of all("[role=" + inner + "]")) {
           if (!element.closest("[role=" + outer + "]")) report("parent", element, inner);
         }
-      }
-      for (const item of all("li")) {
-        if (!item.parentElement.matches("ul, ol")) report("parent", item, "no list");
       }
     }
 
@@ -153,24 +146,6 @@ extension AuditScript {
       const active = document.getElementById(grid.getAttribute("aria-activedescendant"));
       if (active && active.getAttribute("aria-selected") !== "true") {
         report("grid", active, "active, not selected");
-      }
-    }
-
-    function checkTabs(report) {
-      const tabs = all("[role=tab]");
-      const chosen = tabs.filter((tab) => tab.getAttribute("aria-selected") === "true");
-      if (chosen.length !== 1) report("tabs", tabs[0], chosen.length + " selected");
-      for (const tab of tabs) {
-        const panel = document.getElementById(tab.getAttribute("aria-controls"));
-        const isChosen = tab === chosen[0];
-        if (panel?.getAttribute("role") !== "tabpanel" || panel.hidden === isChosen) {
-          report("tabs", tab, "its panel");
-        }
-        if (tab.tabIndex !== (isChosen ? 0 : -1)) report("tabs", tab, "tabindex");
-        if (panel?.getAttribute("aria-labelledby") !== tab.id) report("tabs", panel, "no label");
-        // Otherwise a panel without controls is out of the keyboard's reach.
-        const inner = [...panel.querySelectorAll(controls)].some((element) => isShown(element));
-        if (isChosen && !inner && panel.tabIndex !== 0) report("tabs", panel, "not reachable");
       }
     }
 
@@ -211,7 +186,7 @@ extension AuditScript {
         const isPolite = (element.getAttribute("aria-live") ?? "polite") === "polite";
         if (!isPolite || element.matches("[role=alert]")) report("live", element, "not polite");
         // They change up to four times a second.
-        if (element.querySelector("dl, ul, meter, progress, [role=row]")) {
+        if (element.querySelector("dl, meter, [role=row]")) {
           report("live", element, "changes too often");
         }
       }

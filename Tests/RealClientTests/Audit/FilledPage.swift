@@ -5,7 +5,7 @@ import Refrain
 import TestSupport
 
 /// A page that shows everything: rows with several pieces, one that is being fetched and read, a
-/// stream, downloads in several states, requests, and a problem.
+/// stream, a download that runs and one that has failed.
 enum FilledPage {
   static func with(
     hasClipboard: Bool = false, _ body: @Sendable (Proxied, DevTools) async throws -> Void
@@ -38,8 +38,8 @@ enum FilledPage {
         try await tools.wait(
           for: "the states of the downloads",
           """
-          ["complete", "is fetched", "failed"].every((state) =>
-            document.getElementById("downloads").textContent.includes(state))
+          ["is fetched", "404"].every((state) =>
+            document.getElementById("rows").textContent.includes(state))
           """)
         // Downloads give way to a reader that waits: it comes after them.
         try await RawConnection.open(port: port) { reader in
@@ -52,9 +52,9 @@ enum FilledPage {
               "[...document.querySelectorAll('.row b')].some((b) => b.textContent === '\(name)')")
           }
           try await tools.wait(
-            for: "the parts of the stream",
-            "[...document.querySelectorAll('canvas')].some((canvas) => "
-              + "canvas.ariaLabel?.includes('1 of 2 parts stored'))")
+            for: "the part of the stream",
+            "[...document.querySelectorAll('.row .strip')].some((strip) => "
+              + "strip.textContent.includes('1 part stored'))")
           try await tools.wait(
             for: "the reader",
             "[...document.querySelectorAll('canvas')].some((canvas) => "
@@ -114,7 +114,7 @@ enum FilledPage {
   static func add(_ url: URL, _ tools: DevTools) async throws {
     let change = "{ action: 'add', url: \(JSONText.of(url.absoluteString)) }"
     let isDone: Bool = try await tools.evaluate(
-      "import('./page/store.js').then((store) => store.act(\(change)))")
+      "import('./page/page.js').then((store) => store.act(\(change)))")
     guard isDone else { throw ClientFailure(description: "\(url) was not added.") }
   }
 }

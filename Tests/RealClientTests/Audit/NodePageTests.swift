@@ -20,16 +20,15 @@ struct NodePageTests {
         try await tools.type(proxied.origin.url("/tone.wav").absoluteString)
         try await tools.click(id: "fetch")
         try await tools.says("Added to the downloads.")
-        try await tools.click(id: "tab-stored")
         try await tools.click("document.querySelector('.row')")
-        try await tools.click(button: "Play", in: "#detail")
+        try await tools.click(button: "Play", in: "#chosen")
         try await tools.wait(
           for: "sound from the public listener",
           "document.querySelector('#player audio')?.currentTime > 0 "
             + "&& document.querySelector('#player audio').src "
             + "=== \(JSONText.of(address.absoluteString))")
         try await tools.click(button: "Stop", in: "#player")
-        try await tools.click(button: "Remove", in: "#detail")
+        try await tools.click(button: "Remove", in: "#chosen")
         try await tools.click(button: "Remove", in: "#ask")
         try await tools.says("Removed.")
         try await tools.wait(for: "no row", "document.querySelectorAll('.row').length === 0")
@@ -75,7 +74,7 @@ struct NodePageTests {
       let state = try await RawConnection.open(port: port) {
         try await $0.reply(to: "/page/state", host: "127.0.0.1:\(port)")
       }
-      #expect(state.status == 200 && state.text.contains("downloads"))
+      #expect(state.status == 200 && state.text.contains("rows"))
       #expect(!state.text.contains("/secret"))
     }
   }

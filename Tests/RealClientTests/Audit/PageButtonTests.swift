@@ -66,12 +66,12 @@ struct PageButtonTests {
       try await tools.click(id: "pin")
       try await tools.click(id: "fetch")
       try await tools.says("Added to the downloads.")
-      let field: String = try await tools.evaluate(
-        "document.getElementById('url').value + document.getElementById('downloads').hidden")
-      #expect(field == "false", "the field is empty, the downloads are shown")
+      let field: String = try await tools.evaluate("document.getElementById('url').value")
+      #expect(field == "")
       try await tools.wait(
-        for: "the download is complete",
-        "document.getElementById('downloads').textContent.includes('complete')")
+        for: "the download is complete, and the row pinned",
+        "document.querySelector('.row .stored')?.textContent === '100%' "
+          + "&& document.querySelector('.row small').textContent.startsWith('pinned')")
       let summary = try await proxied.cache.entry(for: key)
       #expect(summary?.isPinned == true && summary?.length == 8044)
     }
@@ -99,58 +99,42 @@ struct PageButtonTests {
     }
   }
 
-  @Test func `Downloads pause, go on, change their order, and leave the queue`() async throws {
+  @Test func `Downloads are rows that pause, go on and are cancelled`() async throws {
     try await withPage { proxied, tools in
-      for name in ["w", "x", "y", "z"] {
-        proxied.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/\(name)")
-        proxied.origin.script("/\(name)", .on(.all, .stall(at: .body(1000))))
-        try await FilledPage.add(proxied.origin.url("/\(name)"), tools)
+      for name in ["x", "y", "z"] {
+        proxied.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/a/\(name)")
+        proxied.origin.script("/a/\(name)", .on(.all, .stall(at: .body(1000))))
+        try await FilledPage.add(proxied.origin.url("/a/\(name)"), tools)
       }
+      try await tools.click("document.querySelector('#head [data-sort=name]')")
       func wait(for states: String) async throws {
         try await tools.wait(
           for: states,
           """
-          [...document.querySelectorAll("#downloads li")].map((item) =>
-            item.querySelector(".text").textContent.at(-1) + " "
-            + item.querySelector(".facts").textContent.split(",")[0]).join("; ")
-            === "\(states)"
+          [...document.querySelectorAll(".row")].map((row) =>
+            row.querySelector("b").textContent + " "
+            + row.querySelector("small").textContent.split(",")[0]).join("; ") === "\(states)"
           """)
       }
       func click(_ button: String, of name: String) async throws {
         try await tools.click(
           """
-          [...document.querySelectorAll("#downloads li")]
-            .find((item) => item.querySelector(".text").textContent.endsWith("/\(name)"))
+          [...document.querySelectorAll(".row")]
+            .find((row) => row.querySelector("b").textContent === "\(name)")
             ?.querySelectorAll("button").values().find((button) =>
               button.textContent === "\(button)" && button.checkVisibility())
           """)
       }
       let (runs, waits) = ("is fetched", "waits for its turn")
-      try await tools.click(id: "tab-downloads")
-      try await wait(for: "w \(runs); x \(runs); y \(waits); z \(waits)")
-      try await click("Up", of: "z")
-      try await wait(for: "w \(runs); x \(runs); z \(waits); y \(waits)")
-      try await click("Down", of: "z")
-      try await wait(for: "w \(runs); x \(runs); y \(waits); z \(waits)")
-      try await click("Pause", of: "w")
-      try await wait(for: "w paused; x \(runs); y \(runs); z \(waits)")
-      try await click("Go on", of: "w")
-      try await wait(for: "w \(waits); x \(runs); y \(runs); z \(waits)")
-      try await click("Pin", of: "z")
-      try await tools.wait(
-        for: "z is pinned, and cannot be once more",
-        """
-        [...document.querySelectorAll("#downloads li")].every((item) => {
-          const isZ = item.querySelector(".text").textContent.endsWith("/z");
-          const canPin = [...item.querySelectorAll("button")].some((button) =>
-            button.textContent === "Pin" && button.checkVisibility());
-          return item.querySelector(".facts").textContent.endsWith(", pinned") === isZ
-            && canPin !== isZ;
-        })
-        """)
-      try await click("Remove", of: "x")
-      try await tools.says("Removed from the queue.")
-      try await wait(for: "w \(runs); y \(runs); z \(waits)")
+      try await wait(for: "x \(runs); y \(runs); z \(waits)")
+      try await click("Pause", of: "x")
+      try await tools.says("Paused.")
+      try await wait(for: "x paused; y \(runs); z \(runs)")
+      try await click("Go on", of: "x")
+      try await wait(for: "x \(waits); y \(runs); z \(runs)")
+      try await click("Cancel", of: "y")
+      try await tools.says("Cancelled.")
+      try await wait(for: "x \(runs); y 127.0.0.1:\(proxied.origin.port); z \(runs)")
     }
   }
 
@@ -159,10 +143,6 @@ struct PageButtonTests {
     try await withPage { _, tools in
       for (type, body, status, shown) in [
         ("text/plain", "Your address has sent too many requests.\n", 429, nil),
-        (
-          "application/problem+json", #"{"title":"x","detail":"It is too large."}"#, 413,
-          "It is too large."
-        ),
         ("application/json", #"{"error":"It is not allowed."}"#, 403, "It is not allowed."),
         ("text/html", "", 502, "The proxy responded 502."),
       ] as [(String, String, Int, String?)] {
@@ -175,7 +155,7 @@ struct PageButtonTests {
               return new Response(\(JSONText.of(body)),
                 { status: \(status), headers: { "Content-Type": "\(type)" } });
             };
-            return import("./page/store.js").then((store) => store.act({ action: "add" }));
+            return import("./page/page.js").then((store) => store.act({ action: "add" }));
           })()
           """)
         try await tools.says(shown ?? body.trimmingCharacters(in: .whitespacesAndNewlines))
@@ -183,7 +163,7 @@ struct PageButtonTests {
     }
   }
 
-  @Test func `The panel of a row fetches the rest, copies, asks before it removes, and closes`()
+  @Test func `The buttons of a row fetch the rest, copy, and ask before they remove`()
     async throws
   {
     try await withPage(hasClipboard: true) { proxied, tools in
@@ -196,22 +176,20 @@ struct PageButtonTests {
       }
       #expect(reply.status == 206)
       try await tools.click("document.querySelector('.row')")
-      try await tools.click(button: "Fetch the rest", in: "#detail")
+      try await tools.click(button: "Fetch the rest", in: "#chosen")
       try await tools.wait(
         for: "everything is stored, and the button is gone",
-        "document.getElementById('detail').textContent.includes('(100%)') "
-          + "&& !(\(DevTools.button("Fetch the rest", in: "#detail")))")
+        "document.getElementById('chosen').textContent.includes('100% stored') "
+          + "&& !(\(DevTools.button("Fetch the rest", in: "#chosen")))")
       let key = proxied.cache.key(for: Resource(url: proxied.origin.url("/film.mkv")))
       #expect(try await proxied.cache.progress(of: key).isComplete)
-      try await tools.click(button: "Copy proxy URL", in: "#detail")
+      try await tools.click(button: "Copy proxy URL", in: "#chosen")
       try await tools.says("Copied ")
       let copied: String = try await tools.evaluate("navigator.clipboard.readText()")
       #expect(copied == target.absoluteString)
-      try await tools.click(button: "Remove", in: "#detail")
+      try await tools.click(button: "Remove", in: "#chosen")
       try await tools.click(button: "Keep", in: "#ask")
       try await tools.wait(for: "no question", "!document.getElementById('ask').open")
-      try await tools.click(button: "Close", in: "#detail")
-      try await tools.wait(for: "no panel", "document.getElementById('detail').hidden")
       #expect(try await proxied.cache.progress(of: key).isComplete)
     }
   }
@@ -266,18 +244,6 @@ struct PageButtonTests {
       try await wait(for: "c")
       let found: String = try await tools.evaluate("document.getElementById('found').textContent")
       #expect(found == "1 row found")
-    }
-  }
-
-  @Test func `Each tab shows its panel`() async throws {
-    try await withPage { _, tools in
-      for tab in ["downloads", "requests", "problems", "stored"] {
-        try await tools.click(id: "tab-\(tab)")
-        let shown: [String] = try await tools.evaluate(
-          "[...document.querySelectorAll('[role=tabpanel]:not([hidden])')].map((panel) => panel.id)"
-        )
-        #expect(shown == [tab])
-      }
     }
   }
 }

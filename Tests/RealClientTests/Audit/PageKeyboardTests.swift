@@ -42,13 +42,10 @@ struct PageKeyboardTests {
   ) async throws {
     try await FilledPage.with { _, tools in
       try await tools.look(look)
-      for panel in ["downloads", "requests", "problems", "stored"] {
-        try await tools.click(id: "tab-\(panel)")
-        try await tools.frames()
-        for backwards in [false, true] { try await walk(panel, backwards: backwards, tools) }
-      }
+      try await tools.frames()
+      for backwards in [false, true] { try await walk("rows", backwards: backwards, tools) }
       try await tools.click(row: "tone")
-      try await tools.click(button: "Play", in: "#detail")
+      try await tools.click(button: "Play", in: "#chosen")
       try await tools.wait(
         for: "sound", "document.querySelector('#player audio')?.readyState >= 2")
       try await tools.frames()
@@ -71,10 +68,8 @@ struct PageKeyboardTests {
       #expect(try await focused(tools) == "div #grid 'Stored resources'")
       for isByButton in [false, true] {
         if isByButton {
-          try await tools.press(.enter)
-          #expect(try await focused(tools) == "section #detail 'Selected resource'")
           let _: Bool = try await tools.evaluate(
-            "(\(DevTools.button("Remove", in: "#detail")).focus(), true)")
+            "(\(DevTools.button("Remove", in: "#chosen")).focus(), true)")
           try await tools.press(.enter)
         } else {
           try await tools.press(.delete)
@@ -94,7 +89,7 @@ struct PageKeyboardTests {
         try await tools.wait(for: "no dialog", "!document.getElementById('ask').open")
         #expect(
           try await focused(tools)
-            == (isByButton ? "button #detail 'Remove'" : "div #grid 'Stored resources'"))
+            == (isByButton ? "button #chosen 'Remove'" : "div #grid 'Stored resources'"))
       }
       // With the last row, the panel goes; the focus stays on the page.
       try await tools.press(.enter)
@@ -117,34 +112,17 @@ struct PageKeyboardTests {
         let _: Bool = try await tools.evaluate(
           "(\(DevTools.button(text, in: place)).focus(), true)")
       }
-      try await tools.click(id: "tab-downloads")
-      let waits = "#downloads li:nth-child(2)"
-      try await focus("Pause", in: waits)
-      for (key, next) in [(PageKey.enter, "Go on"), (.space, "Pause")] {
-        try await tools.press(key)
-        try await tools.wait(
-          for: "the focus on \(next)", "document.activeElement.textContent === '\(next)'")
-      }
-      try await focus("Up", in: waits)
-      try await tools.press(.enter)
-      try await tools.wait(
-        for: "the focus on its other direction",
-        "document.activeElement.textContent === 'Down' "
-          + "&& document.querySelector('#downloads li').contains(document.activeElement)")
-      for count in [2, 1, 0] {
-        try await focus("Remove", in: "#downloads li:first-child")
-        try await tools.press(.enter)
-        try await tools.wait(
-          for: "\(count) downloads",
-          "document.querySelectorAll('#downloads li').length === \(count)")
-        try await tools.wait(
-          for: "the focus on the next one",
-          count == 0
-            ? "document.activeElement.id === 'downloads'"
-            : "document.activeElement.textContent === 'Remove'")
-      }
-      try await tools.click(id: "tab-stored")
       try await tools.click(id: "search")
+      try await tools.type("film")
+      try await tools.press(.down)
+      try await tools.wait(for: "the row in full", "!document.getElementById('chosen').hidden")
+      try await focus("Fetch the rest", in: "#chosen")
+      try await tools.press(.enter)
+      try await tools.says("Added to the downloads.")
+      try await tools.wait(
+        for: "the focus on the list", "document.activeElement === document.getElementById('grid')")
+      try await tools.click(id: "search")
+      let _: Bool = try await tools.evaluate("(document.getElementById('search').select(), true)")
       try await tools.type("tone")
       try await tools.press(.down)
       try await tools.press(.space)
@@ -187,11 +165,6 @@ struct PageKeyboardTests {
       try await tools.wait(
         for: "the player",
         "document.querySelector('#player audio')?.src === \(JSONText.of(copied))")
-      try await tools.press(.enter)
-      #expect(try await focused(tools) == "section #detail 'Selected resource'")
-      try await tools.press(.escape)
-      try await tools.wait(for: "no detail", "document.getElementById('detail').hidden")
-      #expect(try await focused(tools) == "div #grid 'Stored resources'")
       let _: Bool = try await tools.evaluate(
         "(document.getElementById('search').select(), document.getElementById('search').focus(), "
           + "true)")
@@ -207,19 +180,6 @@ struct PageKeyboardTests {
         try await tools.wait(
           for: "row \(index)",
           "document.querySelector('.row[aria-selected=true]')?.ariaRowIndex == \(index)")
-      }
-      let _: Bool = try await tools.evaluate(
-        "(document.getElementById('tab-stored').focus(), true)")
-      for (key, tab) in [
-        (PageKey.right, "downloads"), (.end, "problems"), (.right, "stored"), (.left, "problems"),
-        (.home, "stored"),
-      ] {
-        try await tools.press(key)
-        let isChosen: Bool = try await tools.evaluate(
-          "document.activeElement.id === 'tab-\(tab)' "
-            + "&& document.activeElement.ariaSelected === 'true' "
-            + "&& !document.getElementById('\(tab)').hidden")
-        #expect(isChosen, "\(tab)")
       }
     }
   }

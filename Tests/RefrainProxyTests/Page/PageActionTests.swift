@@ -14,21 +14,23 @@ import Testing
   }
 
   private func wait(
-    _ page: Page, for state: DownloadQueue.Item.State, of path: String
-  ) async throws -> DownloadQueue.Item {
-    try await eventually("\(path) is \(state)") {
-      page.downloads.items.contains { $0.url.hasSuffix(path) && $0.state == state }
-    }
-    return try #require(page.downloads.items.first { $0.url.hasSuffix(path) })
+    _ page: Page, for state: PageDownloads.Item.State, of key: CacheKey
+  ) async throws -> PageDownloads.Item {
+    try await eventually("\(key) is \(state)") { page.downloads.items[key]?.state == state }
+    return try #require(page.downloads.items[key])
+  }
+
+  private func waitForEnd(_ page: Page, of key: CacheKey) async throws {
+    try await eventually("the download of \(key) has ended") { page.downloads.items[key] == nil }
   }
 
   @Test func `A URL that is added is fetched whole, and pinned if asked`() async throws {
     try await withPage { test, page async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       try await add(test, "/a", pin: true)
-      let item = try await wait(page, for: .done, of: "/a")
-      #expect(item.stored == Caching.length && item.total == Caching.length)
+      try await waitForEnd(page, of: test.key("/a"))
       let row = try #require(try await test.rows()["a"])
+      #expect(row["download"] == nil && row["length"] as? Int64 == Caching.length)
       #expect(row["stored"] as? Int64 == Caching.length)
       #expect(row["spans"] as? [Int64] == [0, Caching.length])
       #expect(row["pinned"] as? String == "yes")
@@ -36,47 +38,71 @@ import Testing
     }
   }
 
-  @Test func `A download pauses, goes on where it was, and leaves the queue`() async throws {
+  @Test func `A download pauses, goes on where it was, and is cancelled`() async throws {
     try await withPage { test, page async throws in
       test.origin.serve(.synthetic(seed: 3, length: 4 << 20), at: "/big")
       test.origin.script("/big", .on(.first(1), .stall(at: .body(1 << 20))))
       try await add(test, "/big")
+      let key = test.key("/big")
       try await eventually("the first MiB arrives") {
-        (page.downloads.items.first?.stored ?? 0) > 0
+        try await test.cache.progress(of: key).storedBytes > 0
       }
-      let id = try #require(page.downloads.items.first?.id)
-      #expect(try await test.change(#"{"action":"pause","id":\#(id)}"#).status == 200)
-      _ = try await wait(page, for: .paused, of: "/big")
-      #expect(try await test.change(#"{"action":"pause","id":\#(id)}"#).status == 409)
-      let before = try await test.cache.progress(of: test.key("/big")).storedBytes
+      let pause = #"{"action":"pause","key":"\#(key.rawValue)"}"#
+      #expect(try await test.change(pause).status == 200)
+      _ = try await wait(page, for: .paused, of: key)
+      #expect(try await test.change(pause).status == 409)
+      let row = try #require(try await test.rows()["big"]?["download"] as? [String: Any])
+      #expect(row["state"] as? String == "paused")
+      let before = try await test.cache.progress(of: key).storedBytes
       #expect(before > 0)
       // A reader that comes in time joins the fetch that stalls.
       _ = try await test.settledLog("/big")
-      #expect(try await test.change(#"{"action":"resume","id":\#(id)}"#).status == 200)
-      _ = try await wait(page, for: .done, of: "/big")
-      #expect(try await test.cache.progress(of: test.key("/big")).isComplete)
-      #expect(try await test.change(#"{"action":"cancel","id":\#(id)}"#).status == 200)
+      try await add(test, "/big")
+      try await waitForEnd(page, of: key)
+      #expect(try await test.cache.progress(of: key).isComplete)
+      test.origin.script("/other", .on(.all, .stall(at: .body(1))))
+      test.origin.serve(.synthetic(seed: 4, length: 1000), at: "/other")
+      try await add(test, "/other")
+      let cancel = #"{"action":"cancel","key":"\#(test.key("/other").rawValue)"}"#
+      #expect(try await test.change(cancel).status == 200)
       #expect(page.downloads.items.isEmpty)
-      #expect(try await test.change(#"{"action":"cancel","id":\#(id)}"#).status == 404)
+      #expect(try await test.change(cancel).status == 404)
       #expect(try await test.rows()["big"] != nil)
     }
   }
 
-  @Test func `A waiting download is moved before others`() async throws {
+  @Test func `Two downloads run at a time, and the next one when one is paused`() async throws {
     try await withPage { test, page async throws in
-      for name in ["x", "y", "a", "b"] {
+      let names = ["x", "y", "z"]
+      for name in names {
         test.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/\(name)")
         test.origin.script("/\(name)", .on(.first(1), .stall(at: .body(1000))))
         try await add(test, "/\(name)")
       }
-      let last = try #require(page.downloads.items.last)
-      #expect(last.state == .waiting)
-      let json = #"{"action":"move","id":\#(last.id),"places":-1}"#
-      #expect(try await test.change(json).status == 200)
-      #expect(page.downloads.items.map { $0.url.last } == ["x", "y", "b", "a"])
-      let first = try #require(page.downloads.items.first)
-      #expect(try await test.change(#"{"action":"cancel","id":\#(first.id)}"#).status == 200)
-      _ = try await wait(page, for: .running, of: "/b")
+      func states() -> [PageDownloads.Item.State?] {
+        names.map { page.downloads.items[test.key("/\($0)")]?.state }
+      }
+      #expect(states() == [.running, .running, .waiting])
+      let pause = #"{"action":"pause","key":"\#(test.key("/x").rawValue)"}"#
+      #expect(try await test.change(pause).status == 200)
+      #expect(states() == [.paused, .running, .running])
+      try await add(test, "/x")
+      #expect(states() == [.waiting, .running, .running])
+    }
+  }
+
+  @Test func `A download that is to be pinned while it runs is pinned as a whole`() async throws {
+    try await withPage { test, page async throws in
+      test.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/x")
+      test.origin.script("/x", .on(.first(1), .stall(at: .body(1000))))
+      try await add(test, "/x")
+      try await test.origin.wait(for: "/x") { $0.stalled == 1 }
+      try await add(test, "/x", pin: true)
+      #expect(page.downloads.items[test.key("/x")]?.isPinned == true)
+      test.origin.release("/x")
+      try await waitForEnd(page, of: test.key("/x"))
+      let summary = try await test.cache.entry(for: test.key("/x"))
+      #expect(summary?.isPinned == true && summary?.isComplete == true)
     }
   }
 
@@ -84,8 +110,11 @@ import Testing
     try await withPage { test, page async throws in
       test.origin.script("/gone", .on(.all, .status(404)))
       try await add(test, "/gone")
-      let item = try await wait(page, for: .failed, of: "/gone")
+      let item = try await wait(page, for: .failed, of: test.key("/gone"))
       #expect(item.error?.contains("404") == true)
+      // Nothing is stored of it, and it has a row.
+      let row = try #require(try await test.rows()["gone"]?["download"] as? [String: Any])
+      #expect(row["error"] as? String == item.error)
     }
   }
 
@@ -99,7 +128,7 @@ import Testing
         headers: [Field("Cache-Control", "max-age=600")])
       if wasPinned { try await test.cache.pin(Resource(url: test.origin.url("/live.m3u8"))) }
       try await add(test, "/live.m3u8", pin: true)
-      let item = try await wait(page, for: .failed, of: "/live.m3u8")
+      let item = try await wait(page, for: .failed, of: test.key("/live.m3u8"))
       #expect(item.error?.contains("live stream") == true)
       let isPinned = try await test.cache.entry(for: test.key("/live.m3u8"))?.isPinned ?? false
       #expect(isPinned == wasPinned)
@@ -153,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func `A stream is added, shown with its variants, and removed as one row`() async throws {
+  @Test func `A stream is added, shown, pinned and removed as one row`() async throws {
     try await withPage { test, page async throws in
       let entry = "#EXT-X-STREAM-INF:BANDWIDTH="
       test.serve(
@@ -168,20 +197,13 @@ import Testing
         }
       }
       try await add(test, "/main.m3u8")
-      _ = try await wait(page, for: .done, of: "/main.m3u8")
+      try await waitForEnd(page, of: test.key("/main.m3u8"))
       // The two segments of the best variant. Their last bytes are counted a moment later.
       try await eventually("both parts are shown") {
         let rows = try await test.rows()
         return rows.count == 1 && rows["main.m3u8"]?["parts"] as? Int == 2
       }
       let key = test.key("/main.m3u8").rawValue
-      let reply = try await test.page("/page/stream?key=" + Self.encoded(key))
-      let variants = try #require(reply.json["variants"] as? [[String: Any]])
-      #expect(
-        variants.map { $0["name"] as? String } == ["360p, 1000 kbit/s", "1080p, 4000 kbit/s"])
-      #expect(variants.map { $0["length"] as? Int } == [0, 2])
-      #expect(variants[1]["spans"] as? [Int] == [0, 2])
-      #expect(variants[1]["stored"] as? Int == 2000)
       #expect(try await test.change(#"{"action":"pin","key":"\#(key)"}"#).status == 200)
       // Rows change at most four times a second.
       try await eventually("the row is shown as pinned") {

@@ -11,7 +11,7 @@ import Testing
     event["rows"] as? [[String: Any]] ?? []
   }
 
-  @Test func `An open page receives everything, and then what changes`() async throws {
+  @Test func `The state has everything, and the events what changes`() async throws {
     try await withPage { test, _ async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       test.serve("/b", ["Cache-Control": "max-age=600"])
@@ -20,11 +20,9 @@ import Testing
         try await connection.request("/\(test.token)/page/events", host: test.host)
         let head = try await connection.readHead()
         #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
-        let all = try await connection.nextEvent { $0["whole"] as? Bool == true }
-        #expect(rows(all).map { $0["key"] as? String } == [test.key("/a").rawValue])
-        let state = try await connection.nextEvent { $0["state"] != nil }
-        let requests = state["requests"] as? [[String: Any]] ?? []
-        #expect(requests.first?["source"] as? String == "miss")
+        let all = try await test.page("/page/state")
+        #expect(all.rows.mapValues { $0["key"] as? String } == ["a": test.key("/a").rawValue])
+        #expect(all.state["requests"] as? Int == 1 && all.state["hits"] as? Int == 0)
         #expect(try await test.get("/b").status == 200)
         let key = test.key("/b").rawValue
         let news = try await connection.nextEvent { event in
@@ -32,11 +30,25 @@ import Testing
             $0["key"] as? String == key && $0["spans"] as? [Int64] == [0, Caching.length]
           }
         }
-        #expect(news["whole"] == nil && rows(news).count == 1)
+        #expect(rows(news).count == 1)
         _ = try await test.cache.remove(test.key("/a"))
-        let gone = try await connection.nextEvent { $0["removed"] != nil }
+        let gone = try await connection.nextEvent { ($0["removed"] as? [Any])?.isEmpty == false }
         #expect(gone["removed"] as? [String] == [test.key("/a").rawValue])
       }
+    }
+  }
+
+  @Test func `The totals count since the start, also while nobody looks`() async throws {
+    try await withPage { test, _ async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      for _ in 0..<4 { #expect(try await test.get("/a").status == 200) }
+      try await eventually("all requests are counted") {
+        try await test.page("/page/state").state["requests"] as? Int == 4
+      }
+      // The first request of all brought the bytes.
+      let state = try await test.page("/page/state").state
+      #expect(state["hits"] as? Int == 3)
+      #expect(state["saved"] as? Int64 == 3 * Caching.length)
     }
   }
 
@@ -67,10 +79,10 @@ import Testing
         try await test.connect { connection async throws in
           try await connection.request("/\(test.token)/page/events", host: test.host)
           _ = try await connection.readHead()
-          #expect(page.feed.visitors == 1)
+          #expect(page.visitors == 1)
         }
-        try await eventually("the client is gone") { page.feed.visitors == 0 }
-        try await eventually("collecting ends") { !page.feed.readiness.isReady }
+        try await eventually("the client is gone") { page.visitors == 0 }
+        await page.collecting?.value
       }
     }
   }

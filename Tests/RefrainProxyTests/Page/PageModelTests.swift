@@ -1,219 +1,189 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Refrain
 import TestSupport
 import Testing
 
+@testable import Refrain
 @testable import RefrainProxy
 
-/// The rows of the page, and what a client is sent of them.
+/// The rows of the page.
 @Suite struct PageModelTests {
-  static func entry(
+  private func key(_ name: String) -> CacheKey { CacheKey(rawValue: name) }
+
+  private func entry(
     _ name: String, length: Int64? = 1000, spans: [ByteRange] = [], stream: String? = nil,
-    used: Int64 = 0, isPinned: Bool = false
-  ) -> PageEntry {
-    PageEntry(
-      key: CacheKey(rawValue: name), url: "https://example.org/\(name)", type: "audio/flac",
-      length: length, spans: RangeSet(spans), disk: 4096, used: used, isPinned: isPinned,
-      stream: stream.map { CacheKey(rawValue: $0) })
+    isPinned: Bool = false
+  ) throws -> EntrySummary {
+    let url = try #require(URL(string: "https://example.org/\(name)"))
+    let stored = spans.reduce(0) { $0 + Int64($1.count) }
+    return EntrySummary(
+      key: key(name), url: url, length: length, mimeType: "audio/flac", spans: RangeSet(spans),
+      cachedBytes: stored, allocatedBytes: 4096, lastAccess: Date(timeIntervalSince1970: 5),
+      isComplete: stored == length, isInUse: false, isPinned: isPinned,
+      file: URL(filePath: "/x"), stream: stream.map { key($0) })
   }
 
-  private func rows(_ model: PageModel) -> [CacheKey: PageRow] {
-    let rows = model.difference(since: 0)?.rows ?? []
-    return Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0) })
+  private func activity(_ name: String, spans: [ByteRange]) throws -> EntryActivity {
+    let url = try #require(URL(string: "https://example.org/\(name)"))
+    return EntryActivity(
+      key: key(name), url: url, length: 1000, spans: RangeSet(spans), fetching: [500..<1000],
+      readers: [20], received: 7)
   }
 
-  @Test func `A client is sent only what changed since its version`() throws {
+  @Test func `Only the rows that look otherwise count as changed`() throws {
     var model = PageModel()
-    model.apply([Self.entry("a"), Self.entry("b", used: 5)])
-    let first = try #require(model.difference(since: 0))
-    #expect(first.isWhole)
-    #expect(first.rows.map(\.key.rawValue) == ["b", "a"])
-    #expect(model.difference(since: first.version) == nil)
-    model.apply([Self.entry("a", spans: [0..<10]), Self.entry("b", used: 5)])
-    let second = try #require(model.difference(since: first.version))
-    #expect(!second.isWhole)
-    #expect(second.rows.map(\.key.rawValue) == ["a"])
-    #expect(second.rows[0].spans == [0..<10])
-    model.apply([], removing: [CacheKey(rawValue: "b")])
-    let third = try #require(model.difference(since: second.version))
-    #expect(third.rows.isEmpty && third.removed.map(\.rawValue) == ["b"])
-    #expect(model.disk == 4096)
+    model.store([try entry("a"), try entry("b")])
+    var changed = model.update()
+    #expect(changed == [key("a"), key("b")])
+    model.store([try entry("a", spans: [0..<10]), try entry("b")], missing: [key("none")])
+    changed = model.update()
+    #expect(changed == [key("a")] && model.rows[key("a")]?.spans == [0, 10])
+    model.store([], missing: [key("b")])
+    changed = model.update()
+    #expect(changed == [key("b")] && model.rows[key("b")] == nil)
+    #expect(model.rows.values.reduce(0) { $0 + $1.disk } == 4096)
   }
 
-  @Test func `A change that shows nothing new begins no version`() {
+  @Test func `An open entry is shown as it is, and then as it was until it is looked at`() throws {
     var model = PageModel()
-    model.apply([Self.entry("a")])
-    let version = model.version
-    model.apply([Self.entry("a")], removing: [CacheKey(rawValue: "none")])
-    #expect(model.version == version)
+    var closed = model.follow([try activity("a", spans: [0..<500])], rates: [key("a"): 9])
+    _ = model.update()
+    let row = try #require(model.rows[key("a")])
+    #expect(closed.isEmpty && row.spans == [0, 500] && row.fetching == [500, 1000])
+    #expect(row.readers == [20] && row.rate == 9 && row.stored == 500 && row.disk == 500)
+    closed = model.follow([], rates: [:])
+    _ = model.update()
+    let rest = try #require(model.rows[key("a")])
+    #expect(closed == [key("a")] && rest.spans == [0, 500] && rest.fetching.isEmpty)
+    #expect(rest.readers.isEmpty && rest.rate == 0)
+    model.store([try entry("a", spans: [0..<600])])
+    _ = model.update()
+    #expect(model.rows[key("a")]?.spans == [0, 600])
   }
 
-  @Test func `A stream is one row, without a length while its playlists are unknown`() throws {
+  @Test func `A look at the directory names what it did not find`() throws {
     var model = PageModel()
-    let numbers = [10, 9, 1, 2]
-    model.apply(
-      [Self.entry("main.m3u8", spans: [0..<1000])]
-        + numbers.map {
-          Self.entry("s\($0).ts", spans: $0 == 2 ? [0..<500] : [0..<1000], stream: "main.m3u8")
-        })
-    let row = try #require(rows(model)[CacheKey(rawValue: "main.m3u8")])
-    #expect(model.rowCount == 1)
-    // The second is not whole.
-    #expect(row.parts == 3 && row.length == nil)
-    #expect(row.spans.isEmpty && row.fetching.isEmpty && row.readers.isEmpty)
-    #expect(row.stored == 1000 + 3 * 1000 + 500)
-    #expect(row.disk == 5 * 4096)
-    #expect(row.pinned == .no)
+    model.store([try entry("a"), try entry("b")])
+    let missing = model.storeAll([try entry("b"), try entry("c")])
+    _ = model.update()
+    // It may be newer than the look.
+    #expect(missing == [key("a")] && model.rows.count == 3)
   }
 
-  @Test func `Parts that arrive one by one are in the order of all at once`() {
-    let seed = TestSeed.next()
-    print("REFRAIN_SEED=\(seed) (parts of the page)")
-    var random = SeededGenerator(seed: seed)
-    let names = (0..<200).map { "s\($0).ts" }
+  @Test func `A stream is one row`() throws {
     var model = PageModel()
-    model.apply([Self.entry("m"), Self.entry(names[77], stream: "m")])
-    for name in names.shuffled(using: &random) {
-      model.apply([Self.entry(name, stream: "m")])
-      guard Int.random(in: 0..<20, using: &random) == 0 else { continue }
-      model.apply([], removing: [CacheKey(rawValue: name)])
-      model.apply([Self.entry(name, stream: "m")])
+    model.store([try entry("main.m3u8", spans: [0..<1000], isPinned: true)])
+    for number in 0..<4 {
+      let spans: [ByteRange] = number == 2 ? [0..<500] : [0..<1000]
+      model.store([try entry("s\(number).ts", spans: spans, stream: "main.m3u8")])
+      _ = model.update()
     }
-    let shown = model.keys(ofRow: CacheKey(rawValue: "m")).map(\.rawValue)
-    #expect(shown == ["m"] + names)
+    let row = try #require(model.rows[key("main.m3u8")])
+    #expect(model.rows.count == 1 && model.keys(ofRow: row.key).count == 5)
+    // The third is not whole.
+    #expect(row.parts == 3 && row.length == nil && row.spans.isEmpty)
+    #expect(row.stored == 1000 + 3 * 1000 + 500 && row.disk == 5 * 4096)
+    #expect(row.pinned == .partly)
   }
 
   @Test func `A stream's row becomes that of its manifest when its parts are removed`() throws {
     var model = PageModel()
-    model.apply([Self.entry("m"), Self.entry("s", stream: "m")])
-    let seen = model.version
-    model.apply([], removing: [CacheKey(rawValue: "s")])
-    let row = try #require(model.difference(since: seen)?.rows.first)
-    #expect(row.key.rawValue == "m" && row.parts == nil)
+    model.store([try entry("m"), try entry("s", stream: "m")])
+    _ = model.update()
+    model.store([], missing: [key("s")])
+    let changed = model.update()
+    #expect(changed == [key("m")] && model.rows[key("m")]?.parts == nil)
   }
 
   @Test func `A part whose manifest is missing has the row of its stream`() throws {
     var model = PageModel()
-    model.apply([Self.entry("s", isPinned: true)])
-    let seen = model.version
-    model.apply([Self.entry("s", stream: "https://example.org/m", isPinned: true)])
-    let news = try #require(model.difference(since: seen))
-    #expect(news.removed.map(\.rawValue) == ["s"])
-    #expect(news.rows.map(\.url) == ["https://example.org/m"])
-    #expect(news.rows.first?.pinned == .yes)
-    #expect(model.keys(ofRow: CacheKey(rawValue: "https://example.org/m")).count == 1)
+    model.store([try entry("s", isPinned: true)])
+    _ = model.update()
+    model.store([try entry("s", stream: "https://example.org/m", isPinned: true)])
+    _ = model.update()
+    #expect(model.rows.values.map(\.url) == ["https://example.org/m"])
+    #expect(model.rows.values.first?.pinned == .yes)
+    #expect(model.keys(ofRow: key("https://example.org/m")) == [key("s")])
   }
 
-  @Test func `A client that misses forgotten removals is sent everything`() throws {
+  @Test func `A download has a row, whether or not something is stored`() throws {
     var model = PageModel()
-    model.apply([Self.entry("a"), Self.entry("b")])
-    let seen = model.version
-    for number in 0...PageModel.mostRemovals {
-      model.apply([Self.entry("x\(number)")])
-      model.apply([], removing: [CacheKey(rawValue: "x\(number)")])
-    }
-    let late = try #require(model.difference(since: seen))
-    #expect(late.isWhole && late.rows.count == 2)
+    let item = PageDownloads.Item(url: "https://example.org/a", isPinned: false)
+    model.follow([key("a"): item])
+    _ = model.update()
+    #expect(model.rows[key("a")]?.url == item.url && model.rows[key("a")]?.download == item)
+    model.store([try entry("a", spans: [0..<10])])
+    model.follow([:])
+    _ = model.update()
+    #expect(model.rows[key("a")]?.download == nil && model.rows[key("a")]?.stored == 10)
+    model.store([], missing: [key("a")])
+    _ = model.update()
+    #expect(model.rows.isEmpty)
   }
 
-  @Test func `However seldom a client looks, it ends with the rows of the model`() {
+  @Test func `However rows change, they are those of everything at once`() throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (rows of the page)")
     var random = SeededGenerator(seed: seed)
     var model = PageModel()
     var mirror: [CacheKey: PageRow] = [:]
-    var seen: UInt64 = 0
+    var stored: [CacheKey: EntrySummary] = [:]
     let streams: [String?] = [nil, nil, "0", "1", "40"]
     for _ in 0..<600 {
       let names = (0..<Int.random(in: 1...4, using: &random)).map { _ in
         String(Int.random(in: 0..<40, using: &random))
       }
       if Int.random(in: 0..<3, using: &random) == 0 {
-        model.apply([], removing: names.map { CacheKey(rawValue: $0) })
+        for name in names { stored[key(name)] = nil }
+        model.store([], missing: names.map { key($0) })
       } else {
         let end = Int64.random(in: 1...1000, using: &random)
-        model.apply(
-          Set(names).sorted().map {
-            Self.entry($0, spans: [0..<end], stream: streams.randomElement(using: &random) ?? nil)
-          })
+        for name in Set(names).sorted() {
+          let stream = streams.randomElement(using: &random) ?? nil
+          let summary = try entry(name, spans: [0..<end], stream: stream)
+          stored[summary.key] = summary
+          model.store([summary])
+        }
       }
-      guard Int.random(in: 0..<4, using: &random) == 0,
-        let news = model.difference(since: seen)
-      else { continue }
-      if news.isWhole { mirror = [:] }
-      for row in news.rows { mirror[row.key] = row }
-      for key in news.removed { mirror[key] = nil }
-      seen = news.version
-      #expect(mirror == rows(model))
-      // The incremental rows are those of a model that sees everything at once.
+      guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
+      for key in model.update() { mirror[key] = model.rows[key] }
+      #expect(mirror == model.rows)
       var fresh = PageModel()
-      fresh.apply(Array(mirror.keys).flatMap { model.keys(ofRow: $0) }.compactMap { model[$0] })
-      #expect(rows(fresh) == mirror)
+      fresh.store(Array(stored.values))
+      _ = fresh.update()
+      #expect(fresh.rows == mirror)
     }
-    #expect(seen > 0)
   }
 
   @Test func `Too many spans are rounded to cells that are stored whole`() throws {
     let spans = (0..<1000).map { Int64($0) * 4096..<Int64($0) * 4096 + 4000 }
-    let row = PageRow(Self.entry("a", length: 4_096_000, spans: spans))
-    #expect(row.isRounded)
-    #expect(row.spans.allSatisfy { shown in spans.contains { $0.contains(shown.lowerBound) } })
-    let whole = PageRow(Self.entry("a", length: 4_096_000, spans: Array(spans.prefix(256))))
-    #expect(!whole.isRounded && whole.spans == Array(spans.prefix(256)))
+    func row(_ spans: [ByteRange]) throws -> PageRow {
+      PageRow(key("a"), PageEntry(summary: try entry("a", length: 4_096_000, spans: spans)))
+    }
+    let rounded = try row(spans).spans
+    #expect(rounded.count < 2000)
+    for index in stride(from: 0, to: rounded.count, by: 2) {
+      let shown = rounded[index]..<rounded[index + 1]
+      #expect(
+        spans.contains { $0.lowerBound <= shown.lowerBound && shown.upperBound <= $0.upperBound })
+    }
+    let whole = Array(spans.prefix(256))
+    #expect(try row(whole).spans == whole.flatMap { [$0.lowerBound, $0.upperBound] })
   }
 
-  @Test(arguments: [
-    ("s9", "s10"), ("s09", "s10"), ("a", "b"), ("s1", "s1a"), ("s2-9", "s10-1"), ("s", "s0"),
-    ("s0", "s00"), ("s-", "s0"), ("s9", "s:"),
-    ("99999999999999999999998", "99999999999999999999999"),
-  ])
-  func `Numbers in names are in the order of their values`(_ first: String, _ second: String) {
-    #expect(NaturalOrder(first) < NaturalOrder(second))
-    #expect(!(NaturalOrder(second) < NaturalOrder(first)))
-    #expect(!(NaturalOrder(first) < NaturalOrder(first)))
-  }
-
-  @Test func `Ten thousand rows are sent once, and then what changes`() throws {
+  @Test func `Of ten thousand rows only those that change are named again`() throws {
     var model = PageModel()
     let count = 10_000
-    model.apply((0..<count).map { Self.entry("\($0)", spans: [0..<500], used: Int64($0)) })
-    let first = try #require(model.difference(since: 0))
-    #expect(first.isWhole && first.rows.count == count && model.rowCount == count)
-    // Those that were used last come first.
-    #expect(first.rows.map(\.used).elementsEqual((0..<Int64(count)).reversed()))
-    #expect(model.disk == 4096 * Int64(count))
-    #expect(PageReport.parts(of: first).count == 20)
-    model.apply([Self.entry("77", spans: [0..<1000], used: 77)])
-    let second = try #require(model.difference(since: first.version))
-    #expect(!second.isWhole && second.removed.isEmpty)
-    #expect(second.rows.map(\.key.rawValue) == ["77"])
-    #expect(PageReport.parts(of: second).count == 1)
-    let new = (count..<count + 10).map { Self.entry("\($0)", used: Int64($0)) }
-    model.apply(new, removing: (0..<10).map { CacheKey(rawValue: "\($0)") })
-    let third = try #require(model.difference(since: second.version))
-    #expect(!third.isWhole && third.rows.count == 10 && third.removed.count == 10)
-    #expect(model.rowCount == count)
+    model.store(try (0..<count).map { try entry("\($0)", spans: [0..<500]) })
+    var changed = model.update()
+    #expect(changed.count == count && model.rows.count == count)
+    model.store([try entry("77", spans: [0..<1000])])
+    changed = model.update()
+    #expect(changed == [key("77")])
     // Another look at the directory that finds the same.
-    let all = (10..<count + 10).compactMap { model[CacheKey(rawValue: "\($0)")] }
-    model.replaceAll(with: all)
-    #expect(all.count == count && model.version == third.version)
-  }
-
-  @Test func `Rows in parts are the rows of one difference`() throws {
-    var model = PageModel()
-    model.apply((0..<1200).map { Self.entry("\($0) <\"\\\u{1}é𝄞\u{2028}>") })
-    let difference = try #require(model.difference(since: 0))
-    let parts = try PageReport.parts(of: difference).map { bytes in
-      try #require(
-        try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
-    }
-    #expect(parts.count == 3)
-    #expect(parts.map { $0["whole"] as? Bool ?? false } == [true, false, false])
-    #expect(parts.map { $0["more"] as? Bool ?? false } == [true, true, false])
-    let rows = parts.flatMap { $0["rows"] as? [[String: Any]] ?? [] }
-    #expect(rows.compactMap { $0["key"] as? String } == difference.rows.map(\.key.rawValue))
-    #expect(PageReport.parts(of: difference).allSatisfy { !$0.contains(UInt8(ascii: "<")) })
-    #expect(PageReport.parts(of: difference).allSatisfy { !$0.contains(UInt8(ascii: "\n")) })
+    let missing = model.storeAll(
+      try (0..<count).map { try entry("\($0)", spans: [0..<($0 == 77 ? 1000 : 500)]) })
+    changed = model.update()
+    #expect(missing.isEmpty && changed.isEmpty)
   }
 }

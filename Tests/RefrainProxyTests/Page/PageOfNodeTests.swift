@@ -118,7 +118,7 @@ import Testing
 
   @Test func `Clients of the proxy find the origin's resources at the same paths`() async throws {
     try await withPage { test async throws in
-      for place in ["/", "/page/state", "/page/main.js"] {
+      for place in ["/", "/page/state", "/page/page.js"] {
         test.origin.serve(OriginResource(.bytes([7]), contentType: "text/plain"), at: place)
         let reply = try await test.connect { try await $0.reply(to: place, host: test.host) }
         #expect(reply.body == [7] && reply["Content-Security-Policy"] == nil, "\(place)")
@@ -196,8 +196,6 @@ import Testing
         try await connection.request("/page/events", host: host)
         let head = try await connection.readHead()
         #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
-        let all = try await connection.nextEvent { $0["whole"] as? Bool == true }
-        #expect((all["rows"] as? [Any])?.isEmpty == true)
         for path in ["/a.flac", "/b.flac"] {
           let reply = try await test.connect { try await $0.reply(to: path, host: test.host) }
           #expect(reply.body == [1, 2, 3])
@@ -209,7 +207,7 @@ import Testing
           }
         }
         _ = try await test.admin("/a.flac", method: "PURGE")
-        let gone = try await connection.nextEvent { $0["removed"] != nil }
+        let gone = try await connection.nextEvent { ($0["removed"] as? [Any])?.isEmpty == false }
         #expect(gone["removed"] as? [String] == [test.key("/a.flac").rawValue])
       }
     }

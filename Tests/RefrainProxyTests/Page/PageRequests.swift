@@ -62,7 +62,7 @@ extension Reply {
   /// The rows in a response of `/page/state`, by the last part of their URLs.
   var rows: [String: [String: Any]] {
     var rows: [String: [String: Any]] = [:]
-    for row in parts.flatMap({ $0["rows"] as? [[String: Any]] ?? [] }) {
+    for row in json["rows"] as? [[String: Any]] ?? [] {
       let url = row["url"] as? String ?? ""
       rows[url.split(separator: "/").last.map(String.init) ?? url] = row
     }
@@ -70,13 +70,7 @@ extension Reply {
   }
 
   /// The state in a response of `/page/state`.
-  var state: [String: Any] {
-    parts.lazy.compactMap { $0["state"] as? [String: Any] }.first ?? [:]
-  }
-
-  private var parts: [[String: Any]] {
-    (try? JSONSerialization.jsonObject(with: Data(body))) as? [[String: Any]] ?? []
-  }
+  var state: [String: Any] { json["state"] as? [String: Any] ?? [:] }
 
   /// The member `error` of a refusal.
   var refusal: String? { json["error"] as? String }

@@ -53,21 +53,6 @@ import Testing
     }
   }
 
-  @Test func `One holder at a time has a right, also after all files were removed`() async throws {
-    try await withCache { cache, _ in
-      let files = cache.privateFiles
-      let name = PrivateFiles.downloadsLockName
-      let held = try #require(try files.hold(name))
-      #expect(try files.hold(name) == nil)
-      try await cache.removeAll()
-      #expect(try files.hold(name) == nil)
-      held.release()
-      let next = try files.hold(name)
-      #expect(next != nil)
-      next?.release()
-    }
-  }
-
   @Test func `A file that cannot be removed does not keep the others`() async throws {
     try await withCache { cache, disk in
       let files = cache.privateFiles
