@@ -111,7 +111,7 @@ import Testing
       let feed = try Feed(Data(text.utf8), from: Self.names[0])
       #expect(feed.episodes.count + feed.skipped.count <= Playlist.entryLimit + 2)
     } catch {
-      #expect((error as? MediaCacheError)?.code == .invalidResponse)
+      #expect(error.code == .invalidResponse)
     }
   }
 
