@@ -15,6 +15,8 @@ off_t refrain_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HO
 
 off_t refrain_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
 
+int refrain_wcwidth(wchar_t character) { return wcwidth(character); }
+
 const int refrain_ofd_setlk = F_OFD_SETLK;
 const int refrain_ofd_getlk = F_OFD_GETLK;
 #endif

@@ -6,6 +6,10 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/types.h>
+#include <wchar.h>
+
+// wcwidth(3): the columns of a character in a terminal, by the locale of the thread.
+int refrain_wcwidth(wchar_t character);
 
 // pread(2) that answers EAGAIN instead of waiting for a disk: preadv2(2) with RWF_NOWAIT.
 ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
+#if os(Linux)
+  import CLinuxSystem
+#endif
+
 extension Character {
   /// The columns in a terminal: 2 for East Asian wide and fullwidth characters and for emoji, 0 for
   /// characters that only change their neighbour, else 1. Ambiguous width (Unicode) counts as 1.
@@ -52,8 +56,8 @@ extension StringProtocol {
 /// A locale whose characters are Unicode, whatever the environment says.
 private enum UnicodeLocale {
   /// Nil if the system has none. Unsafe: never changed.
-  nonisolated(unsafe) private static let locale = ["C.UTF-8", "UTF-8", "en_US.UTF-8"].lazy
-    .compactMap { newlocale(LC_CTYPE_MASK, $0, nil) }.first
+  nonisolated(unsafe) private static let locale =
+    newlocale(LC_CTYPE_MASK, "C.UTF-8", nil) ?? newlocale(LC_CTYPE_MASK, "UTF-8", nil)
 
   /// Returns the columns by the system's tables (wcwidth(3)); -1 for a character that is not in them.
   static func width(of scalar: Unicode.Scalar) -> Int {
@@ -61,6 +65,10 @@ private enum UnicodeLocale {
     // Holds for this thread alone (uselocale(3)).
     let before = uselocale(locale)
     defer { uselocale(before) }
-    return Int(wcwidth(wchar_t(scalar.value)))
+    #if os(Linux)
+      return Int(refrain_wcwidth(wchar_t(scalar.value)))
+    #else
+      return Int(wcwidth(wchar_t(scalar.value)))
+    #endif
   }
 }
