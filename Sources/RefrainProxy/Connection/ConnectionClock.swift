@@ -20,6 +20,9 @@ struct ConnectionClock {
 
   var isRunning: Bool { task != nil }
 
+  /// The time since the connection was accepted, or since its last request or response.
+  var silence: TimeAmount { .now() - since }
+
   mutating func start(
     limits: CacheProxy.Configuration, on eventLoop: any EventLoop,
     tick: @escaping @Sendable () -> Void

@@ -73,11 +73,16 @@ extension ProxyConnection {
     if isClosing { context?.close(promise: nil) } else { abortAnswer() }
   }
 
-  /// Stops the connection: at once if it is idle, else after its response.
+  /// Stops the connection: at once if it is idle, else after its response. At a given socket, one that
+  /// was accepted a moment ago has that moment for its request: the next process, for which others
+  /// wait, would have responded to it. To be called again then.
   func stop() {
     closesAfterAnswer = true
-    if answering == nil { close() }
+    guard answering == nil else { return }
+    if service.configuration.socket == nil || clock.silence > Self.firstRequestPatience { close() }
   }
+
+  private static let firstRequestPatience = TimeAmount.seconds(1)
 
   /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
   func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {

@@ -193,8 +193,7 @@ final class Listener: Sendable {
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let id = ObjectIdentifier(connection)
     let isWelcome = state.withLock { state in
-      // Accepted while the socket was being closed: the wait for connections has not seen it.
-      guard state.phase == .running else { return false }
+      guard state.phase != .over else { return false }
       state.connections[id] = bound
       return true
     }
@@ -235,15 +234,17 @@ final class Listener: Sendable {
     let deadline = ContinuousClock.now + service.configuration.stopTimeout
     while true {
       let connections = state.withLock { Array($0.connections.values) }
-      if connections.isEmpty { break }
+      // One that was accepted while the socket was being closed is counted before it is listed.
       let isLate = ContinuousClock.now >= deadline
+      if connections.isEmpty, count.current == 0 || isLate { break }
       for connection in connections {
         connection.eventLoop.execute {
           if isLate { connection.value.cut() } else { connection.value.stop() }
         }
       }
       // Not a sleep of this task, which could be cancelled: the responses have their time.
-      try? await connections[0].eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+      try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}
+        .futureResult.get()
     }
     await service.responders.waitForAll()
     await service.fills.stop()

@@ -73,6 +73,27 @@
       await origin.stop()
     }
 
+    @Test func `A client that was accepted just before the end is served`() async throws {
+      let descriptor = try socket(listens: true)
+      defer { close(descriptor) }
+      let given = try ListeningSocket(descriptor: descriptor)
+      try await withReverseProxy(proxy: { $0.socket = given }) { test async throws in
+        test.serve("/a", ["Cache-Control": "max-age=60"])
+        let host = test.host
+        try await test.connect { connection in
+          try await eventually("it is accepted") { test.proxy.connectionCount == 1 }
+          async let stopped: Void = test.proxy.stop()
+          try await eventually("nobody is accepted any more") {
+            test.proxy.listeningAddress == nil
+          }
+          let reply = try await connection.reply(to: "/a", host: host)
+          #expect(reply.status == 200 && reply.body == Caching.bytes(1))
+          #expect(reply["Connection"] == "close")
+          await stopped
+        }
+      }
+    }
+
     /// Returns a socket that listens on a free port of all addresses, of IPv4 too; nil if the
     /// machine has no IPv6.
     private func dualSocket() throws -> CInt? {
