@@ -50,15 +50,6 @@ func log(_ configuration: inout CacheProxy.Configuration) {
   // snippet.hide
 }
 
-func change(_ proxy: CacheProxy) throws {
-  // snippet.show
-  var settings = proxy.settings
-  settings.allowedHosts.append("cdn.example.org")
-  settings.clientLimits.bytesPerSecond = 2 << 20
-  try proxy.update(settings)
-  // snippet.hide
-}
-
 func stop(_ proxy: CacheProxy, cache: MediaCache) async throws {
   // snippet.show
   do {
