@@ -43,11 +43,12 @@
     @Option(
       help: ArgumentHelp(
         """
-        How far one can go back in live sound and live HLS, as in 2h, 30m or 1:30:00. It is \
-        recorded in the cache, also during a pause. Default: not at all.
-        """, valueName: "duration"),
+        How much of a station or live stream to keep in memory, for pausing and going back in it: \
+        a size, as in 64MiB, or the time of 128 kbit/s sound, as in 30m or 1:30:00. Default: \
+        nothing.
+        """, valueName: "size|time"),
       transform: { text in try usage { try RewindArgument.parse(text) } })
-    var rewind: Duration?
+    var rewind: Int64?
 
     /// Whether the sound devices are to be shown.
     var listsDevices: Bool { device == "list" }

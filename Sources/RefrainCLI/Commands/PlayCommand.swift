@@ -48,17 +48,17 @@
         the whole last queue. 'refrain rm' forgets the positions of URLs, 'rm --all' all positions \
         and the queue.
 
-        With --rewind, the sound of a station, or a live HLS stream, is recorded while it plays or \
-        is paused, and can be sought in: by the arrows, by ':' (-8:00 is eight minutes before the \
-        newest sound), and 'L' returns to the present. The record is part of the cache, never takes \
-        more than half of its limit, and is gone when the next item plays. For stations in MP3, \
-        AAC, Ogg and WAV, and for HLS; not for DASH.
+        With --rewind, a part of a station or live stream is kept in memory while it plays or is \
+        paused, and can be sought in: by the arrows, by ':' (-8:00 is eight minutes before the \
+        newest sound), and 'L' returns to the present. It is gone when the next item plays. After \
+        a pause that lasts longer than there is room for, it goes on where it was paused, and then \
+        at the present.
 
         With --json each line of standard output is an object. Its 'event' is 'item' (the next \
         item begins; 'metadata' is what its list says of it), 'status' (the player's state, and \
         the cause of waiting), 'metadata', \
-        'duration', 'live' (a live stream, without a duration), 'liveWindow' (the recorded part of \
-        live sound, with --rewind: from 'startSeconds' to 'endSeconds'), 'seekRefused' (a live \
+        'duration', 'live' (a live stream, without a duration), 'liveWindow' (the kept part of a \
+        live stream, with --rewind: from 'startSeconds' to 'endSeconds'), 'seekRefused' (a live \
         stream cannot seek), 'expanded' (the item was a list, and its entries have taken its \
         place), 'started' (the seconds until the first sound), 'position', 'cached' \
         (with 'storedBytes' and 'totalBytes'; for a stream 'storedSeconds' and 'totalSeconds'), \

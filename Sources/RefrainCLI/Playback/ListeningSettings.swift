@@ -14,8 +14,8 @@
     /// As the listener names it; nil: the system's.
     var device: String?
     var replayGain = ReplayGain.off
-    /// How far one can go back in live sound; nil: not at all.
-    var rewind: Duration?
+    /// The bytes of a live stream to keep for going back in it; nil: one cannot.
+    var rewind: Int64?
 
     /// Returns how a player goes on; nil: it stores nothing.
     func resumption(in cache: MediaCache) async -> Resumption? {

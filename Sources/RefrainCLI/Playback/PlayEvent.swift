@@ -49,7 +49,7 @@ struct PlayEvent: Encodable {
   var height: Int?
   var codec: String?
   var droppedFrames: Int?
-  /// With `liveWindow`: the recorded part of live sound.
+  /// With `liveWindow`: the kept part of a live stream.
   var startSeconds: Double?
   var endSeconds: Double?
   /// With `subtitleFailed`: the URL of the subtitle.

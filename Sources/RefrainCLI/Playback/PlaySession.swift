@@ -119,7 +119,6 @@
         video: settings.video.configuration)
       engine.begin(with: opening)
       configuration.streamURL = { try await streams.url(for: $0) }
-      configuration.recordStream = { try await streams.record($0, keeping: $1) }
       configuration.readList = readingLists(in: cache)
       let device = try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption

@@ -8,7 +8,7 @@ struct PlayStatus: Sendable {
   var position = Duration.zero
   var duration: Duration?
   var isLive = false
-  /// The recorded part of a live stream.
+  /// The kept part of a live stream.
   var liveWindow: LiveWindow?
   /// Whether the listener is behind the present of that by choice.
   var hasLeftLive = false

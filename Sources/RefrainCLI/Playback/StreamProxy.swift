@@ -2,7 +2,6 @@
 #if os(Linux)
   import Foundation
   import Refrain
-  import RefrainPlayer
   import RefrainProxy
 
   /// The proxy through which `play` plays streams (HLS, DASH): on this computer, and with a token
@@ -18,25 +17,6 @@
     /// - Throws: `CacheProxyError`, `MediaCacheError`.
     func url(for stream: Resource) async throws -> URL {
       try await running().proxy.url(for: stream)
-    }
-
-    /// Returns a recording of a stream, which keeps a duration of it if it is live.
-    ///
-    /// - Throws: `CacheProxyError`, `MediaCacheError`.
-    func record(_ stream: Resource, keeping duration: Duration) async throws -> RecordedStream {
-      let recording = try await running().proxy.record(stream, keeping: duration)
-      return RecordedStream(
-        url: recording.url,
-        window: {
-          recording.window.map {
-            LiveWindow(
-              start: .seconds($0.lowerBound), end: .seconds($0.upperBound),
-              lead: .seconds(recording.lead))
-          }
-        }, start: { recording.start.map { .seconds($0) } },
-        begin: { time in
-          recording.begin(at: time.map { $0 / .seconds(1) }).map { .seconds($0) }
-        }, failure: { recording.failure }, stop: { recording.stop() })
     }
 
     private func running() async throws -> RunningProxy {

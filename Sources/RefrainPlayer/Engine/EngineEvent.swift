@@ -17,11 +17,11 @@ public enum EngineEvent: Sendable, Hashable {
   /// The item is a live stream: it plays as it arrives, has no duration, and cannot seek, unless
   /// `liveWindow` says otherwise. Reported once: before `ready`, or later if it is detected later.
   case live(EngineItem.ID)
-  /// The recorded part of a live stream, in which it can seek (`EngineItem.rewind`); at most twice
-  /// per second of received sound. Of a station, whose titles then are those of `streamTitle`, first
-  /// reported before `ready`.
+  /// The part of a live stream that is kept, in which it can seek (`EngineItem.rewind`); at most
+  /// twice per second of received sound. Of a station, whose titles then are those of `streamTitle`,
+  /// first reported before `ready`.
   case liveWindow(EngineItem.ID, LiveWindow)
-  /// The title of the sound that is heard, of a live stream that is recorded.
+  /// The title of the sound that is heard, of a live stream with a `liveWindow`.
   case streamTitle(EngineItem.ID, StreamTitle)
   case position(EngineItem.ID, Duration)
   /// The ranges buffered ahead, which play without any further byte.

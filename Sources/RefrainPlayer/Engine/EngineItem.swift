@@ -19,16 +19,13 @@ public struct EngineItem: Sendable, Hashable, Identifiable {
   /// local proxy's: the manifest and its segments come from there, through the cache. Nil: the
   /// media is no stream, or its bytes do not come through the cache.
   public var streamURL: URL?
-  /// How far one can go back in the item if it is a live stream that an engine with that capability
-  /// plays (`PlayerCapabilities.rewind`); nil: it does not seek.
-  public var rewind: Duration?
-  /// The recording of a stream that plays from `streamURL`, if it can be rewound once it is found to
-  /// be live; nil: it does not seek then.
-  public var recordedStream: RecordedStream?
+  /// The bytes of the item to keep for going back in it if it is a live stream that an engine with
+  /// that capability plays (`PlayerCapabilities.rewind`); nil: it does not seek.
+  public var rewind: Int64?
 
   public init(
     id: ID, media: Media, fill: FillPolicy = .wholeResource, streamURL: URL? = nil,
-    rewind: Duration? = nil
+    rewind: Int64? = nil
   ) {
     self.id = id
     self.media = media

@@ -28,7 +28,7 @@ public protocol PlayerEngine: AnyObject, Sendable {
   func pause()
 
   /// Seeks to an exact position. Positions before the start lead to the start; past the end, the
-  /// item ends. A live stream seeks only within its recorded part (`EngineEvent.liveWindow`);
+  /// item ends. A live stream seeks only within its kept part (`EngineEvent.liveWindow`);
   /// without one, `EngineEvent.seekCompleted` reports where it is.
   ///
   /// - Parameters:

@@ -85,6 +85,10 @@
       return waiting?.serial ?? seek?.seek.serial
     }
 
+    /// Drops all seeks if libmpv has not begun the one that it was given. Returns the number of the
+    /// last one; nil: nothing was dropped.
+    mutating func abandonUnbegun() -> Int? { seek?.hasBegun == false ? abandon() : nil }
+
     enum Arrival: Equatable {
       /// No seek is completed.
       case none

@@ -105,11 +105,7 @@
       beginTracks(of: playback)
       if playback.item.streamURL != nil { openedStream(playback) }
       if noteLive(playback) {
-        // The playlists were requested by now.
-        if let stream = playback.item.recordedStream, let start = stream.start() {
-          playback.withRewinding { $0.base = start }
-        }
-        begin(at: playback.withRewinding { $0.offset })
+        begin(at: .zero)
       } else {
         if !playback.isOpenEnded, let seconds = number(MPVProperty.duration.rawValue) {
           tell(.duration(playback.item.id, .seconds(seconds)))
@@ -136,7 +132,7 @@
       } else {
         playback.isHeard = true
         tellAll(of: playback)
-        tellRecordedPart(of: playback)
+        tellWindow(of: playback)
         tell(.ready(id, at: position))
         tellShown(of: playback)
         tellAudio()
@@ -161,7 +157,7 @@
       switch property {
       case .position:
         guard let number, number.isFinite else { return }
-        let position = Self.position(number) + base
+        let position = Self.position(number)
         if self.number("seeking") != 1, clock.moves(to: position) { restart() }
         guard playback.isHeard else { return }
         clock.advance(.now)
@@ -218,7 +214,7 @@
 
     func ranges(upTo end: Double) -> [Range<Duration>] {
       let position = max(0, number("time-pos") ?? 0)
-      return end > position ? [(base + .seconds(position))..<(base + .seconds(end))] : []
+      return end > position ? [.seconds(position)..<Duration.seconds(end)] : []
     }
 
     /// Returns a position. mpv's seconds are negative at the gapless start of an item, while the
@@ -226,13 +222,10 @@
     static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
 
     /// The current position; the start if it is unknown.
-    var position: Duration { knownPosition ?? base }
+    var position: Duration { knownPosition ?? .zero }
 
     /// The current position; nil while no file is loaded.
-    private var knownPosition: Duration? { number("time-pos").map { Self.position($0) + base } }
-
-    /// The position of the current item at which libmpv's times begin.
-    private var base: Duration { playing.current?.withRewinding { $0.base } ?? .zero }
+    private var knownPosition: Duration? { number("time-pos").map { Self.position($0) } }
 
     /// Reports a live stream once. Returns whether the item is one.
     @discardableResult
@@ -240,6 +233,7 @@
       guard playback.isLive else { return false }
       if !playback.isToldLive {
         playback.isToldLive = true
+        keep(playback)
         tell(.live(playback.item.id))
       }
       return true

@@ -9,9 +9,7 @@
     /// that of the manifest: a live stream has none.
     func openedStream(_ playback: MPVPlayback) {
       let seconds = number(MPVProperty.duration.rawValue) ?? 0
-      // A recorded stream whose broadcast has ended goes on as it was.
-      let isLive = seconds <= 0 || playback.isToldLive && playback.canRewind
-      playback.openedStream(lasting: isLive ? nil : .seconds(seconds))
+      playback.openedStream(lasting: seconds <= 0 ? nil : .seconds(seconds))
     }
 
     /// Goes to the start of an HLS stream by loading it again. Returns false for other media and

@@ -101,7 +101,7 @@
         isRunning = event.pointee.event_id != MPV_EVENT_SHUTDOWN
         take(event.pointee)
         if isAwake { lookAtWaiting() }
-        lookAtRecording()
+        lookAtLive()
         lookAtVideo()
       }
       if !isQuitting, playsVideo { tellEnd() }
@@ -194,8 +194,7 @@
       var number: UInt64?
       let address: String
       let options =
-        playback.item.streamURL == nil
-        ? [] : MPVOptions.stream(isRecorded: playback.item.recordedStream != nil)
+        playback.item.streamURL == nil ? [] : MPVOptions.stream
       let subtitles = playsVideo ? externalSubtitles(of: playback) : []
       let videoOptions = MPVVideoOptions.file(subtitles: subtitles.map(\.address))
       if let stream = playback.item.streamURL {
@@ -203,7 +202,7 @@
       } else if playback.item.media.url.isFileURL {
         address = playback.item.media.url.path(percentEncoded: false)
       } else {
-        playback.withRewinding { $0.isForgotten = false }
+        playback.enter()
         let added = registry.add(playback)
         (number, address) = (added.number, added.address)
       }
@@ -227,10 +226,10 @@
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
       let (item, entry) = enter(playback, "replace")
       let replaced = playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0)
-      for item in replaced where item.playback !== playback { item.playback.stopRecording() }
+      for item in replaced where item.playback !== playback { item.playback.leave() }
       release(replaced)
       guard entry != nil else {
-        playback.stopRecording()
+        playback.leave()
         return refuse(playback)
       }
       reloaded = playback.item.id
@@ -252,14 +251,18 @@
     }
 
     func go(to seek: MPVClock.Seek) {
-      if let playback = playing.current,
-        rewind(playback, to: seek.position) || returnToStart(of: playback, for: seek.position)
-      {
-        return
+      var position = seek.position
+      if let playback = playing.current {
+        if playback.isLive {
+          position = keptPlace(nearest: position) ?? position
+          interruption = .now + .seconds(3)
+        } else if returnToStart(of: playback, for: position) {
+          return
+        }
+        playback.expectSeek()
+        playback.noteStream(position: position)
       }
-      playing.current?.expectSeek()
-      playing.current?.noteStream(position: seek.position)
-      let isTaken = showing("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
+      let isTaken = showing("seek", "\(max(0, position.inSeconds))", "absolute+exact")
       guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
       tellCompleted(serial, of: playback.item.id, at: position)
     }
@@ -294,7 +297,7 @@
     func goOn(_ hook: UInt64) { _ = mpv.hook_continue(handle, hook) }
 
     func forget(_ items: [MPVPlaylist.Item]) {
-      for item in items { item.playback.stopRecording() }
+      for item in items { item.playback.leave() }
       release(items)
     }
 
@@ -305,7 +308,7 @@
         item.playback.cancelWaits()
         for subtitle in item.subtitles {
           subtitle.number.map(registry.remove)
-          subtitle.playback?.stopRecording()
+          subtitle.playback?.leave()
           subtitle.playback?.cancelWaits()
         }
       }
@@ -318,19 +321,21 @@
     /// Whether an item should be audible now.
     var isAwake: Bool { !isPaused && playing.current?.isHeard == true }
 
-    /// Whether the recorded part of a stream grows, also while it is paused.
-    private var isRecordingStream: Bool { playing.current?.item.recordedStream?.window() != nil }
-
     /// Returns the seconds to wait for an event; negative: without a limit.
     func patience() -> Double {
       // No event reports that sound stands still.
-      let syncState = isAwake ? 0.25 : isRecordingStream ? 0.5 : -1
+      // The part of a live stream that is kept grows while paused, too.
+      let syncState = isAwake ? 0.25 : playing.current?.canRewind == true ? 0.5 : -1
       guard let interruption else { return syncState }
       let left = (interruption - .now).inSeconds
       if left > 0 { return syncState < 0 ? left : min(left, syncState) }
-      // The thread of mpv that waits in a read is also the one that seeks.
       self.interruption = nil
-      playing.current?.interruptReads()
+      if playing.current?.isLive == true {
+        giveUpSeek()
+      } else {
+        // The thread of mpv that waits in a read is also the one that seeks.
+        playing.current?.interruptReads()
+      }
       return syncState
     }
   }

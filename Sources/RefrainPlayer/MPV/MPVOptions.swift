@@ -23,8 +23,8 @@
 
     /// Bytes come only through Refrain (see also `stream`): mpv must not fetch files that another
     /// one refers to (a playlist's entries, a chapter elsewhere). Only Refrain caches: mpv holds
-    /// the few seconds that it decodes from, keeps nothing already played, and pauses when it runs
-    /// out.
+    /// the few seconds that it decodes from, keeps nothing already played but of live streams
+    /// (`keeping`), and pauses when it runs out.
     private static let bytes = [
       ("access-references", "no"), ("autoload-files", "no"),
       ("cache", "yes"), ("cache-secs", "10"), ("cache-pause", "yes"), ("cache-pause-wait", "0.5"),
@@ -38,18 +38,26 @@
     ///
     /// Nobody else reads ahead in a stream, so libmpv does, by more than a segment. `none` is not a
     /// proxy's URL: `http_proxy` in the environment is for other hosts.
+    static let stream = [
+      ("access-references", "yes"), ("demuxer", "lavf"), ("stream-lavf-o", "http_proxy=none"),
+      ("demuxer-lavf-o", "http_proxy=none,protocol_whitelist=[http,tcp,crypto,data]"),
+      ("hls-bitrate", "max"), ("cache-secs", "30"), ("demuxer-max-bytes", "\(streamSize)"),
+    ]
+
+    private static let streamSize: Int64 = 32 << 20
+
+    /// The options of a live stream of which libmpv keeps a part, also while it is paused. What was
+    /// heard takes the room that what is ahead does not need (`demuxer-donate-buffer`), so that
+    /// both together take no more than `size`; libmpv gives that room only if some is set aside.
     ///
-    /// - Parameter isRecorded: whether a live stream is recorded. Its playlists then begin with the
-    ///   segment to play, and stand still as long as the network is lost.
-    static func stream(isRecorded: Bool = false) -> [(name: String, value: String)] {
-      let recorded = ",live_start_index=0,max_reload=1000000,m3u8_hold_counters=1000000"
-      return [
-        ("access-references", "yes"), ("demuxer", "lavf"), ("stream-lavf-o", "http_proxy=none"),
-        (
-          "demuxer-lavf-o",
-          "http_proxy=none,protocol_whitelist=[http,tcp,crypto,data]\(isRecorded ? recorded : "")"
-        ),
-        ("hls-bitrate", "max"), ("cache-secs", "30"), ("demuxer-max-bytes", "32MiB"),
+    /// - Parameters:
+    ///   - size: in bytes, with libmpv's own for each packet.
+    ///   - isStream: whether it has segments, of which several must find room.
+    static func keeping(_ size: Int64, isStream: Bool) -> [(name: String, value: String)] {
+      [
+        ("demuxer-seekable-cache", "yes"), ("cache-secs", "1000000"),
+        ("demuxer-max-bytes", "\(max(size, isStream ? streamSize : 0))"),
+        ("demuxer-max-back-bytes", "1"), ("demuxer-donate-buffer", "yes"),
       ]
     }
 

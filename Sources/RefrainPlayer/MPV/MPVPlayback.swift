@@ -26,7 +26,9 @@
       var isToldLive = false
       /// Of a stream (HLS, DASH).
       var stream = StreamState()
-      var rewinding = MPVRewinding()
+      var live = MPVLive()
+      /// Whether the item is no longer in libmpv's list: nothing is opened for it any more.
+      var isForgotten = false
       var hasGrowingDuration = false
       /// Called when `absence` has changed.
       var changed: (@Sendable () -> Void)?
@@ -69,10 +71,9 @@
 
     /// Whether the origin has refused the byte at `offset`, or the whole resource, for good. libmpv
     /// opens a stream and reads from it several times, once per format that it tries; the origin
-    /// is asked once, until the item is loaded again. A recording has its own end, and offsets that
-    /// differ from view to view.
+    /// is asked once, until the item is loaded again.
     func hasRefused(at offset: Int64) -> Bool {
-      state.withLock { $0.rewinding.recording == nil && $0.failures.refusal(at: offset) != nil }
+      state.withLock { $0.failures.refusal(at: offset) != nil }
     }
 
     /// Records that the byte at `offset` could not be read. A cancelled read is no failure.
@@ -99,26 +100,37 @@
       }
     }
 
-    /// The recording of the item, and where libmpv reads in it.
-    func withRewinding<Result>(_ body: (inout MPVRewinding) -> Result) -> Result {
-      state.withLock { body(&$0.rewinding) }
-    }
-
-    /// Called when `absence` or the recording has changed.
-    func noteChange() { state.withLock { $0.changed }?() }
-
     func onAbsence(_ changed: @escaping @Sendable () -> Void) {
       state.withLock { $0.changed = changed }
     }
 
     // MARK: What the stream is
 
-    /// Whether the stream is live or cannot be read again: it cannot seek.
+    /// Whether the stream is live or cannot be read again: it can only seek in what libmpv keeps.
     var isLive: Bool {
-      let (stream, reader, isRecorded) = state.withLock {
-        ($0.stream, $0.readings.last, $0.rewinding.recording != nil)
+      let (isKnown, reader) = state.withLock {
+        ($0.stream.isLive || $0.isToldLive, $0.readings.last)
       }
-      return stream.isLive || isRecorded || reader?.isPassing == true
+      return isKnown || reader?.isPassing == true
+    }
+
+    /// What libmpv keeps of a live stream.
+    func withLive<Result>(_ body: (inout MPVLive) -> Result) -> Result {
+      state.withLock { body(&$0.live) }
+    }
+
+    /// Whether one can seek in the item although it is live.
+    var canRewind: Bool { withLive { $0.window != nil } }
+
+    /// Records that libmpv has read up to a position, and the title of its last byte, if titles are
+    /// those of what is heard.
+    ///
+    /// - Parameter start: the position at which the reader begins.
+    func noteTitle(of reader: MediaReader, from start: Int64, readTo position: Int64) {
+      guard item.rewind != nil else { return }
+      var title = reader.streamTitle(at: position - 1 - start)
+      title?.offset += start
+      withLive { [title] in $0.titles.note(title, readTo: position) }
     }
 
     /// Records the duration that a stream's manifest states; nil: it is live.
@@ -166,10 +178,11 @@
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
     }
 
-    /// Lets waiting reads of a recording look at it again.
-    func lookAgain() {
-      for stream in state.withLock({ $0.streams }) { stream.value?.lookAgain() }
-    }
+    /// Records that the item is in libmpv's list.
+    func enter() { state.withLock { $0.isForgotten = false } }
+
+    /// Records that the item is no longer in libmpv's list.
+    func leave() { state.withLock { $0.isForgotten = true } }
 
     /// Opens a reader, without a request; the first one may have been opened ahead. Blocks the
     /// calling thread, which is one of mpv's.
@@ -178,7 +191,7 @@
         throw MediaCacheError(.badURL, "A file is not read through the cache.")
       }
       // A cancelled task might still succeed, and leave a reader that nobody releases.
-      guard !state.withLock({ $0.rewinding.isForgotten }) else { throw CancellationError() }
+      guard !state.withLock({ $0.isForgotten }) else { throw CancellationError() }
       let (cache, fill) = (cache, item.fill)
       let ahead = takeAhead()
       let reader = try waiting {
@@ -209,7 +222,7 @@
         state.lastWait += 1
         state.waits[state.lastWait] = task
         // Nobody would cancel it any more.
-        if state.rewinding.isForgotten { task.cancel() }
+        if state.isForgotten { task.cancel() }
         return state.lastWait
       }
       defer { state.withLock { _ = $0.waits.removeValue(forKey: number) } }
@@ -238,14 +251,6 @@
     func release(_ reader: MediaReader) {
       reader.cancel()
       state.withLock { $0.readings.end(reader) }
-    }
-
-    /// Replaces a reader of a live stream, which reads no more.
-    func replace(_ old: MediaReader, by fresh: MediaReader) {
-      state.withLock { state in
-        state.readings.end(old)
-        state.readings.add(fresh)
-      }
     }
   }
 

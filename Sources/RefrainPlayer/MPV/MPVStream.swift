@@ -21,10 +21,8 @@
     private struct State {
       var reader: MediaReader
       var opening = MPVOpening()
-      /// The view of a live stream that is recorded; it replaces the reader.
-      var view: MPVRecordedView?
-      /// Whether it is known if the stream is recorded.
-      var isDecided: Bool
+      /// The position at which the reader begins: the bytes of earlier responses of a live stream.
+      var start: Int64 = 0
       /// The number of mpv's seeks: in total, and at the last seek that a listener requested.
       var seeks = 0
       var seeksBefore = 0
@@ -34,11 +32,7 @@
 
     init(of playback: MPVPlayback) throws {
       self.playback = playback
-      let view = playback.withRewinding { $0.takeView() }
-      state = Mutex(
-        State(
-          reader: try view?.recording.reader ?? playback.openReader(), view: view,
-          isDecided: view != nil || playback.item.rewind == nil))
+      state = Mutex(State(reader: try playback.openReader()))
       playback.opened(self)
     }
 
@@ -46,27 +40,31 @@
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int64 {
       guard !buffer.isEmpty else { return 0 }
       if playback.hasRefused(at: position.load(ordering: .relaxed)) { return -1 }
-      do {
-        if let view = try recordedView() { return read(view, into: buffer) }
-      } catch {
-        playback.fail(at: position.load(ordering: .relaxed), error)
-        return -1
-      }
       var patience = NetworkPatience()
       while true {
         let offset = position.load(ordering: .relaxed)
-        let reader = state.withLock { state in
+        let (reader, start) = state.withLock { state in
           state.isReading = true
-          return state.reader
+          return (state.reader, state.start)
         }
         defer { state.withLock { $0.isReading = false } }
         do {
-          let count = Int64(try read(reader, into: buffer, at: offset))
-          if count == 0 { try Self.checkEnd(at: offset, of: reader) }
+          let count = Int64(try read(reader, into: buffer, at: offset - start))
+          if count == 0 { try Self.checkEnd(at: offset - start, of: reader) }
           position.store(offset + count, ordering: .relaxed)
           playback.absence = nil
           playback.succeed(in: offset..<(offset + count))
+          playback.noteTitle(of: reader, from: start, readTo: offset + count)
           return count
+        } catch let error as MediaCacheError
+          where (patience.bears(error) || error.code == .resourceChanged)
+          && canJoinAgain(reader, from: start)
+        {
+          playback.absence = error
+          guard waitForNetwork(patience.nextDelay(), reader), joinAgain(reader, at: offset) else {
+            playback.absence = nil
+            return -1
+          }
         } catch let error as MediaCacheError
           where patience.bears(error)
           && (playback.isHeard || offset > 0 && patience.lastsBeforeSound)
@@ -107,6 +105,35 @@
       return state.withLock { !$0.isCancelled && $0.reader === reader }
     }
 
+    /// Whether the item is a station of which a part is kept, and whose decoder goes on with the
+    /// bytes of another response.
+    private func canJoinAgain(_ reader: MediaReader, from start: Int64) -> Bool {
+      guard playback.item.rewind != nil, playback.isHeard, playback.isLive else { return false }
+      // It was joined again before.
+      if start > 0 { return true }
+      let type = try? reader.contentInformationBlocking().mimeType
+      return LiveOpening(mimeType: type) != nil || ["audio/ogg", "application/ogg"].contains(type)
+    }
+
+    /// Continues a live stream that broke off with another response, which begins anywhere. Returns
+    /// false if it is no longer wanted, or cannot be opened.
+    private func joinAgain(_ old: MediaReader, at position: Int64) -> Bool {
+      let fresh: MediaReader
+      do {
+        fresh = try playback.openReader()
+      } catch {
+        playback.fail(at: position, error)
+        return false
+      }
+      let isReplaced = state.withLock { state in
+        guard !state.isCancelled else { return false }
+        (state.reader, state.opening, state.start) = (fresh, MPVOpening(), position)
+        return true
+      }
+      playback.release(isReplaced ? old : fresh)
+      return isReplaced
+    }
+
     /// Sets the position and returns it; no byte is requested yet. A live stream is only read on in
     /// order: bytes elsewhere have passed, or are hours ahead.
     func seek(to offset: Int64) -> Int64 {
@@ -119,11 +146,9 @@
       return offset
     }
 
-    /// Returns the length in bytes. Blocks until the origin's first response; not if the stream is
-    /// recorded, since libmpv asks again and again while it plays.
+    /// Returns the length in bytes. Blocks until the origin's first response.
     func size() -> Int64 {
-      let reader = state.withLock { $0.view == nil ? $0.reader : nil }
-      guard let reader else { return Int64(MPV_ERROR_UNSUPPORTED.rawValue) }
+      let reader = state.withLock { $0.reader }
       if playback.hasRefused(at: 0) { return Int64(MPV_ERROR_GENERIC.rawValue) }
       do {
         if let length = try reader.contentInformationBlocking().length { return length }
@@ -141,10 +166,9 @@
     func cancel() {
       let reader = state.withLock { state in
         state.isCancelled = true
-        // The recording goes on.
-        return state.view == nil ? state.reader : nil
+        return state.reader
       }
-      if let reader { playback.release(reader) }
+      playback.release(reader)
       wake.signal()
     }
 
@@ -153,12 +177,13 @@
 
     /// Ends a waiting read with an error; later ones are not affected. For a seek while bytes do
     /// not arrive: the thread of mpv that waits in the read is also the one that seeks. A read made
-    /// after the seek is wanted, and continues to wait.
+    /// after the seek is wanted, and continues to wait. So does one of a live stream, in which
+    /// libmpv seeks without its bytes.
     func interrupt() {
+      guard !playback.isLive else { return }
       let (reader, isReading) = state.withLock { state in
         (state.reader, state.isReading && !state.isCancelled && state.seeks == state.seeksBefore)
       }
-      guard state.withLock({ $0.view == nil }) else { return }
       // Fails while the reader has not settled on a version: nothing has played yet in which to
       // seek.
       guard isReading, let fresh = try? reader.another(fill: playback.item.fill) else { return }
@@ -171,87 +196,6 @@
       playback.add(fresh)
       playback.release(reader)
       wake.signal()
-    }
-  }
-
-  /// Live streams that are recorded.
-  extension MPVStream {
-    /// Lets a read that waits for the recording look at it again.
-    func lookAgain() { wake.signal() }
-
-    /// Returns the view of a recorded stream; nil: the stream is not recorded. The first call waits
-    /// for the origin's response, and starts the recording of a live stream if there is room.
-    private func recordedView() throws -> MPVRecordedView? {
-      let (reader, view, isDecided) = state.withLock { ($0.reader, $0.view, $0.isDecided) }
-      guard !isDecided, let rewind = playback.item.rewind else { return view }
-      state.withLock { $0.isReading = true }
-      defer { state.withLock { $0.isReading = false } }
-      _ = try reader.contentInformationBlocking()
-      let made = reader.isPassing ? try playback.record(reader, keeping: rewind) : nil
-      let isCancelled = state.withLock { state in
-        (state.view, state.isDecided) = (made, true)
-        return state.isCancelled
-      }
-      if isCancelled, let recording = made?.recording {
-        recording.cancel()
-        // Another stream of the item would read what ends here.
-        playback.withRewinding { if $0.recording === recording { $0.recording = nil } }
-      }
-      return made
-    }
-
-    /// Reads a recorded stream, and waits for bytes that have yet to arrive.
-    private func read(
-      _ view: MPVRecordedView, into buffer: UnsafeMutableRawBufferPointer
-    ) -> Int64 {
-      var view = view
-      while !state.withLock({ $0.isCancelled }) {
-        let position = position.load(ordering: .relaxed)
-        if let count = view.readHeader(into: buffer, at: position) { return advance(by: count) }
-        let offset = view.recordedOffset(of: position)
-        switch view.recording.read(into: buffer, at: offset, waiter: wake) {
-        case .bytes(let count):
-          guard view.opening != nil else { return advance(by: count) }
-          look(at: buffer[..<count], in: &view)
-          continue
-        case .end:
-          guard view.opening != nil else { return 0 }
-          look(at: buffer[..<0], in: &view)
-          continue
-        case .failed(let error):
-          playback.fail(at: position, error)
-          return -1
-        case .dropped(let start) where view.recording.window == nil:
-          (view.offset, view.opening) = (view.offset + start - offset, nil)
-          state.withLock { [view] in $0.view = view }
-          continue
-        case .dropped:
-          // The loop loads the item again where the recording begins, and cancels this stream; or
-          // it wakes this read, if no such place is left.
-          playback.withRewinding { $0.hasFallenBehind = true }
-          playback.noteChange()
-        case .wait: break
-        }
-        state.withLock { $0.isReading = true }
-        wake.wait()
-        state.withLock { $0.isReading = false }
-      }
-      return -1
-    }
-
-    /// Searches the first frame in bytes that libmpv does not receive yet.
-    private func look(
-      at bytes: Slice<UnsafeMutableRawBufferPointer>, in view: inout MPVRecordedView
-    ) {
-      view.look(at: UnsafeRawBufferPointer(rebasing: bytes))
-      state.withLock { [view] in $0.view = view }
-    }
-
-    private func advance(by count: Int) -> Int64 {
-      let position = position.load(ordering: .relaxed)
-      playback.succeed(in: position..<(position + Int64(count)))
-      self.position.store(position + Int64(count), ordering: .relaxed)
-      return Int64(count)
     }
   }
 

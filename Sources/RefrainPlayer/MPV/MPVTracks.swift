@@ -78,13 +78,13 @@
 
   /// The values of nodes; nil, or empty, if a node is of another format.
   extension mpv_node {
-    fileprivate var elements: [mpv_node] {
+    var elements: [mpv_node] {
       guard format == MPV_FORMAT_NODE_ARRAY, let list = u.list, let values = list.pointee.values
       else { return [] }
       return (0..<Int(list.pointee.num)).map { values[$0] }
     }
 
-    fileprivate var members: [String: mpv_node] {
+    var members: [String: mpv_node] {
       guard format == MPV_FORMAT_NODE_MAP, let list = u.list, let keys = list.pointee.keys,
         let values = list.pointee.values
       else { return [:] }
@@ -101,6 +101,8 @@
     }
 
     fileprivate var integer: Int64? { format == MPV_FORMAT_INT64 ? u.int64 : nil }
+
+    var number: Double? { format == MPV_FORMAT_DOUBLE ? u.double_ : nil }
 
     fileprivate var flag: Bool? { format == MPV_FORMAT_FLAG ? u.flag != 0 : nil }
   }

@@ -67,10 +67,9 @@ extension Player {
 
   /// Seeks to an exact position of the current item. Past its end, the next item plays.
   ///
-  /// A live stream (`isLive`) seeks to the nearest position within its `liveWindow`, in steps of a
-  /// quarter of a second: `PlayerEvent.seekCompleted` reports where it goes on. Without a window it
-  /// does not seek, and `PlayerEvent.seekRefused` reports that; the same holds for the other seek
-  /// methods.
+  /// A live stream (`isLive`) seeks to the nearest position within its `liveWindow`:
+  /// `PlayerEvent.seekCompleted` reports where it goes on. Without a window it does not seek, and
+  /// `PlayerEvent.seekRefused` reports that; the same holds for the other seek methods.
   public func seek(to position: Duration) { send(.seek(position)) }
 
   /// Seeks forward, or back if negative, from the current position or from the target of a running

@@ -17,13 +17,6 @@ extension Player {
     ///
     /// Nil: AVPlayer loads streams itself, without the cache; libmpv does not play them.
     public var streamURL: (@Sendable (_ stream: Resource) async throws -> URL)?
-    /// Returns a recording of an HLS stream, which keeps its segments for a duration if it is live:
-    /// that of a local proxy over the same cache, such as `CacheProxy.record(_:keeping:)` of
-    /// RefrainProxy. Called instead of `streamURL` if `rewind` is set and the engine can rewind.
-    ///
-    /// Nil: live streams of HLS do not seek.
-    public var recordStream:
-      (@Sendable (_ stream: Resource, _ duration: Duration) async throws -> RecordedStream)?
     /// Reads an item as a list of media, such as a playlist or a feed under a name that ends in
     /// `.mp3`: the engine found no media in it, for the given reason, it was not heard, and it is no
     /// stream. Its bytes are stored then, unless the origin forbids that. Called on any thread.
@@ -39,19 +32,17 @@ extension Player {
     public var readList:
       (@Sendable (_ media: Media, _ failure: MediaCacheError) async throws -> [Media]?)?
 
-    /// How far one can go back in live sound and in live HLS, within `PlayerState.liveWindow`; nil:
-    /// not at all. What is older is dropped; playback that falls behind goes on at the earliest
-    /// sound. For engines that can (`PlayerCapabilities.rewind`).
+    /// The most memory, in bytes, that a live stream may take for pausing and going back in it,
+    /// within `PlayerState.liveWindow`; nil: it does not seek. For engines that can
+    /// (`PlayerCapabilities.rewind`).
     ///
-    /// Stations whose sound is MP3, AAC (ADTS), Ogg or WAV are recorded from the first byte on, also
-    /// during a pause, in a file without a name in the cache directory, of at most half of the
-    /// cache's limit. The headers of Ogg, which may include covers, are kept in memory, at most 16
-    /// MiB: one can go back as far as they reach, and a station with a longer header plays without a
-    /// window.
-    ///
-    /// HLS is recorded by a proxy (`recordStream`), segment by segment: one can also go back to what
-    /// the origin still offered when playback began. DASH and other live streams do not seek.
-    public var rewind: Duration?
+    /// The engine keeps what it receives of a station or live stream, also during a pause, and
+    /// drops the oldest. An hour of sound with 128 kbit/s takes some 130 MiB; a stream of segments
+    /// may take 32 MiB in any case. After a pause that lasts longer than there is room for, playback
+    /// goes on where it was paused, and then at the present. A station in MP3, AAC or Ogg that
+    /// breaks off is joined again; other streams are loaded again, and what was kept of them is
+    /// gone.
+    public var rewind: Int64?
 
     /// Where video is shown, if the player makes its own engine. libmpv only
     /// (`PlayerCapabilities.ofPlatform`).

@@ -25,7 +25,7 @@ public final class Player {
   /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
   /// seek, unless it has a `liveWindow`. False while that is unknown.
   public private(set) var isLive = false
-  /// The recorded part of a live stream, in which one can seek (`Configuration.rewind`); nil for
+  /// The kept part of a live stream, in which one can seek (`Configuration.rewind`); nil for
   /// other media, and for live streams that do not seek.
   public private(set) var liveWindow: LiveWindow?
   /// The ranges buffered ahead, which play without any further byte.
@@ -142,8 +142,7 @@ public final class Player {
   ) {
     self.cache = cache
     self.engine = StreamEngine(
-      engine, cache: cache, streamURL: configuration.streamURL,
-      recordStream: configuration.recordStream)
+      engine, cache: cache, streamURL: configuration.streamURL)
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
     machine.rewind = configuration.rewind

@@ -15,7 +15,7 @@ public enum PlayerEvent: Sendable, Hashable {
   /// The current item turned out to be a live stream (true), or was replaced by one that is none
   /// (false).
   case live(Bool)
-  /// The recorded part of a live stream, in which one can seek, has changed: at most twice per
+  /// The kept part of a live stream, in which one can seek, has changed: at most twice per
   /// second of received sound. Nil: there is none any more.
   case liveWindow(LiveWindow?)
   case buffered([Range<Duration>])
@@ -49,7 +49,8 @@ public enum PlayerEvent: Sendable, Hashable {
   case started(PlayQueue.Item, after: Duration)
   /// A seek is over, and led to this position.
   case seekCompleted(Duration)
-  /// A seek was refused: the item is a live stream, which plays as it arrives and is not recorded.
+  /// A seek was refused: the item is a live stream, which plays as it arrives, and nothing of it is
+  /// kept.
   case seekRefused(PlayQueue.Item)
   /// The item played to its end.
   case finished(PlayQueue.Item)

@@ -21,7 +21,7 @@ extension PlayerMachine {
       if state.wantsToPlay { isInterrupted = false }
       showReceivedTitle()
     case .duration(_, .some) where state.isLive && absence != nil:
-      // The broadcast has ended since. Loaded again, it would play from its start as a recording.
+      // The broadcast has ended since. Loaded again, it would play from its start.
       end(followedBy: nil, &actions)
     case .duration(_, let duration):
       state.duration = state.isLive ? nil : duration

@@ -52,8 +52,8 @@ struct PlayerMachine {
   var lastID: UInt64 = 0
   var lastSerial = 0
   let fill: FillPolicy
-  /// How far one can go back in live sound (`EngineItem.rewind`).
-  var rewind: Duration?
+  /// What is kept of a live stream (`EngineItem.rewind`).
+  var rewind: Int64?
   /// Returns where the listener left a media, and what was chosen for it; nil: nothing is stored.
   var mark: @Sendable (Media) -> PlaybackMark? = { _ in nil }
   /// Whether items begin where they were left (`Resumption.beginsWhereLeft`).
@@ -164,7 +164,7 @@ struct PlayerMachine {
   mutating func loadAgain(_ actions: inout [PlayerAction]) {
     guard let item = state.item else { return rest(.idle, &actions) }
     actions.append(.retry(after: nil))
-    // It is recorded from its first sound on again.
+    // It is kept from its first sound on again.
     (state.liveWindow, state.hasLeftLive, receivedTitle) = (nil, false, nil)
     // A live stream has no position to resume at.
     load(item, at: state.isLive ? .zero : state.position, &actions)
@@ -246,8 +246,8 @@ struct PlayerMachine {
   }
 
   /// Shows the title that was received last, unless the engine reports the one of the sound that is
-  /// heard: that of a recorded stream, whose recorded part is known when it is ready. Until then it
-  /// may be recorded, and servers send much sound at once at the start.
+  /// heard: that of a stream with a window, which is known when it is ready. Until then it may get
+  /// one, and servers send much sound at once at the start.
   mutating func showReceivedTitle() {
     guard let receivedTitle, receivedTitle != streamTitle, state.liveWindow == nil else { return }
     if rewind != nil {

@@ -13,10 +13,10 @@ public struct PlayerState: Sendable, Hashable {
   /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
   /// seek, unless it has a `liveWindow`. False while that is unknown.
   public internal(set) var isLive = false
-  /// The recorded part of a live stream, in which one can seek (`Player.Configuration.rewind`); nil
+  /// The kept part of a live stream, in which one can seek (`Player.Configuration.rewind`); nil
   /// for other media, and for live streams that do not seek.
   public internal(set) var liveWindow: LiveWindow?
-  /// Whether the listener is behind the present of a recorded live stream by choice: after a seek
+  /// Whether the listener is behind the present of a live stream by choice: after a seek
   /// back, or a pause. False again after a seek to the present.
   public internal(set) var hasLeftLive = false
   /// The ranges buffered ahead, which play without any further byte.

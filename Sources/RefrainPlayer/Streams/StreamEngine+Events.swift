@@ -22,6 +22,11 @@ extension StreamEngine {
     case .live:
       current?.isLive = true
       breaks.isLive = true
+    case .liveWindow(_, var window):
+      // Live playback begins three target durations before the end (RFC 8216 §6.3.3).
+      if let target = follower?.liveTarget { window.lead = max(window.lead, target * 3) }
+      report?(.liveWindow(id, window))
+      return
     case .position(_, let position), .seekCompleted(_, _, let position):
       current?.position = position
     case .ended where hasBrokenOff(now):
@@ -29,8 +34,6 @@ extension StreamEngine {
       forget()
       // What follows must not be heard.
       engine.stop()
-      // Loaded again, the stream is recorded anew: this recording has come to its end.
-      keepRecordings()
       report?(.failed(id, MediaCacheError(brokenOff: now.item.media.url)))
       return
     case .ended(_, let next):
@@ -40,7 +43,6 @@ extension StreamEngine {
       current = found.map {
         Current(item: $0.item, kind: $0.kind, isPaused: now.isPaused)
       }
-      keepRecordings()
       report?(event)
       return followStream()
     case .failed(_, let error):

@@ -25,8 +25,6 @@ final class StreamEngine: PlayerEngine {
   let cache: MediaCache
   let lookup: StreamLookup
   private let streamURL: StreamURL?
-  private let recordStream: StreamRecordings.Record?
-  private var recordings = StreamRecordings()
   var current: Current?
   /// The item to follow the current one, as requested.
   private var wish: EngineItem?
@@ -73,16 +71,11 @@ final class StreamEngine: PlayerEngine {
   /// - Parameters:
   ///   - engine: owned by this one from now on.
   ///   - streamURL: see `Player.Configuration.streamURL`.
-  ///   - recordStream: see `Player.Configuration.recordStream`.
-  init(
-    _ engine: any PlayerEngine, cache: MediaCache, streamURL: StreamURL?,
-    recordStream: StreamRecordings.Record? = nil
-  ) {
+  init(_ engine: any PlayerEngine, cache: MediaCache, streamURL: StreamURL?) {
     self.engine = engine
     self.cache = cache
     lookup = StreamLookup(cache: cache)
     self.streamURL = streamURL
-    self.recordStream = recordStream
     engine.report = { [weak self] in self?.take($0) }
   }
 
@@ -105,7 +98,6 @@ final class StreamEngine: PlayerEngine {
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool) {
     forget()
     current = Current(item: item, start: start, isPaused: isPaused, position: start)
-    keepRecordings()
     guard let resource = resourceToLookUp(item) else { return passCurrent() }
     // The previous item is over.
     engine.follow(with: nil)
@@ -116,7 +108,6 @@ final class StreamEngine: PlayerEngine {
 
   func follow(with item: EngineItem?) {
     wish = item
-    keepRecordings()
     if current?.lookup == nil { passFollowing() }
   }
 
@@ -124,14 +115,12 @@ final class StreamEngine: PlayerEngine {
     forget()
     (follower, breaks) = (nil, LiveBreaks())
     engine.stop()
-    keepRecordings()
   }
 
   func close() async {
     forget()
     follower = nil
     await engine.close()
-    keepRecordings()
   }
 
   func forget() {
@@ -222,38 +211,14 @@ final class StreamEngine: PlayerEngine {
     }
   }
 
-  /// Returns an item with the URL from which it plays, and with its recording if it can be rewound;
-  /// nil if streams do not come through the cache.
+  /// Returns an item with the URL from which it plays; nil if streams do not come through the cache.
   private func locate(
     _ item: EngineItem, _ resource: Resource, of kind: StreamKind
   ) async throws -> EngineItem? {
     var item = item
-    if kind == .hls, let rewind = item.rewind, let recordStream, capabilities.rewind {
-      let recording: RecordedStream
-      if let known = recordings.recording(of: resource) {
-        recording = known
-        // Loaded again: nobody knows where it was. A following item must not move what plays.
-        if item.id == current?.item.id { _ = known.begin(nil) }
-      } else {
-        recording = try await recordStream(resource, rewind)
-        // Another item was loaded meanwhile.
-        if Task.isCancelled {
-          recording.stop()
-          throw CancellationError()
-        }
-        recordings.insert(recording, of: resource)
-      }
-      (item.streamURL, item.recordedStream) = (recording.url, recording)
-      return item
-    }
     guard let url = try await streamURL?(resource) else { return nil }
     item.streamURL = url
     return item
-  }
-
-  /// Ends the recordings of streams that are not played now or next.
-  func keepRecordings() {
-    recordings.keep([current?.item.media.resource, wish?.media.resource])
   }
 
   private func finishLookup(

@@ -78,8 +78,6 @@ struct CachedAnswer: Sendable {
         try await storeManifest(selected)
       }
       noteStream(of: selected)
-      service.recordings[exchange.session]?
-        .note(redirection: location, of: service.cache.key(for: Resource(url: exchange.url)))
       return try await redirect(to: location)
     }
     if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return }

@@ -22,10 +22,8 @@ struct ManifestAnswer: Sendable {
     guard let body = try await body() else { return false }
     let url = answer.baseURL(of: selected.known)
     await exchange.noteListing(body, base: url, recorded: selected.reader.stream)
-    let recorded = exchange.recorded(body, base: url)
     let stored =
-      recorded == nil && isUnreachable
-      ? try await StoredVariants(cache: cache, url: url).filtered(body) : recorded
+      isUnreachable ? try await StoredVariants(cache: cache, url: url).filtered(body) : nil
     let editor = ManifestEditor(
       exchange: exchange, url: url, source: selected.known.information.finalURL,
       stream: selected.reader.stream)

@@ -72,7 +72,6 @@ struct Responder: Sendable {
     await exchange.noticeRemoval()
     switch method {
     case "GET" where !hasBody, "HEAD" where !hasBody:
-      if let answer = RecordedAnswer(exchange) { return try await answer.run() }
       try await CachedAnswer(exchange: exchange).run()
     case "OPTIONS" where isPreflight(fields):
       try await writer.begin(

@@ -248,7 +248,6 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
-    service.recordings.stop()
     await service.page?.close()
     service.hits.releaseAll()
   }

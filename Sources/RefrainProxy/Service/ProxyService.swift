@@ -18,7 +18,6 @@ final class ProxyService: Sendable {
   let fills: BackgroundFills
   let responders = RunningResponders()
   let sessions: StreamSessions
-  let recordings = StreamRecordings()
   let parts = KnownParts()
   let rewritten = RewrittenManifests()
   let chains = VariantChains()

@@ -36,11 +36,6 @@ final class StreamSessions: Sendable {
 
     mutating func insert(_ session: StreamSession) {
       begun[Beginning(url: session.url, headers: session.headers)] = session
-      insertApart(session)
-    }
-
-    /// Inserts a session that no stream continues.
-    mutating func insertApart(_ session: StreamSession) {
       sessions[session.id] = session
       guard sessions.count > SessionStore.capacity,
         let oldest = sessions.values.min(by: { $0.secondsOfLastUse < $1.secondsOfLastUse })
@@ -173,16 +168,6 @@ final class StreamSessions: Sendable {
       return (session, true)
     }
     if isNew { saving?.schedule(self, isUrgent: true) }
-    return session
-  }
-
-  /// Returns a new session, which no other stream continues, not even at the same URL.
-  func beginApart(with headers: HeaderFields, for url: URL) -> StreamSession {
-    let now = now()
-    let session = StreamSession(
-      id: TokenCheck.random(), headers: headers, for: url, at: now.wall, begun: now.uptime,
-      noteChange: noteChange)
-    state.withLock { $0.insertApart(session) }
     return session
   }
 

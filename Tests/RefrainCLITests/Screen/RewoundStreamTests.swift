@@ -9,7 +9,7 @@
 
   @testable import RefrainCLI
 
-  /// Live HLS that libmpv plays through the proxy of `play`, which records it.
+  /// Live HLS that libmpv plays through the proxy of `play`, and keeps in memory.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RewoundStreamTests {
@@ -49,8 +49,7 @@
       let streams = StreamProxy(cache: cache)
       var configuration = Player.Configuration()
       configuration.streamURL = { try await streams.url(for: $0) }
-      configuration.recordStream = { try await streams.record($0, keeping: $1) }
-      configuration.rewind = .seconds(7200)
+      configuration.rewind = 64 << 20
       let player = Player(
         cache: cache, engine: try await MPVEngine(cache: cache, output: .silent),
         configuration: configuration)

@@ -35,7 +35,7 @@ struct TypedLineTests {
     #expect(typed("-8:00").target(in: nil, live: .seconds(60)) == .position(.zero))
     #expect(
       typed("-8:00").target(in: .seconds(7200))
-        == .refused("Only live sound that is recorded (--rewind) counts back from its end."))
+        == .refused("Only live sound that is kept (--rewind) counts back from its end."))
     #expect(
       typed("1-2").target(in: nil)
         == .refused("1-2 is not a position. Type seconds, or as in 1:30."))

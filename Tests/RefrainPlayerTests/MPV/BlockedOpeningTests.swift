@@ -34,7 +34,7 @@
 
     /// As libmpv's thread does when an item is over.
     private nonisolated func forget(_ playback: MPVPlayback) {
-      playback.stopRecording()
+      playback.leave()
       playback.cancelWaits()
     }
 

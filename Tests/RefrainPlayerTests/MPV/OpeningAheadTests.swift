@@ -193,7 +193,7 @@
         let playback = MPVPlayback(
           item: item(listening.media), cache: listening.cache, ahead: opening)
         let reading = Task { try await onThread { try playback.openReader() } }
-        playback.stopRecording()
+        playback.leave()
         playback.cancelWaits()
         await #expect(throws: CancellationError.self) { _ = try await reading.value }
         withExtendedLifetime(opening) {}
@@ -270,7 +270,7 @@
         let playback = MPVPlayback(item: item(listening.media), cache: cache, ahead: opening)
         let reading = Task { try await onThread { try playback.openReader() } }
         // Whether the thread of mpv waits by now or not.
-        playback.stopRecording()
+        playback.leave()
         playback.cancelWaits()
         await #expect(throws: CancellationError.self) { try await reading.value }
         try await eventually("nothing waits any more") { slots.waiting == 0 }

@@ -58,7 +58,7 @@
 
     @Test(arguments: [false, true])
     func `A station that begins within a frame is heard from its first whole frames`(
-      _ isRecorded: Bool
+      _ isKept: Bool
     ) async throws {
       try await Listening.with { listening in
         listening.origin.serve(
@@ -70,7 +70,7 @@
         // Two seconds of sound, and no more.
         listening.origin.script("/radio", .on(.all, [.stall(at: .body(32_000))]))
         var configuration = Player.Configuration()
-        if isRecorded { configuration.rewind = .seconds(600) }
+        if isKept { configuration.rewind = 64 << 20 }
         let player = try await listening.player(configuration)
         let events = player.events()
         player.play(Media(listening.origin.url("/radio")))

@@ -115,7 +115,7 @@
         try Tune.wav.write(to: song)
         let path = song.path(percentEncoded: false)
         let values = try await onThread { try Self.values(stream: stream, song: path) }
-        try #require(values.count == 3 && values[0].count == MPVOptions.stream().count)
+        try #require(values.count == 3 && values[0].count == MPVOptions.stream.count)
         let changed = values[0].keys.filter { values[0][$0] != values[1][$0] }
         // That of hls-bitrate is libmpv's default.
         #expect(Set(changed) == Set(values[0].keys).subtracting(["hls-bitrate"]))
@@ -125,10 +125,31 @@
       }
     }
 
+    @Test func `Of a song after a live stream, nothing is kept`() async throws {
+      try await Listening.with { listening in
+        let stream = SilentStream(segments: 1).serve(on: listening.origin).absoluteString
+        let song = listening.directory.appending(path: "song.wav")
+        try Tune.wav.write(to: song)
+        let path = song.path(percentEncoded: false)
+        let values = try await onThread {
+          try Self.values(
+            stream: stream, keeping: MPVOptions.keeping(64 << 20, isStream: true), song: path)
+        }
+        try #require(values.count == 3)
+        #expect(values[1]["demuxer-seekable-cache"] == "yes")
+        #expect(values[1]["demuxer-max-bytes"] != values[0]["demuxer-max-bytes"])
+        #expect(values[2] == values[0])
+        #expect(values[2]["demuxer-seekable-cache"] == "no")
+        #expect(values[2]["demuxer-max-back-bytes"].flatMap { Double($0.prefix(1)) } == 0)
+      }
+    }
+
     /// Returns the values of the options of streams before a stream, with it, and with a song after
     /// it. Blocks.
+    ///
+    /// - Parameter options: those that are set when the stream is open.
     private nonisolated static func values(
-      stream: String, song: String
+      stream: String, keeping options: [(name: String, value: String)] = [], song: String
     ) throws -> [[String: String]] {
       let mpv = try MPVLibrary.load()
       guard let handle = mpv.create() else {
@@ -142,7 +163,7 @@
       try mpv.check(mpv.hook_add(handle, 0, MPVLoop.openedHook, 0), "add a hook")
       func current() -> [String: String] {
         var found: [String: String] = [:]
-        for (name, _) in MPVOptions.stream() {
+        for (name, _) in MPVOptions.stream + options {
           let text = mpv.get_property_string(handle, "options/\(name)")
           defer { text.map { mpv.free($0) } }
           found[name] = text.map { String(cString: $0) }
@@ -151,12 +172,16 @@
       }
       var all = [current()]
       let files: [(String, [(name: String, value: String)])] = [
-        (stream, MPVOptions.stream()), (song, []),
+        (stream, MPVOptions.stream), (song, []),
       ]
-      for (address, options) in files {
-        let load = MPVCommand.loadFile(address, "replace", start: .zero, options: options)
+      for (address, own) in files {
+        let load = MPVCommand.loadFile(address, "replace", start: .zero, options: own)
         try mpv.check(load.withNode { mpv.command_node(handle, $0, nil) }, "load \(address)")
         let hook = try opening(mpv, handle)
+        for (name, value) in options where address == stream {
+          try mpv.check(
+            mpv.set_property_string(handle, "file-local-options/\(name)", value), "set \(name)")
+        }
         all.append(current())
         try mpv.check(mpv.hook_continue(handle, hook), "go on")
       }

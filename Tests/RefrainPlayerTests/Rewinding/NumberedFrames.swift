@@ -16,14 +16,6 @@ enum NumberedFrames {
     return data
   }
 
-  /// The number in the frame at the start of `bytes`.
-  static func number(_ bytes: some Collection<UInt8>) -> Int? {
-    let digits = bytes.dropFirst(4).prefix { $0 != UInt8(ascii: " ") }
-    return Int(String(decoding: digits, as: UTF8.self))
-  }
-
-  static let frame = Duration.nanoseconds(1_152_000_000_000 / 44_100)
-
   static let wavRate = 4000
   static let wavBytesPerSecond = wavRate * 4
 

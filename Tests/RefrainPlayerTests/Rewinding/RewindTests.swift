@@ -17,10 +17,9 @@
     /// More than libmpv buffers before it writes sound to a file: 2 × 65,536 samples.
     private static let buffered = Duration.seconds(40)
 
-    /// Plays until `act` returns false. Returns the runs of samples that were heard. The cache takes
-    /// no more of the disk than the ring, and than what was sent once.
+    /// Plays until `act` returns false. Returns the runs of samples that were heard.
     private func runs(
-      _ listening: Listening, _ radio: Media, keeping rewind: Duration,
+      _ listening: Listening, _ radio: Media, keeping rewind: Int64 = 256 << 20,
       act: (PlayerEvent, Player) -> Bool
     ) async throws -> [Range<Int>] {
       let file = listening.directory.appending(path: "heard.wav")
@@ -33,23 +32,14 @@
       #expect(player.capabilities.rewind)
       let events = player.events()
       player.play(radio)
-      var most: Int64 = 0
-      var looked = Duration.zero
       for await event in events {
         switch event {
         case .failed, .seekRefused, .duration(.some): Issue.record("\(event)")
-        case .liveWindow(let window?) where window.end - looked >= .seconds(30):
-          looked = window.end
-          most = max(most, listening.bytesOnDisk)
         default: break
         }
         if !act(event, player) { break }
       }
-      most = max(most, listening.bytesOnDisk)
       await player.close()
-      let sent = listening.origin.log("/radio").distinctBytesSent
-      let kept = Int64(rewind / .seconds(1)) * Int64(NumberedFrames.wavBytesPerSecond)
-      #expect(most > 0 && most <= min(kept, sent) + Listening.mostBeyondRing, "\(most)")
       return NumberedFrames.runs(try WAVFile(file).samples)
     }
 
@@ -64,12 +54,12 @@
         var arrivals: [Duration] = []
         var titles: [String] = []
         var pauses = 0
-        let runs = try await runs(listening, radio, keeping: .seconds(7200)) { event, player in
+        let runs = try await runs(listening, radio) { event, player in
           switch event {
           case .liveWindow(let window?):
             #expect(window.start == .zero)
             if pauses == 1, !player.wantsToPlay, window.end >= .seconds(800) {
-              // The recording has gone on.
+              // The station was received further.
               player.resume()
             } else if pauses == 2, targets.count == 1, window.end >= .seconds(1200) {
               // Events may be older than the player's properties.
@@ -131,7 +121,7 @@
         let radio = listening.serveStation(seconds: 200)
         _ = listening.holdStation(at: 100)
         var hasSought = false
-        _ = try await runs(listening, radio, keeping: .seconds(7200)) { event, player in
+        _ = try await runs(listening, radio) { event, player in
           switch event {
           case .status(.buffering(.bytes)):
             guard !hasSought, let window = player.liveWindow, window.end > .seconds(95) else {
@@ -148,39 +138,63 @@
       }
     }
 
-    @Test func `A pause longer than the ring goes on at its start`() async throws {
+    /// 60 seconds of sound, and the packets' own.
+    private static let room: Int64 = 1 << 20
+
+    @Test func `A pause longer than there is room for goes on where it began`() async throws {
       try await Listening.with { listening in
         let radio = listening.serveStation(seconds: 1500)
-        let release = listening.holdStation(at: 100, 400, 1490)
-        var releases = 0
-        var resumedAt: LiveWindow?
-        let runs = try await runs(listening, radio, keeping: .seconds(60)) { event, player in
+        var pausedAt: Duration?
+        var isResumed = false
+        let runs = try await runs(listening, radio, keeping: Self.room) { event, player in
           switch event {
           case .position(let position):
-            // Near the end of what has come: more than is buffered after the start of the ring.
-            if let resumedAt, position > resumedAt.start { return position < .seconds(1485) }
-            if resumedAt == nil, releases == 0, position > .seconds(5) {
-              releases = 1
+            if pausedAt == nil, position > .seconds(200) {
+              pausedAt = position
               player.pause()
-              release()
             }
+            return position < .seconds(600)
           case .liveWindow(let window?):
-            if releases == 1, window.end >= .seconds(395) {
-              // The pause has begun before.
-              releases = 2
-              release()
-            } else if resumedAt == nil, releases == 2, window.end >= .seconds(1480) {
-              resumedAt = window
+            #expect(window.end - window.start <= .seconds(66), "\(window)")
+            if let pausedAt, !isResumed, window.end > pausedAt + .seconds(40) {
+              isResumed = true
               player.resume()
             }
           default: break
           }
           return true
         }
-        let window = try #require(resumedAt)
+        #expect(isResumed)
+        #expect(runs.count == 1 && runs[0].lowerBound == 0, "\(runs)")
+        #expect(listening.origin.log("/radio").requests.count == 1)
+      }
+    }
+
+    @Test func `A seek to what is no longer kept leads to the earliest sound`() async throws {
+      try await Listening.with { listening in
+        let radio = listening.serveStation(seconds: 1500)
+        let release = listening.holdStation(at: 400, 1490)
+        var earliest: LiveWindow?
+        var arrival: Duration?
+        let runs = try await runs(listening, radio, keeping: Self.room) { event, player in
+          switch event {
+          case .liveWindow(let window?) where earliest == nil && window.end >= .seconds(395):
+            earliest = window
+            player.seek(to: .zero)
+          case .seekCompleted(let position):
+            arrival = position
+            release()
+          case .position(let position):
+            if let arrival { return position < arrival + Self.buffered }
+          default: break
+          }
+          return true
+        }
+        let start = try #require(earliest).start
+        #expect((start...start + .seconds(2)).contains(try #require(arrival)))
         try #require(runs.count == 2, "\(runs)")
-        #expect(runs[0].lowerBound == 0)
-        #expect(runs[1].lowerBound >= Int(window.start / .seconds(1)) * Self.rate)
+        let heard = Duration.seconds(runs[1].lowerBound) / Self.rate
+        #expect((start...start + .seconds(2)).contains(heard), "\(runs) \(start)")
       }
     }
   }

@@ -5,18 +5,18 @@ import Testing
 
 @testable import RefrainPlayer
 
-/// Seeks in recorded live sound, as the player decides them.
+/// Seeks in live sound of which a part is kept, as the player decides them.
 struct RewindingPlayerTests {
   /// A machine that plays a station at the position 95 of 10 to 100 seconds.
   private func playing(_ window: LiveWindow?) throws -> (PlayerMachine, EngineItem.ID) {
     var machine = PlayerMachine()
-    machine.rewind = .seconds(90)
+    machine.rewind = 1 << 20
     let actions = machine.handle(
       .play([Media(URL(filePath: "/radio"))], startingAt: 0, from: .zero))
-    let rewinds: [Duration?] = actions.compactMap {
+    let rewinds: [Int64?] = actions.compactMap {
       if case .load(let item, _, _) = $0 { item.rewind } else { nil }
     }
-    #expect(rewinds == [.seconds(90)])
+    #expect(rewinds == [1 << 20])
     let id = try #require(machine.engineItem)
     _ = machine.handle(EngineEvent.live(id))
     _ = machine.handle(EngineEvent.ready(id, at: .zero))
@@ -37,7 +37,7 @@ struct RewindingPlayerTests {
       (.skip(.seconds(-60)), 35), (.skip(.seconds(-600)), 10), (.skip(.seconds(60)), 95),
       (.scrub(.seconds(20)), 20), (.seekToLive, 95), (.previous, 10),
     ] as [(PlayerCommand, Int)])
-  func `A seek in recorded live sound stays within it`(
+  func `A seek in live sound stays within its window`(
     _ command: PlayerCommand, _ target: Int
   ) throws {
     var (machine, id) = try playing(window)
@@ -50,7 +50,7 @@ struct RewindingPlayerTests {
 
   @Test(
     arguments: [.seek(.zero), .skip(.seconds(-5)), .seekToLive, .scrub(.zero)] as [PlayerCommand])
-  func `A live stream that is not recorded refuses every seek`(_ command: PlayerCommand) throws {
+  func `A live stream without a window refuses every seek`(_ command: PlayerCommand) throws {
     var (machine, _) = try playing(nil)
     let actions = machine.handle(command)
     #expect(targets(actions) == [])
@@ -143,7 +143,7 @@ struct RewindingPlayerTests {
     #expect(!machine.state.hasLeftLive && machine.state.shownBehindLive == nil)
   }
 
-  @Test func `The title of recorded sound is the one that is heard`() throws {
+  @Test func `The title of sound within a window is the one that is heard`() throws {
     var (machine, id) = try playing(window)
     _ = machine.handle(EngineEvent.streamTitle(id, StreamTitle(title: "Heard")))
     machine.note(
@@ -153,7 +153,7 @@ struct RewindingPlayerTests {
 
   @Test func `A title that was received is not shown before the one that is heard`() throws {
     var machine = PlayerMachine()
-    machine.rewind = .seconds(90)
+    machine.rewind = 1 << 20
     _ = machine.handle(.play([Media(URL(filePath: "/radio"))], startingAt: 0, from: .zero))
     let id = try #require(machine.engineItem)
     _ = machine.handle(EngineEvent.live(id))
@@ -171,8 +171,8 @@ struct RewindingPlayerTests {
     #expect(machine.state.metadata.streamTitle == "First")
   }
 
-  @Test func `Of a station that is not recorded, the title that was received is shown`() throws {
-    for rewind in [nil, Duration.seconds(90)] {
+  @Test func `Of a station without a window, the title that was received is shown`() throws {
+    for rewind in [nil, 1 << 20 as Int64] {
       var machine = PlayerMachine()
       machine.rewind = rewind
       _ = machine.handle(.play([Media(URL(filePath: "/radio"))], startingAt: 0, from: .zero))
@@ -180,7 +180,7 @@ struct RewindingPlayerTests {
       _ = machine.handle(EngineEvent.live(id))
       let received = StreamTitle(title: "Received", offset: 9)
       machine.note(progress: nil, fetching: RangeSet(), streamTitle: received)
-      // Until it is ready, it may be recorded.
+      // Until it is ready, it may get a window.
       #expect(machine.state.metadata.streamTitle == (rewind == nil ? "Received" : nil))
       _ = machine.handle(EngineEvent.ready(id, at: .zero))
       #expect(machine.state.metadata.streamTitle == "Received")
@@ -190,7 +190,7 @@ struct RewindingPlayerTests {
     }
   }
 
-  @Test func `A station that is loaded again has no recorded part yet`() throws {
+  @Test func `A station that is loaded again has no window yet`() throws {
     var (machine, id) = try playing(window)
     let lost = MediaCacheError(.unreachable, "The connection broke.")
     _ = machine.handle(EngineEvent.failed(id, lost))
@@ -202,7 +202,7 @@ struct RewindingPlayerTests {
     #expect(targets(machine.handle(PlayerCommand.seek(.seconds(50)))) == [])
   }
 
-  @Test func `The next item has no recorded part`() throws {
+  @Test func `The next item has no window`() throws {
     var (machine, _) = try playing(window)
     _ = machine.handle(.play([Media(URL(filePath: "/song"))], startingAt: 0, from: .zero))
     #expect(machine.state.liveWindow == nil && !machine.state.isLive)

@@ -31,11 +31,11 @@ final class EngineReferee {
 
   /// - Parameters:
   ///   - streamURL: the URL of a stream, for an engine that plays it from there.
-  ///   - rewind: how far one can go back in it if it is live.
+  ///   - rewind: the bytes of it to keep if it is live.
   @discardableResult
   func load(
     _ media: Media, at start: Duration = .zero, isPaused: Bool = false, streamURL: URL? = nil,
-    rewind: Duration? = nil
+    rewind: Int64? = nil
   ) -> EngineItem.ID {
     var item = makeItem(media)
     (item.streamURL, item.rewind) = (streamURL, rewind)

@@ -20,21 +20,4 @@ struct FailedCreationTests {
     }
     #expect(disk.closed == [path])
   }
-
-  @Test func `A scratch file that keeps its name is closed once, and is an error`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let disk = WatchedDisk()
-    let cache = try MediaCache(
-      directory: directory, configuration: MediaCache.Configuration(), disk: disk)
-    disk.fail { operation, path in
-      operation == .remove && path.contains("scratch-") ? EROFS : nil
-    }
-    #expect(throws: MediaCacheError.self) { try cache.makeScratchFile() }
-    try await eventually("the file is closed") {
-      disk.closed.contains { $0?.contains("scratch-") == true }
-    }
-    await cache.close()
-    #expect(!disk.closed.contains(nil))
-  }
 }

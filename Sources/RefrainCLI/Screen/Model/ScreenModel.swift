@@ -27,11 +27,11 @@ struct ScreenModel: Sendable, Hashable {
     case known(Duration)
   }
 
-  /// A position in recorded live sound.
+  /// A position in live sound of which a part is kept.
   struct Rewound: Sendable, Hashable {
     /// The distance to the newest sound; nil at the present.
     var behind: Duration?
-    /// The position as a fraction of the recorded part, 0…1.
+    /// The position as a fraction of the kept part, 0…1.
     var fraction: Double
   }
 
@@ -62,7 +62,7 @@ struct ScreenModel: Sendable, Hashable {
   var address: String?
   var position = Duration.zero
   var length = Length.unknown
-  /// Where the position lies in recorded live sound; nil for other media.
+  /// Where the position lies in a live stream with a window; nil for other media.
   var rewound: Rewound?
   var map = CacheMap()
 

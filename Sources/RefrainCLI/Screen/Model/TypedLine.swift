@@ -58,7 +58,7 @@ extension TypedLine {
     guard !text.isEmpty else { return nil }
     if text.hasPrefix("-"), let back = try? TimeText.parse(String(text.dropFirst())) {
       return live.map { .position(max(.zero, $0 - back)) }
-        ?? .refused("Only live sound that is recorded (--rewind) counts back from its end.")
+        ?? .refused("Only live sound that is kept (--rewind) counts back from its end.")
     }
     guard let position = try? TimeText.parse(text) else {
       return .refused("\(text) is not a position. Type seconds, or as in 1:30.")

@@ -15,7 +15,7 @@ extension PlayerMachine {
 
   // MARK: Whether the listener left the present
 
-  /// Records the recorded part of a live stream. Whoever is paused falls behind it.
+  /// Records the kept part of a live stream. Whoever is paused falls behind it.
   mutating func noteWindow(_ window: LiveWindow) {
     state.liveWindow = window
     if !state.wantsToPlay, window.distance(of: state.position, hasLeftLive: true) != nil {

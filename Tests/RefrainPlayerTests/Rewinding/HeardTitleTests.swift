@@ -8,20 +8,18 @@
 
   @testable import RefrainPlayer
 
-  /// The titles of a recorded station, as the engine reports them.
+  /// The titles of a station of which a part is kept, as the engine reports them.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(1)))
-  struct RecordedTitleTests {
+  struct HeardTitleTests {
     /// Otherwise, the player would show the title of sound that is heard later.
-    @Test func `A station is known to be recorded before it is ready, and its title follows`()
-      async throws
-    {
+    @Test func `A station has a window before it is ready, and its title follows`() async throws {
       try await Listening.with { listening in
         // All of the sound, with a second title, arrives while libmpv opens the station.
         let radio = listening.serveStation(seconds: 400, speed: nil).asEngineMedia
         let engine = try await MPVEngine(cache: listening.cache, output: .silent)
         let referee = EngineReferee(engine)
-        let item = referee.load(radio, rewind: .seconds(7200))
+        let item = referee.load(radio, rewind: 256 << 20)
         try await eventually("it has a title") {
           referee.events.contains {
             if case .streamTitle(_, let title) = $0 { title.title != nil } else { false }

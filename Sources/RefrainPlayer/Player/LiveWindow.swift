@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The part of a live stream that is recorded, and can be sought in. Positions count from the first
+/// The part of a live stream that is kept, and can be sought in. Positions count from the first
 /// sound that was received.
 public struct LiveWindow: Sendable, Hashable, Codable {
   /// The earliest position that can be played.
@@ -32,7 +32,7 @@ public struct LiveWindow: Sendable, Hashable, Codable {
   /// listener, less than ten seconds beyond `lead` are the present, otherwise less than two.
   ///
   /// - Parameters:
-  ///   - position: in the recorded part.
+  ///   - position: in the kept part.
   ///   - hasLeftLive: whether the listener left the present (`PlayerState.hasLeftLive`).
   public func distance(of position: Duration, hasLeftLive: Bool = false) -> Duration? {
     let behind = end - position
@@ -44,7 +44,7 @@ public struct LiveWindow: Sendable, Hashable, Codable {
 }
 
 extension PlayerState {
-  /// How far the position is behind the newest sound of a recorded live stream; nil for other
+  /// How far the position is behind the newest sound of a live stream with a window; nil for other
   /// media. Live playback is a few seconds behind, as much as was sent in advance or is needed to
   /// start.
   public var behindLive: Duration? { liveWindow.map { max(.zero, $0.end - position) } }
