@@ -114,6 +114,12 @@ func readLists(_ configuration: inout Player.Configuration, cache: MediaCache) {
   // snippet.hide
 }
 
+func rewind(_ configuration: inout Player.Configuration) {
+  // snippet.show
+  configuration.rewind = 256 << 20  // bytes; an hour of sound with 128 kbit/s takes 130 MiB
+  // snippet.hide
+}
+
 func resumption(cache: MediaCache) async {
   // snippet.show
   var configuration = Player.Configuration()

@@ -126,6 +126,10 @@ extension CacheProxy {
     /// The same, while there are more than `mostEndedInputs` clients that have waited for so long.
     package var crowdedEndedInputTimeout: Duration = .seconds(2)
 
+    /// The time that a client of a given `socket` has for its next request once the proxy stops. Those
+    /// that have been silent for longer are closed at once.
+    package var lastRequestTimeout: Duration = .seconds(1)
+
     /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader
     /// and a descriptor.
     package var mostEndedInputs = 64

@@ -24,7 +24,7 @@ extension StreamEngine {
       breaks.isLive = true
     case .liveWindow(_, var window):
       // Live playback begins three target durations before the end (RFC 8216 §6.3.3).
-      if let target = follower?.liveTarget { window.lead = max(window.lead, target * 3) }
+      if let target = follower?.liveTarget { window.lead = target * 3 }
       report?(.liveWindow(id, window))
       return
     case .position(_, let position), .seekCompleted(_, _, let position):

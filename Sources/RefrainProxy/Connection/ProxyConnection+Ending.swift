@@ -73,16 +73,16 @@ extension ProxyConnection {
     if isClosing { context?.close(promise: nil) } else { abortAnswer() }
   }
 
-  /// Stops the connection: at once if it is idle, else after its response. At a given socket, one that
-  /// was accepted a moment ago has that moment for its request: the next process, for which others
-  /// wait, would have responded to it. To be called again then.
+  /// Stops the connection: at once if it is idle, else after its response. At a given socket, the next
+  /// process responds to whom this one does not: no request may fail. A client that has just
+  /// connected, or was not told yet that the connection closes, has a moment for its next request,
+  /// whose response says so. To be called again then.
   func stop() {
-    closesAfterAnswer = true
+    let isGiven = service.configuration.socket != nil
+    if !isGiven { closesAfterAnswer = true }
     guard answering == nil else { return }
-    if service.configuration.socket == nil || clock.silence > Self.firstRequestPatience { close() }
+    if !isGiven || clock.silence > TimeAmount(service.configuration.lastRequestTimeout) { close() }
   }
-
-  private static let firstRequestPatience = TimeAmount.seconds(1)
 
   /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
   func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {

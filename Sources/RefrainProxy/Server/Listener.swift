@@ -225,7 +225,18 @@ final class Listener: Sendable {
       if state.phase == .running { state.phase = .stopping }
       return state.channel
     }
-    channel?.close(promise: nil)
+    if let channel { Self.close(channel) }
+  }
+
+  /// Closes a listening socket after the clients that it has accepted were set up: they would be
+  /// closed with it.
+  private static func close(_ channel: any Channel) {
+    channel.setOption(.autoRead, value: false).whenComplete { _ in
+      // Connections are set up by tasks of these loops, and then of the socket's own.
+      let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
+      EventLoopFuture.andAllComplete(loops.map { $0.submit {} }, on: channel.eventLoop)
+        .whenComplete { _ in channel.close(promise: nil) }
+    }
   }
 
   /// Gives running responses their time, then ends them.

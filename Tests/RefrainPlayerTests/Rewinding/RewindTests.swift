@@ -107,7 +107,6 @@
         for (run, target) in zip(runs.dropFirst(), targets) {
           let start = Double(run.lowerBound) / Double(Self.rate)
           #expect((0...0.25).contains(target / .seconds(1) - start))
-          #expect(run.lowerBound % (Self.rate / 4) == 0)
         }
         #expect(runs[1].count > 20 * Self.rate && runs[2].lowerBound > runs[1].upperBound)
         // The titles are those of the sound.
@@ -190,11 +189,14 @@
           }
           return true
         }
+        // What is kept moves on by up to five seconds until the station is held.
         let start = try #require(earliest).start
-        #expect((start...start + .seconds(2)).contains(try #require(arrival)))
+        let kept = start...start + .seconds(7)
+        let sought = try #require(arrival)
+        #expect(kept.contains(sought), "\(sought) \(start)")
         try #require(runs.count == 2, "\(runs)")
         let heard = Duration.seconds(runs[1].lowerBound) / Self.rate
-        #expect((start...start + .seconds(2)).contains(heard), "\(runs) \(start)")
+        #expect(kept.contains(heard), "\(runs) \(start)")
       }
     }
   }

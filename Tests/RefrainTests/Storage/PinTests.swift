@@ -194,7 +194,8 @@ struct PinTests {
       // A repair rewrites the record.
       let file = try #require(try await cache.entry(for: url("a"))).file
       #expect(truncate(file.path(percentEncoded: false), 1_000_000) == 0)
-      try await #expect(cache.verify().flatMap(\.problems).count == 1)
+      let problems = try await cache.verify().flatMap(\.problems)
+      #expect(!problems.isEmpty)
       try await #expect(cache.verify().flatMap(\.problems).isEmpty)
       try await #expect(cache.entry(for: url("a"))?.isPinned == true)
       await cache.close()
