@@ -68,9 +68,9 @@
     /// Reports the part of a live stream that is kept, and the title of what is heard.
     func lookAtLive() {
       guard let playback = playing.current, playback.isHeard, playback.isToldLive,
-        playback.item.rewind != nil, playback.withLive({ $0.isDue(.now) })
+        playback.item.rewind != nil
       else { return }
-      tellWindow(of: playback)
+      if playback.withLive({ $0.isDue(.now) }) { tellWindow(of: playback) }
       let position = position
       guard !clock.isSeeking, let title = playback.withLive({ $0.news(at: position) }) else {
         return
