@@ -33,7 +33,7 @@ endif
 URL ?= --sample
 
 # Limits parallel tests: each has its own origin and threads, and a time limit against hanging.
-WIDTH := --experimental-maximum-parallelization-width 12
+WIDTH := --experimental-maximum-parallelization-width 8
 
 # Optimises the core and the player in builds for debugging too (see Package.swift).
 export REFRAIN_OPTIMIZED ?= 1

@@ -165,7 +165,8 @@
         }
         #expect(isResumed)
         #expect(runs.count == 1 && runs[0].lowerBound == 0, "\(runs)")
-        #expect(listening.origin.log("/radio").requests.count == 1)
+        // Where the pause lasts for half a minute, the silent connection may be given up.
+        #expect(listening.origin.log("/radio").requests.count <= 2)
       }
     }
 
