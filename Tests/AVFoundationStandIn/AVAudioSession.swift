@@ -65,7 +65,6 @@
     private struct State {
       var category = Category.soloAmbient
       var isActive = false
-      var activations = 0
       var refusal: NSError?
     }
     private let state = Mutex(State())
@@ -88,12 +87,10 @@
       try state.withLock { state in
         if active, let refusal = state.refusal { throw refusal }
         state.isActive = active
-        if active { state.activations += 1 }
       }
     }
 
     package var standInIsActive: Bool { state.withLock { $0.isActive } }
-    package var standInActivations: Int { state.withLock { $0.activations } }
     /// The error that activation throws.
     package var standInRefusal: NSError? {
       get { state.withLock { $0.refusal } }

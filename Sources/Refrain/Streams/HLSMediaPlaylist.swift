@@ -13,19 +13,12 @@ package struct HLSMediaPlaylist: Sendable {
     /// In bits per second (EXT-X-BITRATE, draft-pantos-hls-rfc8216bis §4.4.4.8); nil if the
     /// playlist does not state it, or the segment is a byte range.
     package var bitRate: Int64?
-    package var isDiscontinuity: Bool
     /// Whether the origin does not have the segment.
     package var isGap: Bool
     /// The keys that apply, one of each format, as indices of `keys`.
     package var keys: [Int]
-    /// The initialization vectors of `keys`, as they are spelled; nil: the media sequence number.
-    package var vectors: [String?]
     /// The initialization, as an index of `maps`.
     package var map: Int?
-    /// The keys that apply to the initialization, with their vectors: those before it in the
-    /// playlist (RFC 8216 §4.3.2.5).
-    package var mapKeys: [Int]
-    package var mapVectors: [String?]
     /// The media sequence number.
     package var sequence: Int64
   }
@@ -54,8 +47,6 @@ package struct HLSMediaPlaylist: Sendable {
   package internal(set) var mediaSequence: Int64 = 0
   /// The segments that a delta update leaves out. They have no elements in `segments`.
   package internal(set) var skippedSegments: Int64 = 0
-  /// The number of discontinuities before the first segment (RFC 8216 §4.3.3.3).
-  package internal(set) var discontinuitySequence: Int64 = 0
   /// Whether the origin adds no more segments.
   package internal(set) var isEnded = false
   package internal(set) var type: PlaylistType?

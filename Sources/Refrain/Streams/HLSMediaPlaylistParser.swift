@@ -8,14 +8,12 @@ struct HLSMediaPlaylistParser {
   // What the tags since the last segment state about the next one.
   private var duration: Double?
   private var byteRange: ArraySlice<UInt8>?
-  private var isDiscontinuity = false
   private var isGap = false
 
   // What applies until another tag changes it.
   private var bitRate: Int64?
-  private var activeKeys: [(index: Int, vector: String?)] = []
+  private var activeKeys: [Int] = []
   private var map: Int?
-  private var mapKeys: [(index: Int, vector: String?)] = []
 
   private var sequence: Int64 = 0
   private var target: Double?
@@ -60,9 +58,9 @@ struct HLSMediaPlaylistParser {
       return
     case .bitRate: bitRate = HLSNumbers.integer(text).flatMap(Self.bitRate)
     case .byteRange: byteRange = text
-    case .discontinuity: isDiscontinuity = true
+    case .discontinuity, .discontinuitySequence: break
     case .gap: isGap = true
-    case .key: follow(reader.key(attributes), reader.text("IV", in: attributes))
+    case .key: follow(reader.key(attributes))
     case .map: followMap(attributes)
     case .mediaSequence:
       if playlist.segments.isEmpty, let first = HLSNumbers.integer(text) {
@@ -73,10 +71,6 @@ struct HLSMediaPlaylistParser {
       let skipped = reader.bytes("SKIPPED-SEGMENTS", in: attributes).flatMap(HLSNumbers.integer)
       playlist.skippedSegments = playlist.skippedSegments.addingSaturated(skipped ?? 0)
       sequence = sequence.addingSaturated(skipped ?? 0)
-    case .discontinuitySequence:
-      if playlist.segments.isEmpty, let count = HLSNumbers.integer(text) {
-        playlist.discontinuitySequence = count
-      }
     case .targetDuration: target = HLSNumbers.seconds(text) ?? target
     case .partInformation:
       let target = reader.bytes("PART-TARGET", in: attributes).flatMap(HLSNumbers.seconds)
@@ -94,8 +88,7 @@ struct HLSMediaPlaylistParser {
   /// A URI without EXTINF is no segment.
   private mutating func appendSegment(_ text: Range<Int>) {
     defer {
-      (duration, byteRange) = (nil, nil)
-      (isDiscontinuity, isGap) = (false, false)
+      (duration, byteRange, isGap) = (nil, nil, false)
     }
     guard let duration else { return }
     let number = sequence
@@ -109,9 +102,7 @@ struct HLSMediaPlaylistParser {
     playlist.segments.append(
       HLSMediaPlaylist.Segment(
         uri: uri, duration: duration, byteRange: range, bitRate: range == nil ? bitRate : nil,
-        isDiscontinuity: isDiscontinuity, isGap: isGap, keys: activeKeys.map(\.index),
-        vectors: activeKeys.map(\.vector), map: map, mapKeys: mapKeys.map(\.index),
-        mapVectors: mapKeys.map(\.vector), sequence: number))
+        isGap: isGap, keys: activeKeys, map: map, sequence: number))
   }
 
   /// Returns the bits per second of a number of kilobits; nil if there are none.
@@ -126,24 +117,24 @@ struct HLSMediaPlaylistParser {
   }
 
   /// A key replaces the one of the same format; `NONE` ends all.
-  private mutating func follow(_ key: HLSKey, _ vector: String?) {
+  private mutating func follow(_ key: HLSKey) {
     guard key.method != "NONE" else {
       activeKeys = []
       return
     }
-    activeKeys.removeAll { playlist.keys[$0.index].keyFormat == key.keyFormat }
+    activeKeys.removeAll { playlist.keys[$0].keyFormat == key.keyFormat }
     if activeKeys.count == Self.mostActiveKeys { activeKeys.removeFirst() }
     let index = keyIndices[key] ?? playlist.keys.count
     if index == playlist.keys.count {
       playlist.keys.append(key)
       keyIndices[key] = index
     }
-    activeKeys.append((index, vector))
+    activeKeys.append(index)
   }
 
   private mutating func followMap(_ attributes: HLSAttributes) {
     guard let uri = reader.text("URI", in: attributes) else {
-      (map, mapKeys) = (nil, [])
+      map = nil
       return
     }
     let range = reader.bytes("BYTERANGE", in: attributes).flatMap {
@@ -155,6 +146,6 @@ struct HLSMediaPlaylistParser {
       playlist.maps.append(new)
       mapIndices[new] = index
     }
-    (map, mapKeys) = (index, activeKeys)
+    map = index
   }
 }

@@ -59,15 +59,7 @@ import Testing
     ].map { Array($0.utf8) }
     for round in 0..<(TestSeed.isSoak ? 100_000 : 250) {
       var bytes = known[round % known.count]
-      for _ in 0..<Int.random(in: 1...8, using: &generator) {
-        let place = Int.random(in: 0...bytes.count, using: &generator)
-        switch Int.random(in: 0..<4, using: &generator) {
-        case 0: bytes.insert(contentsOf: grains.randomElement(using: &generator) ?? [], at: place)
-        case 1: bytes.removeSubrange(place..<min(bytes.count, place + 9))
-        case 2 where place < bytes.count: bytes[place] = UInt8(truncatingIfNeeded: generator.next())
-        default: bytes.insert(UInt8(truncatingIfNeeded: generator.next()), at: place)
-        }
-      }
+      bytes.damage(with: grains, &generator)
       check(bytes, seed)
       if round % 50 == 0 { await Task.yield() }
     }

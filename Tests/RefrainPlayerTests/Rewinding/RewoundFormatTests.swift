@@ -58,11 +58,9 @@
           bytesPerSecond: sound.count / Self.seconds * Self.speed),
         at: "/radio")
       // The station stays on, however slowly the test runs.
-      let last = Fault.stall(at: .body(Int64(sound.count) * 9 / 10))
-      listening.origin.script(
-        "/radio",
-        breaks
-          ? .on(.number(1), .drop(at: .body(Int64(sound.count / 3)))) : .on(.all, last))
+      var script = FaultScript.on(.all, .stall(at: .body(Int64(sound.count) * 9 / 10)))
+      if breaks { script = script.on(.number(1), .drop(at: .body(Int64(sound.count / 3)))) }
+      listening.origin.script("/radio", script)
       return Media(listening.origin.url("/radio"))
     }
 

@@ -13,7 +13,7 @@ import Testing
     return log.distinctBytesSent == Self.length && log.running == 0
   }
 
-  @Test func `No more fills run than may, and later ones begin anew`() async throws {
+  @Test func `Fills beyond the limit are left out, and begin when asked for again`() async throws {
     try await withProxy { test in
       let fills = BackgroundFills(cache: test.cache, mostRunning: 2)
       for path in ["/a", "/b", "/c"] {

@@ -13,7 +13,6 @@ import Testing
     #expect(segments.map(\.uri) == [whole, whole, "three.mp4"])
     #expect(segments.map(\.duration) == [6, 5.5, 4] && playlist.totalDuration == 15.5)
     #expect(segments.map(\.byteRange) == [720..<1720, 1720..<2220, nil])
-    #expect(segments.map(\.isDiscontinuity) == [false, false, true])
     #expect(segments.map(\.isGap) == [false, false, true])
     #expect(segments.map(\.sequence) == [100, 101, 102] && playlist.mediaSequence == 100)
     #expect(segments.map(\.keys) == [[0], [0], []] && segments.map(\.map) == [0, 0, 0])
