@@ -153,7 +153,13 @@ import Testing
       #expect(first.isComplete && second.isComplete)
       #expect(first["Cache-Status"]?.contains("; collapsed") == false)
       #expect(second["Cache-Status"]?.contains("; collapsed") == true)
-      for path in ["/b", "/c", "/b", "/a"] { _ = try await test.get(path) }
+      for path in ["/b", "/c", "/b", "/a"] {
+        _ = try await test.get(path)
+        // What is still read is not evicted.
+        try await eventually("the reader is closed") {
+          try await test.metrics().value("refrain_readers") == 0
+        }
+      }
       _ = try await test.connect { try await $0.reply(to: "/x", host: "evil.example") }
       try await eventually("all are counted") { test.log.all.count == 7 }
       var metrics = try await test.metrics()

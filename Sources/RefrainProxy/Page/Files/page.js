@@ -440,15 +440,18 @@ function move(step) {
 
 // MARK: What a person can do
 
-async function remove(row) {
+function remove(row) {
   if (row.download) return act({ action: "cancel", key: row.key });
   const ask = byID("ask");
   setText(byID("question"), "Remove " + row.name + (row.parts === undefined ? "" : " and its parts")
     + " from the cache?" + (row.pinned === "no" ? "" : " It is pinned."));
   ask.returnValue = "";
+  // A dialog that is closed says so later: when it may have been opened again.
+  ask.onclose = () => { if (!ask.open && ask.returnValue === "yes") removeAtOnce(row); };
   ask.showModal();
-  await new Promise((done) => ask.addEventListener("close", done, { once: true }));
-  if (ask.returnValue !== "yes") return;
+}
+
+async function removeAtOnce(row) {
   const index = places.get(row.key);
   // The row may go before the response arrives.
   const next = shown[index + 1] ?? shown[index - 1];
