@@ -22,7 +22,8 @@ import Testing
       isOffline: false)
 
     init(
-      supportsRanges: Bool = false, readerAt offset: Int64 = position, isBackground: Bool = false
+      supportsRanges: Bool = false, readerAt offset: Int64 = position, isBackground: Bool = false,
+      isReading: Bool = true
     ) {
       let information = ContentInformation(
         length: length, mimeType: nil, supportsRanges: supportsRanges, validator: nil,
@@ -30,7 +31,7 @@ import Testing
       _ = state.establish(information, whole: nil)
       state.nextID = 100
       var reader = GenerationState.Reader(minimum: 1)
-      (reader.isActive, reader.isReading, reader.isBackground) = (true, true, isBackground)
+      (reader.isActive, reader.isReading, reader.isBackground) = (true, isReading, isBackground)
       reader.position = offset
       state.readers[MissedCutTests.reader] = reader
       state.fetches[10] = .init(range: 0..<length, position: position, isWhole: true)
@@ -81,6 +82,13 @@ import Testing
     let result = scene.wait()
     #expect((result.error == Self.error) == isBackground)
     #expect(result.requests == (isBackground ? 0 : 1))
+  }
+
+  @Test func `A prefetch that has asked for no byte yet receives the error too`() {
+    var scene = Scene(readerAt: 0, isBackground: true, isReading: false)
+    scene.cut()
+    let result = scene.wait()
+    #expect(result.error == Self.error && result.requests == 0)
   }
 
   @Test func `A reader that jumps asks the origin again`() {

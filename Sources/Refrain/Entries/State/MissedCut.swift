@@ -21,7 +21,8 @@ extension GenerationState {
     guard error.retry == .cutShort, comesWhole else { return }
     let position = fetch.position
     for (id, reader) in readers where !waiting.contains(id) {
-      guard reader.isActive, reader.isReading, !reader.awaitsConfirmation,
+      // A prefetch reads from its first question about the resource on.
+      guard reader.isActive, reader.isReading || reader.isBackground, !reader.awaitsConfirmation,
         reader.position <= position, position < reader.end
       else { continue }
       // A player that arrives later may find the origin repaired.
