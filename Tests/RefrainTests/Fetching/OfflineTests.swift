@@ -11,39 +11,26 @@ import Testing
 
   @Test
   func `An offline cache reads stored bytes without requests and reports holes`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(.synthetic(seed: 7, length: length), at: "/a")
-    try await withCache(directory: directory, origin: origin) { test in
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       _ = try await test.read("/a", 200_000..<210_000)
-    }
-    origin.resetLog("/a")
-    try await withCache(directory: directory, origin: origin, { $0.offline = true }) { test in
-      for fill in [FillPolicy.onDemand, .wholeResource] {
-        let reader = try await test.reader("/a", fill: fill)
-        defer { reader.cancel() }
-        try await #expect(reader.contentInformation().length == length)
-        let stored: ByteRange = 200_000..<210_000
-        try await #expect(Array(reader.bytes(in: stored)) == bytes.bytes(in: stored))
-        let error = await #expect(throws: MediaCacheError.self) {
-          try await reader.bytes(in: 0..<10)
+      await test.cache.close()
+      test.origin.resetLog("/a")
+      try await test.reopened({ $0.offline = true }) { later in
+        for fill in [FillPolicy.onDemand, .wholeResource] {
+          let reader = try await later.reader("/a", fill: fill)
+          defer { reader.cancel() }
+          try await #expect(reader.contentInformation().length == length)
+          let stored: ByteRange = 200_000..<210_000
+          try await #expect(Array(reader.bytes(in: stored)) == bytes.bytes(in: stored))
+          await expectError(.offline) { try await reader.bytes(in: 0..<10) }
+          let unknown = try await later.reader("/other", fill: fill)
+          defer { unknown.cancel() }
+          await expectError(.offline) { try await unknown.contentInformation() }
         }
-        #expect(error?.code == .offline && error?.remedy.isEmpty == false)
-        let unknown = try await test.reader("/other", fill: fill)
-        defer { unknown.cancel() }
-        let other = await #expect(throws: MediaCacheError.self) {
-          try await unknown.contentInformation()
-        }
-        #expect(other?.code == .offline)
+        await expectError(.offline) { try await later.cache.prefetch(later.origin.url("/a")) }
       }
-      let resource = Resource(url: origin.url("/a"))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await test.cache.prefetch(resource)
-      }
-      #expect(error?.code == .offline)
+      for path in ["/a", "/other"] { #expect(test.origin.log(path).requests.isEmpty) }
     }
-    #expect(origin.log("/a").requests.isEmpty && origin.log("/other").requests.isEmpty)
-    await origin.stop()
   }
 }
