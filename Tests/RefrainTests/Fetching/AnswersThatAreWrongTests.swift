@@ -55,7 +55,11 @@ import Testing
       [.ignoreRange, .drop(at: .body(0))],
     ]
 
-  @Test(arguments: fruitless.indices, [0, 100_000] as [Int64])
+  /// Each at the first byte; where it says nothing of the range, also in the middle.
+  static let places: [(index: Int, start: Int64)] =
+    fruitless.indices.map { ($0, 0) } + wrongAnswers.indices.map { ($0, 100_000) }
+
+  @Test(arguments: places)
   func `Repeated responses without usable bytes are an error, and nothing is stored`(
     _ index: Int, _ start: Int64
   ) async throws {

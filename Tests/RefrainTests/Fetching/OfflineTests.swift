@@ -23,7 +23,8 @@ import Testing
           try await #expect(reader.contentInformation().length == length)
           let stored: ByteRange = 200_000..<210_000
           try await #expect(Array(reader.bytes(in: stored)) == bytes.bytes(in: stored))
-          await expectError(.offline) { try await reader.bytes(in: 0..<10) }
+          let error = await expectError(.offline) { try await reader.bytes(in: 0..<10) }
+          #expect(error?.remedy.isEmpty == false)
           let unknown = try await later.reader("/other", fill: fill)
           defer { unknown.cancel() }
           await expectError(.offline) { try await unknown.contentInformation() }
