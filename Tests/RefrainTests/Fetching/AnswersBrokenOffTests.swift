@@ -22,15 +22,6 @@ import Testing
     }
   }
 
-  @Test func `A fetch survives repeated drops, and no byte is sent twice`() async throws {
-    try await withCache({ $0.retry.attempts = 2 }) { test in
-      test.origin.serve(resource, at: "/a")
-      test.origin.script("/a", .on(.first(40), .drop(at: .body(20_000))))
-      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
-      #expect(test.origin.log("/a").bytesSentTwice == 0)
-    }
-  }
-
   @Test func `A read survives connections that are reset`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
@@ -50,8 +41,7 @@ import Testing
     try await withCache({ $0.retry.attempts = 4 }) { test in
       test.origin.serve(resource, at: "/b")
       test.origin.script("/b", .on(.all, .closeWithoutAnswer))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/b", 0..<10) }
-      #expect(error?.code == .unreachable && error?.remedy.isEmpty == false)
+      await expectError(.unreachable) { try await test.read("/b", 0..<10) }
       #expect(test.origin.log("/b").requests.count == 4)
     }
   }
@@ -74,8 +64,7 @@ import Testing
     }) { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.all, .delay(nil)))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.code == .unreachable && error?.remedy.isEmpty == false)
+      await expectError(.unreachable) { try await test.read("/a", 0..<10) }
     }
   }
 
@@ -132,11 +121,60 @@ import Testing
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
       // The length is known. From now on every 200 ends before it, always at the same byte.
       test.origin.script("/a", .on(.all, .ignoreRange, .truncatedBody(to: 70_000), .chunked))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await test.read("/a", 100_000..<100_010)
-      }
-      #expect(error?.code == .unreachable)
+      await expectError(.unreachable) { try await test.read("/a", 100_000..<100_010) }
       #expect(test.origin.log("/a").requests.count < 20)
+    }
+  }
+
+  // MARK: An origin that cuts each of its responses
+
+  /// Reads a resource whose responses each end after `cut` bytes.
+  ///
+  /// - Returns: the delays of its retries, and its requests.
+  private func delays(
+    length: Int64, cut: Int64
+  ) async throws -> (delays: [Duration], requests: Int) {
+    var delays: [Duration] = []
+    var requests = 0
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.all, .drop(at: .body(cut))))
+      let events = test.cache.events(includingTraffic: false)
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      requests = test.origin.log("/a").requests.count
+      await test.cache.close()
+      for await case .retrying(_, _, let delay) in events { delays.append(delay) }
+    }
+    return (delays, requests)
+  }
+
+  @Test func `Each retry after progress is sent at once`() async throws {
+    let (delays, requests) = try await delays(length: 3 << 20, cut: 30_000)
+    #expect(delays.count > 50 && delays.allSatisfy { $0 == .zero })
+    // What is cut at the end of a request is no retry.
+    #expect((100...130).contains(requests), "\(requests)")
+  }
+
+  @Test func `Responses that bring a few bytes each are not asked for in a tight loop`()
+    async throws
+  {
+    let (delays, requests) = try await delays(length: 12, cut: 1)
+    #expect(requests == 12 && delays.count == 11)
+    #expect(delays.allSatisfy { $0 == .milliseconds(1) })
+  }
+
+  @Test func `A failure without progress is still followed by a delay`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: 100_000), at: "/a")
+      test.origin.script(
+        "/a", .on(.number(1), .drop(at: .body(30_000))).on(.number(2), .closeWithoutAnswer))
+      let events = test.cache.events(includingTraffic: false)
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<100_000))
+      await test.cache.close()
+      var delays: [Duration] = []
+      for await case .retrying(_, _, let delay) in events { delays.append(delay) }
+      #expect(delays.first == .zero && delays.dropFirst().allSatisfy { $0 > .zero })
     }
   }
 }

@@ -39,17 +39,12 @@ import Testing
       let old = Resource(url: test.origin.url("/a"), headers: ["Authorization": "Bearer old"])
       let holder = try await test.cache.open(old)
       defer { holder.cancel() }
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for index in 0..<8 {
-          group.addTask {
-            let reader = try await test.cache.open(old)
-            defer { reader.cancel() }
-            let start = Int64(index) * 240_000
-            let range = start..<start + 1000
-            return try await Array(reader.bytes(in: range)) == bytes.bytes(in: range)
-          }
-        }
-        for try await isRight in group { #expect(isRight) }
+      try await concurrently(8) { index in
+        let reader = try await test.cache.open(old)
+        defer { reader.cancel() }
+        let start = Int64(index) * 240_000
+        let range = start..<start + 1000
+        try await #expect(Array(reader.bytes(in: range)) == bytes.bytes(in: range))
       }
       #expect(hook.calls.withLock { $0 } == [401])
     }
@@ -85,9 +80,7 @@ import Testing
       }
     }) { test in
       test.origin.script("/a", .on(.all, .status(status)))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.code == .status && error?.status == status)
-      #expect(error?.remedy.isEmpty == false)
+      await expectError(.status, status: status) { try await test.read("/a", 0..<10) }
       #expect(hook.calls.withLock { $0 } == [status])
       // A 403 may be about the range.
       #expect(test.origin.log("/a").requests.count == (status == 403 ? 2 : 1))
@@ -98,8 +91,7 @@ import Testing
     struct NoPassword: Error {}
     try await withCache({ $0.authorize = { _, _ in throw NoPassword() } }) { test in
       test.origin.script("/a", .on(.all, .unauthorized))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.status == 401)
+      let error = await expectError(.status, status: 401) { try await test.read("/a", 0..<10) }
       #expect(error?.reason.contains("NoPassword") == true)
     }
   }
@@ -125,8 +117,8 @@ import Testing
       test.origin.serve(guarded(), at: "/a")
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
-      let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<10) }
-      #expect(error?.code == .unreachable && error?.status == nil)
+      let error = await expectError(.unreachable) { try await reader.bytes(in: 0..<10) }
+      #expect(error?.status == nil)
       #expect(error?.reason.contains("401") == true)
       #expect(try await Array(reader.bytes(in: 0..<10)) == bytes.bytes(in: 0..<10))
       #expect(hook.calls.withLock { $0 } == [401, 401])
@@ -195,8 +187,7 @@ import Testing
       }
     }) { test in
       test.origin.script("/a", .on(.all, .unauthorized))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.status == 401)
+      await expectError(.status, status: 401) { try await test.read("/a", 0..<10) }
       #expect(hook.count == 1)
       #expect(test.origin.log("/a").requests.count == 2)
     }

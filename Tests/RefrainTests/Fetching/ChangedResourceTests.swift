@@ -40,10 +40,7 @@ import Testing
       defer { reader.cancel() }
       try await #expect(Array(reader.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
       test.origin.serve(witness.resource(2, length), at: "/a")
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await reader.bytes(in: 500_000..<501_000)
-      }
-      #expect(error?.code == .resourceChanged && error?.remedy.isEmpty == false)
+      await expectError(.resourceChanged) { try await reader.bytes(in: 500_000..<501_000) }
       // The reader may still return the bytes of the old version that it holds.
       try await #expect(Array(reader.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
       // A later reader gets the new version.
@@ -72,53 +69,41 @@ import Testing
   /// Also with fresh stored bytes: an observed change outweighs freshness.
   @Test(arguments: ["max-age=0", "max-age=3600"])
   func `A reader opened after a change receives the new version`(_ control: String) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    func serve(_ seed: UInt64) {
+    func serve(_ seed: UInt64, _ test: TestCache) {
       var resource = OriginResource.synthetic(seed: seed, length: length)
       resource.headers.append(Field("Cache-Control", control))
-      origin.serve(resource, at: "/a")
+      test.origin.serve(resource, at: "/a")
     }
-    serve(1)
-    for isReopened in [false, true] {
-      try await withCache(directory: directory, origin: origin) { test in
-        if !isReopened {
-          try await #expect(test.read("/a", 0..<1000) == old.bytes(in: 0..<1000))
-          serve(2)
-          // Fresh bytes are returned without a request; the change is detected where they end.
-          if control != "max-age=0" {
-            let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
-            #expect(error?.code == .resourceChanged)
-          }
-        }
-        try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+    try await withCache { test in
+      serve(1, test)
+      try await #expect(test.read("/a", 0..<1000) == old.bytes(in: 0..<1000))
+      serve(2, test)
+      // Fresh bytes are returned without a request; the change is detected where they end.
+      if control != "max-age=0" {
+        await expectError(.resourceChanged) { try await test.read("/a") }
+      }
+      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+      try await test.reopened { later in
+        try await #expect(later.read("/a") == new.bytes(in: 0..<length))
       }
     }
-    await origin.stop()
   }
 
   /// The process that detected the change never read the new version.
   @Test func `The next process reads the new version after a detected change`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    func serve(_ seed: UInt64) {
-      var resource = OriginResource.synthetic(seed: seed, length: length)
-      resource.headers.append(Field("Cache-Control", "max-age=3600"))
-      origin.serve(resource, at: "/a")
+    try await withCache { test in
+      for seed in [1, 2] as [UInt64] {
+        var resource = OriginResource.synthetic(seed: seed, length: length)
+        resource.headers.append(Field("Cache-Control", "max-age=3600"))
+        test.origin.serve(resource, at: "/a")
+        guard seed == 1 else { continue }
+        try await #expect(test.read("/a", 0..<100_000) == old.bytes(in: 0..<100_000))
+      }
+      await expectError(.resourceChanged) { try await test.read("/a") }
+      try await test.reopened { later in
+        try await #expect(later.read("/a") == new.bytes(in: 0..<length))
+      }
     }
-    serve(1)
-    try await withCache(directory: directory, origin: origin) { test in
-      try await #expect(test.read("/a", 0..<100_000) == old.bytes(in: 0..<100_000))
-      serve(2)
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
-      #expect(error?.code == .resourceChanged)
-    }
-    try await withCache(directory: directory, origin: origin) { test in
-      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
-    }
-    await origin.stop()
   }
 
   @Test func `A change under the same weak ETag is detected by comparing bytes`() async throws {
@@ -132,8 +117,7 @@ import Testing
       changed.content = .synthetic(seed: 2, length: length)
       test.origin.script(
         "/a", .on(.first(1), .drop(at: .body(300_000))).on(.from(2), .answerFrom(changed)))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
-      #expect(error?.code == .resourceChanged)
+      await expectError(.resourceChanged) { try await test.read("/a") }
       try await #expect(test.read("/a") == new.bytes(in: 0..<length))
     }
   }
@@ -205,18 +189,30 @@ import Testing
         let reader = try await test.reader(path)
         defer { reader.cancel() }
         test.origin.serve(.synthetic(seed: 2, length: length), at: path)
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-          for index in 1...6 {
-            group.addTask {
-              let range = Int64(index) * 100_000..<Int64(index) * 100_000 + 1000
-              let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
-              defer { buffer.deallocate() }
-              let count = try await reader.read(into: buffer, at: range.lowerBound)
-              return Array(buffer[..<count]) == Array(new.bytes(in: range)[..<count])
-            }
-          }
-          for try await isRight in group { #expect(isRight) }
+        try await concurrently(6) { index in
+          let start = Int64(index + 1) * 100_000
+          let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
+          defer { buffer.deallocate() }
+          let count = try await reader.read(into: buffer, at: start)
+          #expect(Array(buffer[..<count]) == new.bytes(in: start..<start + Int64(count)))
         }
+      }
+    }
+  }
+
+  @Test func `A changed resource reports its new length`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      _ = try await test.read("/a")
+      for (length, isBlocking) in [(2000, false), (3000, true)] as [(Int64, Bool)] {
+        test.origin.serve(.synthetic(seed: UInt64(length), length: length), at: "/a")
+        let reader = try await test.reader("/a")
+        defer { reader.cancel() }
+        let information =
+          isBlocking
+          ? try await onThread { try reader.contentInformationBlocking() }
+          : try await reader.contentInformation()
+        #expect(information.length == length)
       }
     }
   }

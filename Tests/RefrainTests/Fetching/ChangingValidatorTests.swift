@@ -153,14 +153,9 @@ import Testing
       for fill in [FillPolicy.onDemand, .wholeResource] {
         try await withCache({ $0.firstRequest = 8 << 10 }) { test in
           serve(kind, on: test.origin)
-          try await withThrowingTaskGroup(of: Void.self) { group in
-            for actor in 0..<4 {
-              group.addTask {
-                var random = SeededGenerator(seed: seed &+ UInt64(index * 10 + actor))
-                try await Self.seek(test, kind, fill, &random)
-              }
-            }
-            try await group.waitForAll()
+          try await concurrently(4) { actor in
+            var random = SeededGenerator(seed: seed &+ UInt64(index * 10 + actor))
+            try await Self.seek(test, kind, fill, &random)
           }
           let log = try await test.settledLog("/a")
           #expect(
@@ -192,35 +187,30 @@ import Testing
 
   @Test(arguments: [Kind.tagAlone, .weakTag, .length, .constantTag])
   func `A stale version of one response is replaced by one request`(_ kind: Kind) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    serve(kind, control: "no-cache", on: origin)
-    try await withCache(directory: directory, origin: origin) { test in
+    try await withCache { test in
+      serve(kind, control: "no-cache", on: test.origin)
       try await readHereAndThere(test)
+      try await #expect(Self.isOneResponse(test))
+      serve(kind, control: "no-cache", on: test.origin, from: 51)
+      test.origin.resetLog("/a")
+      try await test.reopened { later in
+        let version = try await readAll(later, kind)
+        // The constant tag is confirmed by a 304.
+        if kind != .constantTag { #expect(version.possible == [51]) }
+      }
+      let requests = test.origin.log("/a").requests
+      #expect(requests.count == 1 && requests.first?.request.range == nil)
+      // What is stored plays without the origin.
+      try await test.reopened({ $0.offline = true }) { _ = try await readAll($0, kind) }
+      #expect(test.origin.log("/a").requests.count == 1)
     }
-    try await #expect(Self.isOneResponse(directory, origin))
-    serve(kind, control: "no-cache", on: origin, from: 51)
-    origin.resetLog("/a")
-    try await withCache(directory: directory, origin: origin) { test in
-      let version = try await readAll(test, kind)
-      // The constant tag is confirmed by a 304.
-      if kind != .constantTag { #expect(version.possible == [51]) }
-    }
-    let requests = origin.log("/a").requests
-    #expect(requests.count == 1 && requests.first?.request.range == nil)
-    // What is stored plays without the origin.
-    try await withCache(directory: directory, origin: origin, { $0.offline = true }) { test in
-      _ = try await readAll(test, kind)
-    }
-    #expect(origin.log("/a").requests.count == 1)
-    await origin.stop()
   }
 
-  private static func isOneResponse(_ directory: URL, _ origin: OriginServer) async throws -> Bool {
+  /// Whether the next process knows that what is stored is one response.
+  private static func isOneResponse(_ test: TestCache) async throws -> Bool {
     var isOneResponse = false
-    try await withCache(directory: directory, origin: origin, { $0.offline = true }) { test in
-      let reader = try await test.reader("/a")
+    try await test.reopened({ $0.offline = true }) { later in
+      let reader = try await later.reader("/a")
       defer { reader.cancel() }
       isOneResponse = reader.generation.withState(\.isOneResponse)
     }
@@ -231,12 +221,9 @@ import Testing
   func `A reader of a version whose response broke off receives a new one`(
     _ kind: Kind
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    // All but the first stop in the middle.
-    serve(kind, on: origin) { $0 > 1 ? [.stall(at: .resource(600_000))] : [] }
-    try await withCache(directory: directory, origin: origin) { test in
+    try await withCache { test in
+      // All but the first stop in the middle.
+      serve(kind, on: test.origin) { $0 > 1 ? [.stall(at: .resource(600_000))] : [] }
       var isKnown = false
       for _ in 0..<4 where !isKnown {
         let reader = try await test.reader("/a")
@@ -250,21 +237,18 @@ import Testing
         }
         isKnown = reader.generation.withState(\.isOneResponse)
       }
+      let isOneResponse = try await Self.isOneResponse(test)
+      #expect(isOneResponse || kind == .tag)
+      serve(kind, on: test.origin, from: 51)
+      test.origin.resetLog("/a")
+      try await test.reopened({ $0.offline = true }) { later in
+        var version = Version(kind)
+        try await version.check(later.read("/a", 0..<100_000), at: 0)
+      }
+      guard isOneResponse else { return }
+      try await test.reopened { _ = try await readAll($0, kind) }
+      #expect(test.origin.log("/a").requests.count <= 2)
     }
-    let isOneResponse = try await Self.isOneResponse(directory, origin)
-    #expect(isOneResponse || kind == .tag)
-    serve(kind, on: origin, from: 51)
-    origin.resetLog("/a")
-    try await withCache(directory: directory, origin: origin, { $0.offline = true }) { test in
-      var version = Version(kind)
-      try await version.check(test.read("/a", 0..<100_000), at: 0)
-    }
-    guard isOneResponse else { return await origin.stop() }
-    try await withCache(directory: directory, origin: origin) { test in
-      _ = try await readAll(test, kind)
-    }
-    #expect(origin.log("/a").requests.count <= 2)
-    await origin.stop()
   }
 
   @Test(arguments: [Kind.tag, .tagAlone, .length])

@@ -21,25 +21,23 @@ import Testing
     _ resource: OriginResource, _ change: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (TestCache) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(resource, at: "/a")
-    try await withCache(directory: directory, origin: origin) { test in
-      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      try await readAll(test)
+      test.origin.resetLog("/a")
+      try await test.reopened(change, body)
     }
-    origin.resetLog("/a")
-    try await withCache(directory: directory, origin: origin, change, body)
-    await origin.stop()
   }
 
   private func readAll(_ test: TestCache) async throws {
     try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
   }
 
-  @Test func `A fresh entry is read without a request`() async throws {
+  @Test func `A fresh entry is read and prefetched without a request`() async throws {
     try await reopened(resource("max-age=3600")) { test in
       try await readAll(test)
+      let information = try await test.cache.prefetch(test.origin.url("/a"))
+      #expect(information.length == length)
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
@@ -57,18 +55,12 @@ import Testing
 
   @Test func `Concurrent readers share one confirmation`() async throws {
     try await reopened(resource("no-cache")) { test in
-      let readers = try await withThrowingTaskGroup(of: MediaReader.self) { group in
-        for _ in 0..<8 { group.addTask { try await test.reader("/a") } }
-        return try await group.reduce(into: []) { $0.append($1) }
-      }
+      var readers: [MediaReader] = []
+      for _ in 0..<8 { readers.append(try await test.reader("/a")) }
       test.origin.script("/a", .on(.all, .delay(.milliseconds(20))))
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for reader in readers {
-          group.addTask {
-            try await Array(reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length)
-          }
-        }
-        for try await isRight in group { #expect(isRight) }
+      try await concurrently(8) { [readers] number in
+        let read = try await Array(readers[number].bytes(in: 0..<length))
+        #expect(read == bytes.bytes(in: 0..<length))
       }
       #expect(test.origin.log("/a").requests.map(\.status) == [304])
       for reader in readers { reader.cancel() }
@@ -152,8 +144,7 @@ import Testing
   @Test func `A 404 to a confirmation is an error`() async throws {
     try await reopened(resource("no-cache")) { test in
       test.origin.script("/a", .on(.all, .status(404)))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
-      #expect(error?.status == 404)
+      await expectError(.status, status: 404) { try await test.read("/a") }
     }
   }
 
@@ -174,15 +165,6 @@ import Testing
       #expect(test.origin.log("/a").requests.map(\.status) == [304])
       try await readAll(test)
       #expect(test.origin.log("/a").requests.count == 1)
-    }
-  }
-
-  @Test func `A prefetch of a complete, fresh entry sends no request`() async throws {
-    try await reopened(resource("max-age=3600")) { test in
-      let resource = Resource(url: test.origin.url("/a"))
-      let information = try await test.cache.prefetch(resource)
-      #expect(information.length == length)
-      #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
 

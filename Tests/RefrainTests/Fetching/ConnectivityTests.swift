@@ -37,10 +37,8 @@ import Testing
       // timeout.
       let silent = try await cache.open(Resource(url: url("/silent")))
       defer { silent.cancel() }
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await silent.bytes(in: 0..<1000)
-      }
-      #expect(error?.code == .unreachable && error?.isTimeout == true)
+      let error = await expectError(.unreachable) { try await silent.bytes(in: 0..<1000) }
+      #expect(error?.isTimeout == true)
       network.open()
       try await #expect(Array(read.value) == bytes.bytes(in: 0..<1000))
       #expect(
@@ -65,8 +63,8 @@ import Testing
     ) { cache in
       let reader = try await cache.open(Resource(url: url("/a")))
       defer { reader.cancel() }
-      let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<9) }
-      #expect(error?.code == .unreachable && error?.isTimeout == true)
+      let error = await expectError(.unreachable) { try await reader.bytes(in: 0..<9) }
+      #expect(error?.isTimeout == true)
     }
   }
 
@@ -122,8 +120,7 @@ import Testing
       let read = Task { try await reader.bytes(in: 0..<9) }
       try await eventually("the request is there") { !transport.requests.isEmpty }
       await cache.close()
-      let error = await #expect(throws: MediaCacheError.self) { try await read.value }
-      #expect(error?.code == .closed)
+      await expectError(.closed) { try await read.value }
     }
   }
 

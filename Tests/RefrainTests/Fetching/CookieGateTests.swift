@@ -71,8 +71,7 @@ import Testing
   @Test func `A loop without a cookie for its URL is an error after two requests`() async throws {
     try await withCache { test in
       serve(test, through: ["/gate"], setting: "seen=1; Path=/elsewhere")
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.code == .redirect)
+      await expectError(.redirect) { try await test.read("/a", 0..<10) }
       #expect(cookies(test) == [nil] && cookies(test, "/gate") == [nil])
     }
   }
@@ -84,7 +83,7 @@ import Testing
         test.origin.resetLog("/a")
         _ = try await test.read("/a", 0..<10)
         #expect(cookies(test) == [nil, "seen=1"])
-        try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
+        try await test.closed()
       }
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -82,10 +81,9 @@
       defer { origin.stop() }
       try await withCache { test in
         for _ in 0..<2 {
-          let error = await #expect(throws: MediaCacheError.self) {
+          await expectError(.status, status: 401) {
             try await read(origin.url("/a", user: "anna:wrong"), from: test.cache)
           }
-          #expect(error?.status == 401)
         }
         #expect(origin.requests.count <= 5)
         #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
@@ -99,10 +97,9 @@
         let bytes = try await read(origin.url("/a"), from: test.cache)
         #expect(bytes == Array(body[..<100]))
         for user in [nil, "eve:secret"] {
-          let error = await #expect(throws: MediaCacheError.self) {
+          await expectError(.status, status: 401) {
             try await read(origin.url("/b", user: user), from: test.cache)
           }
-          #expect(error?.status == 401)
         }
       }
     }
@@ -128,19 +125,12 @@
       let other = try DigestOrigin(body: body)
       defer { other.stop() }
       let target = try other.url("/b", user: nil)
-      let server = try RawServer { connection in
-        while connection.readRequest().hasSuffix("\r\n\r\n") {
-          connection.send(
-            "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
-        }
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
       defer { server.stop() }
       let url = try #require(URL(string: "http://anna:secret@127.0.0.1:\(server.port)/a"))
       try await withCache { test in
-        let error = await #expect(throws: MediaCacheError.self) {
-          try await read(url, from: test.cache)
-        }
-        #expect(error?.status == 401)
+        await expectError(.status, status: 401) { try await read(url, from: test.cache) }
         #expect(other.requests.allSatisfy { $0.scheme == nil })
       }
     }
@@ -150,12 +140,8 @@
       let origin = try DigestOrigin(body: body)
       defer { origin.stop() }
       let target = try origin.url("/b")
-      let server = try RawServer { connection in
-        while connection.readRequest().hasSuffix("\r\n\r\n") {
-          connection.send(
-            "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
-        }
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
       defer { server.stop() }
       try await withCache { test in
         let bytes = try await read(server.url("/a"), from: test.cache)
@@ -174,9 +160,8 @@
         RelayedRequest(
           method: "GET", url: origin.url("/a", user: nil), headers: ["Authorization": basic])
       ).whole()
-      let source = BodyParts([Data("tune".utf8)])
       let body =
-        method == "PUT" ? RelayedRequest.Body(length: 4) { source.next() } : nil
+        method == "PUT" ? RelayedRequest.Body.parts([Data("tune".utf8)], length: 4) : nil
       let response = try await transport.relay(
         RelayedRequest(
           method: method, url: origin.url("/b", user: nil), headers: ["Authorization": basic],
@@ -186,12 +171,6 @@
       #expect(try await response.whole() == expected)
       #expect(origin.requests.last?.method == method)
       #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
-    }
-
-    private final class BodyParts: Sendable {
-      private let parts: Mutex<[Data]>
-      init(_ parts: [Data]) { self.parts = Mutex(parts) }
-      func next() -> Data? { parts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
     }
 
     @Test func `Passwords of a credentials file answer a Digest challenge`() async throws {
@@ -218,15 +197,11 @@
       defer { origin.stop() }
       let basic = "Basic " + Data("anna:secret".utf8).base64EncodedString()
       let transport = CurlTransport(.init(environment: ["no_proxy": "digest.many"]))
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for number in 0..<40 {
-          let url = try origin.url("/\(number)", user: nil)
-          group.addTask {
-            let request = OriginRequest(url: url, headers: ["Authorization": basic])
-            return try await transport.send(request).whole() == Data(body)
-          }
-        }
-        for try await isRight in group { #expect(isRight) }
+      try await concurrently(40) { number in
+        let url = try origin.url("/\(number)", user: nil)
+        let request = OriginRequest(url: url, headers: ["Authorization": basic])
+        let whole = try await transport.send(request).whole()
+        #expect(whole == Data(body))
       }
     }
   }

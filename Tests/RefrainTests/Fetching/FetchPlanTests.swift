@@ -108,26 +108,19 @@ import Testing
     #expect(plan.window(for: reading(at: 0, read: 90 * Self.mib)) == 8 * Self.mib * 2 / 3)
   }
 
-  @Test func `A request ends where the next stored span begins`() {
-    let readable = RangeSet([10 * Self.kib..<20 * Self.kib])
+  @Test func `A request ends at stored bytes, at a running fetch and at the end`() {
+    let plan = plan { $0.length = 100_000 }
+    let readable = RangeSet<Int64>([10_000..<20_000])
+    #expect(plan.decide(for: waiting(at: 0), readable: readable, running: []) == .start(0..<10_000))
+    let running = FetchPlan.Running(range: 10_000..<20_000, position: 12_000, isWhole: false)
     #expect(
-      plan().decide(for: waiting(at: 0), readable: readable, running: [])
-        == .start(0..<10 * Self.kib))
-  }
-
-  @Test func `A request ends at the position of a running fetch`() {
-    let running = FetchPlan.Running(
-      range: 10 * Self.kib..<20 * Self.kib, position: 12 * Self.kib, isWhole: false)
+      plan.decide(for: waiting(at: 0), readable: .init(), running: [running]) == .start(0..<12_000))
     #expect(
-      plan().decide(for: waiting(at: 0), readable: .init(), running: [running])
-        == .start(0..<12 * Self.kib))
-  }
-
-  @Test func `A request ends at the end of the resource`() {
-    let short = plan { $0.length = 1000 }
-    #expect(short.decide(for: waiting(at: 10), readable: .init(), running: []) == .start(10..<1000))
-    #expect(short.decide(for: waiting(at: 1000), readable: .init(), running: []) == .none)
-    #expect(short.decide(for: waiting(at: 5000), readable: .init(), running: []) == .none)
+      plan.decide(for: waiting(at: 60_000), readable: .init(), running: [])
+        == .start(60_000..<100_000))
+    for position: Int64 in [100_000, 500_000] {
+      #expect(plan.decide(for: waiting(at: position), readable: .init(), running: []) == .none)
+    }
   }
 
   @Test func `A request exceeds the demand's end only up to the smallest request`() {
@@ -263,5 +256,69 @@ import Testing
         }
       }
     }
+  }
+}
+
+/// The rate that a plan expects of a running fetch.
+@Suite struct RateMeterTests {
+  @Test func `Too few bytes give no rate`() async throws {
+    var meter = RateMeter()
+    #expect(meter.bytesPerSecond == nil)
+    meter.begin()
+    try await Task.sleep(for: .milliseconds(20))
+    meter.end(received: (16 << 10) - 1)
+    #expect(meter.bytesPerSecond == nil)
+    meter.end(received: 16 << 10)
+    #expect(meter.bytesPerSecond != nil)
+  }
+
+  @Test func `The rate counts only the time spent waiting for bytes`() async throws {
+    var meter = RateMeter()
+    meter.begin()
+    try await Task.sleep(for: .milliseconds(20))
+    meter.end(received: 1 << 20)
+    let before = try #require(meter.bytesPerSecond)
+    #expect(before <= Double(1 << 20) / 0.02)
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(meter.bytesPerSecond == before)
+    meter.begin()
+    try await Task.sleep(for: .milliseconds(20))
+    meter.end(received: 0)
+    let after = try #require(meter.bytesPerSecond)
+    #expect(after < before && after <= Double(1 << 20) / 0.04)
+  }
+
+  @Test func `Bytes received without a wait give no rate`() throws {
+    var meter = RateMeter()
+    meter.end(received: 1 << 20)
+    #expect(meter.bytesPerSecond == nil && meter.isFull)
+  }
+}
+
+/// What readers usually read before a seek.
+@Suite struct RecentRunsTests {
+  @Test func `Fewer than four runs give no usual length`() {
+    var runs = RecentRuns()
+    for _ in 0..<3 {
+      runs.note(1000)
+      #expect(runs.usual == nil)
+    }
+    runs.note(1000)
+    #expect(runs.usual == 1000)
+  }
+
+  @Test func `The usual length is the longest of the latest eight runs`() {
+    var runs = RecentRuns()
+    runs.note(9000)
+    for length in 1...7 { runs.note(Int64(length) * 100) }
+    #expect(runs.usual == 9000)
+    runs.note(5)
+    #expect(runs.usual == 700)
+  }
+
+  @Test func `Empty runs give no usual length`() {
+    var runs = RecentRuns()
+    for _ in 0..<8 { runs.note(0) }
+    #expect(runs.usual == nil)
   }
 }

@@ -21,8 +21,7 @@ import Testing
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.all, .status(status)))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.code == .status && error?.status == status)
+      await expectError(.status, status: status) { try await test.read("/a", 0..<10) }
       #expect(test.origin.log("/a").requests.count == 2)
       test.origin.script("/a", .on(.first(1), .status(status)))
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
@@ -33,8 +32,7 @@ import Testing
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.all, .unavailable(.seconds(3600))))
-      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
-      #expect(error?.status == 503)
+      await expectError(.status, status: 503) { try await test.read("/a", 0..<10) }
       #expect(test.origin.log("/a").requests.count == 1)
     }
   }
@@ -55,10 +53,8 @@ import Testing
       let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
       let events = test.cache.events(includingTraffic: false)
       let reader = try await test.cache.open(Resource(url: url))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await reader.bytes(in: 0..<10)
-      }
-      #expect(error?.code == .unreachable && error?.reason.contains("refused") == true)
+      let error = await expectError(.unreachable) { try await reader.bytes(in: 0..<10) }
+      #expect(error?.reason.contains("refused") == true)
       #expect(error?.remedy.contains("port") == true)
       reader.cancel()
       await test.cache.close()

@@ -45,59 +45,10 @@ import Testing
     return state.wait(id, waiter(reader, offset)).1
   }
 
-  private func startsConfirmation(_ actions: [GenerationState.Action]) -> Bool {
-    actions.contains { if case .startConfirmation = $0 { true } else { false } }
-  }
-
   private func wakes(_ actions: [GenerationState.Action]) -> Int {
     actions.reduce(0) { sum, action in
       if case .wake(let wakes, _) = action { sum + wakes.count } else { sum }
     }
-  }
-
-  @Test func `A reader that waits for a cancelled confirmation starts another`() {
-    var state = state(length: 1000)
-    let first = attach(&state, awaitsConfirmation: true)
-    #expect(startsConfirmation(wait(&state, first, at: 0)))
-    let running = state.fetches.keys.first ?? 0
-    _ = state.detach(first)
-    let second = attach(&state, awaitsConfirmation: true)
-    #expect(!startsConfirmation(wait(&state, second, at: 0)))
-    #expect(startsConfirmation(state.fetchEnded(running, error: nil)))
-  }
-
-  private func starts(_ actions: [GenerationState.Action]) -> Int {
-    actions.count { if case .startFetch = $0 { true } else { false } }
-  }
-
-  private func errors(_ actions: [GenerationState.Action]) -> [MediaCacheError?] {
-    actions.flatMap { action -> [MediaCacheError?] in
-      guard case .wake(let wakes, let error) = action else { return [] }
-      return wakes.map { _ in error as? MediaCacheError }
-    }
-  }
-
-  @Test(arguments: [nil, 0, 500] as [Int64?])
-  func `A fetch that receives no bytes counts as ended in vain`(_ offset: Int64?) {
-    var state = state(length: offset == nil ? nil : 1000)
-    let reader = attach(&state)
-    #expect(starts(wait(&state, reader, at: offset)) == 1)
-    let id = state.fetches.keys.first ?? 0
-    // The fetch itself then waits, and retries or reports the error.
-    #expect(state.endsInVain(id))
-  }
-
-  @Test func `A fetch is reported as running until its end is reported`() throws {
-    var state = state(length: 1 << 20)
-    let reader = attach(&state)
-    #expect(state.fetching.isEmpty)
-    _ = wait(&state, reader, at: 1000)
-    let id = try #require(state.fetches.keys.first)
-    let range = try #require(state.fetches[id]?.range)
-    #expect(state.fetching == RangeSet(range))
-    // It still has to be removed.
-    state.fetches[id]?.hasEnded = true
-    #expect(state.fetching.isEmpty)
   }
 
   @Test func `Fetches that share bytes are each reported as running`() throws {
@@ -119,19 +70,6 @@ import Testing
     #expect(!state.fetching.isEmpty)
   }
 
-  @Test func `A fetch that receives part of its range is followed by one for the rest`() throws {
-    var state = state(length: 1 << 20)
-    state.storage.forbid(.none, .noRoom)
-    let reader = attach(&state)
-    _ = wait(&state, reader, at: 1000)
-    let id = try #require(state.fetches.keys.first)
-    _ = wait(&state, reader, at: 40_000)
-    _ = state.commitTransient(id, Data(count: 10), at: 1000)
-    #expect(!state.endsInVain(id))
-    #expect(starts(state.fetchEnded(id, error: nil)) > 0)
-    #expect(!state.waiters.isEmpty)
-  }
-
   @Test func `The reached offset is known after the bytes are released`() throws {
     var state = state(length: nil)
     state.storage.forbid(.none, .noRoom)
@@ -145,18 +83,6 @@ import Testing
     #expect(state.storage.reached == 5_001_000)
   }
 
-  @Test func `A cancelled fetch is followed by one for a new reader`() throws {
-    var state = state(length: 1000, supportsRanges: false)
-    let first = attach(&state)
-    _ = wait(&state, first, at: 0)
-    let id = try #require(state.fetches.keys.first)
-    _ = state.detach(first)
-    let second = attach(&state)
-    #expect(starts(wait(&state, second, at: 0)) == 0)
-    #expect(!state.endsInVain(id))
-    #expect(starts(state.fetchEnded(id, error: nil)) == 1)
-  }
-
   @Test func `A reader keeps waiting if another fetch will bring its bytes`() {
     var state = state(length: 1 << 20)
     let reader = attach(&state)
@@ -167,17 +93,6 @@ import Testing
     #expect(!state.endsInVain(id))
     _ = state.fetchEnded(id, error: nil)
     #expect(state.waiters.count == 1)
-  }
-
-  @Test func `Readers that wait for one confirmation share it`() {
-    var state = state(length: 1000)
-    _ = state.storage.commit(0..<1000)
-    let readers = (0..<8).map { _ in attach(&state, awaitsConfirmation: true) }
-    let started = readers.map { wait(&state, $0, at: nil) }
-    #expect(started.filter { startsConfirmation($0) }.count == 1)
-    // The bytes that are not stored still take a fetch.
-    #expect(wakes(state.confirmed(at: .now)) >= 1)
-    #expect(state.waiters.isEmpty)
   }
 
   @Test func `A fetch that fails beyond its range ends without a trap`() {
@@ -213,32 +128,6 @@ import Testing
     let (outcome, _) = state.wait(state.makeID(), waiter(reader, 0))
     #expect(throws: Never.self) { try outcome?.get() }
     #expect(outcome != nil)
-  }
-
-  @Test func `An unstorable response ends a prefetch, and the player keeps waiting`() {
-    var state = state(length: 10 << 20)
-    state.storage.forbid(.forGood, .noRoom)
-    let player = attach(&state)
-    let prefetch = attach(&state, isBackground: true)
-    _ = wait(&state, player, at: 0)
-    _ = wait(&state, prefetch, at: 5 << 20)
-    let far = state.fetches.first { $0.value.range.lowerBound == 5 << 20 }?.key ?? 0
-    #expect(!state.isOfUse(far, from: 5 << 20))
-    // A player has jumped there since that check.
-    _ = wait(&state, player, at: 5 << 20)
-    let actions = state.fetchEnded(far, error: Self.error, isForBackground: true)
-    #expect(wakes(actions) == 1)
-    #expect(state.waiters.values.allSatisfy { $0.reader == player })
-    #expect(state.fetches.values.contains { $0.range.lowerBound == 5 << 20 })
-  }
-
-  @Test func `A closed generation ends every wait`() {
-    var state = state(length: 1000)
-    let readers = (0..<5).map { _ in attach(&state) }
-    for reader in readers { _ = wait(&state, reader, at: 10) }
-    #expect(wakes(state.close()) == 5)
-    let (outcome, _) = state.wait(state.makeID(), waiter(readers[0], 10))
-    #expect(throws: MediaCacheError.self) { try outcome?.get() }
   }
 
   @Test func `Bytes held only in memory are released with the last reader`() {

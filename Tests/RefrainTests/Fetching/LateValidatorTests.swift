@@ -45,59 +45,45 @@ import Testing
       test.origin.serve(resource(1, etag: then.0, modified: then.1), at: "/a")
       try await #expect(Array(reader.bytes(in: parts[1])) == old.bytes(in: parts[1]))
       test.origin.serve(resource(2, etag: last.0, modified: last.1), at: "/a")
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await reader.bytes(in: parts[2])
-      }
-      #expect(error?.code == .resourceChanged)
+      await expectError(.resourceChanged) { try await reader.bytes(in: parts[2]) }
       try await #expect(test.read("/a", parts[2]) == new.bytes(in: parts[2]))
     }
   }
 
   /// The record says so, too: the second process has seen no response of the first.
   @Test func `A reader of the next process also receives only one version`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(resource(1), at: "/a")
-    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
+    try await withCache({ $0.firstRequest = 2000 }) { test in
+      test.origin.serve(resource(1), at: "/a")
       let reader = try await test.reader("/a")
-      defer { reader.cancel() }
       _ = try await reader.bytes(in: parts[0])
-      origin.serve(resource(1, etag: "\"v1\""), at: "/a")
+      test.origin.serve(resource(1, etag: "\"v1\""), at: "/a")
       _ = try await reader.bytes(in: parts[1])
-    }
-    origin.serve(resource(2, etag: "\"v2\""), at: "/a")
-    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
-      let reader = try await test.reader("/a")
-      defer { reader.cancel() }
-      // Fresh: no request is sent.
-      try await #expect(Array(reader.bytes(in: parts[1])) == old.bytes(in: parts[1]))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await reader.bytes(in: parts[2])
+      reader.cancel()
+      test.origin.serve(resource(2, etag: "\"v2\""), at: "/a")
+      try await test.reopened({ $0.firstRequest = 2000 }) { later in
+        let reader = try await later.reader("/a")
+        defer { reader.cancel() }
+        // Fresh: no request is sent.
+        try await #expect(Array(reader.bytes(in: parts[1])) == old.bytes(in: parts[1]))
+        await expectError(.resourceChanged) { try await reader.bytes(in: parts[2]) }
       }
-      #expect(error?.code == .resourceChanged)
     }
-    await origin.stop()
   }
 
   /// The bytes were stored before the tag was known, and a 304 would not vouch for them.
   @Test func `A late ETag does not confirm bytes stored before it`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(resource(1, control: "no-cache"), at: "/a")
-    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
+    try await withCache({ $0.firstRequest = 2000 }) { test in
+      test.origin.serve(resource(1, control: "no-cache"), at: "/a")
       let reader = try await test.reader("/a")
-      defer { reader.cancel() }
       _ = try await reader.bytes(in: parts[0])
       // Another version that no response identifies as another one.
-      origin.serve(resource(2, etag: "\"v2\"", control: "no-cache"), at: "/a")
+      test.origin.serve(resource(2, etag: "\"v2\"", control: "no-cache"), at: "/a")
       try await #expect(Array(reader.bytes(in: parts[1])) == new.bytes(in: parts[1]))
+      reader.cancel()
+      try await test.reopened({ $0.firstRequest = 2000 }) { later in
+        try await #expect(later.read("/a") == new.bytes(in: 0..<length))
+      }
     }
-    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
-      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
-    }
-    await origin.stop()
   }
 
   @Test func `A first validator replaces prefetched bytes that no reader has read`() async throws {

@@ -64,10 +64,7 @@ import Testing
     weak var entry: Entry?
     weak var context: CacheContext?
     weak var generation: Generation?
-    let origin = try await OriginServer.start()
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try await withCache(directory: directory, origin: origin) { test in
+    try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let first = try await test.reader("/radio")
       _ = try await first.bytes(in: 0..<5 << 20)
@@ -81,7 +78,6 @@ import Testing
       first.cancel()
       second.cancel()
     }
-    await origin.stop()
     try await eventually("the stream ends") { generation == nil }
     try await eventually("the entry is released") { entry == nil }
     try await eventually("the cache is released") { context == nil }

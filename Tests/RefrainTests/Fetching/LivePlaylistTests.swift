@@ -25,15 +25,9 @@ import Testing
     return resource
   }
 
-  private var strict: FreshnessRequirements {
-    var terms = FreshnessRequirements()
-    terms.isStrict = true
-    return terms
-  }
-
   /// Reads with a new reader, as a proxy does for each request.
   private func get(_ test: TestCache, _ path: String) async throws -> [UInt8] {
-    let reader = try await test.cache.open(Resource(url: test.origin.url(path)), on: strict)
+    let reader = try await test.cache.open(Resource(url: test.origin.url(path)), on: .strict)
     defer { reader.cancel() }
     return Array(try await reader.bytes(in: 0..<1_000_000))
   }
@@ -149,30 +143,29 @@ import Testing
 
   @Test
   func `A playlist's last byte is readable only once its update pace is known`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    let list = playlist(1)
-    origin.serve(resource(list, "application/vnd.apple.mpegurl", etag: "\"1\""), at: "/a.m3u8")
-    let disk = WatchedDisk()
-    let cache = try MediaCache(
-      directory: directory, configuration: TestCache.configuration(), disk: disk)
-    let wasReadable = Mutex<[Bool]>([])
-    disk.fail { operation, path in
-      guard operation == .read, path.hasSuffix(".m3u8") else { return nil }
-      let isReadable = cache.context.table.openEntries.contains { entry in
-        entry.current?.withState { $0.stored.byteCount == Int64(list.count) } == true
+    try await withCache { test async throws in
+      let list = playlist(1)
+      test.origin.serve(
+        resource(list, "application/vnd.apple.mpegurl", etag: "\"1\""), at: "/a.m3u8")
+      let disk = WatchedDisk()
+      let cache = try MediaCache(
+        directory: test.directory, configuration: test.configuration, disk: disk)
+      let wasReadable = Mutex<[Bool]>([])
+      disk.fail { operation, path in
+        guard operation == .read, path.hasSuffix(".m3u8") else { return nil }
+        let isReadable = cache.context.table.openEntries.contains { entry in
+          entry.current?.withState { $0.stored.byteCount == Int64(list.count) } == true
+        }
+        wasReadable.withLock { $0.append(isReadable) }
+        return nil
       }
-      wasReadable.withLock { $0.append(isReadable) }
-      return nil
+      let reader = try await cache.open(test.origin.url("/a.m3u8"))
+      #expect(try await Array(reader.bytes(in: 0..<1_000_000)) == list)
+      // The first to read the file examines it.
+      #expect(wasReadable.withLock { $0.first } == false)
+      reader.cancel()
+      await cache.close()
     }
-    let reader = try await cache.open(Resource(url: origin.url("/a.m3u8")))
-    #expect(try await Array(reader.bytes(in: 0..<1_000_000)) == list)
-    // The first to read the file examines it.
-    #expect(wasReadable.withLock { $0.first } == false)
-    reader.cancel()
-    await cache.close()
-    await origin.stop()
   }
 
   @Test func `A complete playlist is fresh for its max-age`() async throws {
@@ -191,27 +184,24 @@ import Testing
   }
 
   @Test func `The update pace of a playlist is stored for the next process`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
     let time = TestClock()
-    origin.serve(
-      resource(playlist(1), "text/plain", etag: "\"1\"", control: "max-age=600"), at: "/a")
-    try await withCache(directory: directory, origin: origin, { $0.clock = time.now }) {
-      test async throws in
+    func serve(_ number: Int, _ test: TestCache) {
+      test.origin.serve(
+        resource(
+          playlist(number), "text/plain", etag: "\"\(number)\"", control: "max-age=600"), at: "/a")
+    }
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      serve(1, test)
       #expect(try await get(test, "/a") == playlist(1))
+      time.pass(1.1)
+      serve(2, test)
+      try await test.reopened {
+        $0.clock = time.now
+        $0.trustStored = true
+      } _: { later async throws in
+        #expect(try await get(later, "/a") == playlist(2))
+      }
     }
-    time.pass(1.1)
-    origin.serve(
-      resource(playlist(2), "text/plain", etag: "\"2\"", control: "max-age=600"), at: "/a")
-    let change: (inout MediaCache.Configuration) -> Void = {
-      $0.clock = time.now
-      $0.trustStored = true
-    }
-    try await withCache(directory: directory, origin: origin, change) { test async throws in
-      #expect(try await get(test, "/a") == playlist(2))
-    }
-    await origin.stop()
   }
 
   /// - Parameter isHeld: whether the entry stays open from one request to the next.

@@ -56,10 +56,7 @@ import Testing
   func `A prefetch that the network policy forbids reports why and what to do`() async throws {
     let transport = lowDataMode()
     try await withTransport(transport) { cache in
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await cache.prefetch(resource("/a"))
-      }
-      #expect(error?.code == .networkNotAllowed)
+      let error = await expectError(.networkNotAllowed) { try await cache.prefetch(resource("/a")) }
       #expect(error?.reason.contains("Low Data Mode") == true)
       #expect(error?.remedy.contains("MediaCache.Configuration.network.prefetch") == true)
       // A retry cannot help.
@@ -76,8 +73,7 @@ import Testing
       cache in
       let reader = try await cache.open(resource("/a"))
       defer { reader.cancel() }
-      let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<9) }
-      #expect(error?.code == .networkNotAllowed)
+      let error = await expectError(.networkNotAllowed) { try await reader.bytes(in: 0..<9) }
       #expect(error?.remedy.contains("MediaCache.Configuration.network.playback") == true)
     }
   }
@@ -103,8 +99,7 @@ import Testing
       }
       gate.open()
       try await #expect(Array(read.value) == bytes.bytes(in: 0..<1000))
-      let error = await #expect(throws: MediaCacheError.self) { try await prefetch.value }
-      #expect(error?.code == .networkNotAllowed)
+      await expectError(.networkNotAllowed) { try await prefetch.value }
     }
   }
 

@@ -37,16 +37,13 @@ import Testing
     _ resource: OriginResource, _ range: ByteRange? = nil,
     _ body: (TestCache) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(resource, at: "/a")
-    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 20_000 }) {
-      _ = try await $0.read("/a", range)
+    try await withCache({ $0.firstRequest = 20_000 }) { test in
+      test.origin.serve(resource, at: "/a")
+      _ = try await test.read("/a", range)
+      await test.cache.close()
+      test.origin.resetLog("/a")
+      try await test.reopened({ _ in }, body)
     }
-    origin.resetLog("/a")
-    try await withCache(directory: directory, origin: origin, { _ in }, body)
-    await origin.stop()
   }
 
   @Test func `An entry without validators takes one request per read`() async throws {
@@ -159,17 +156,14 @@ import Testing
     try await stored(resource(.strong, 1), 0..<20_000) { test in
       test.origin.script("/a", .on(.number(1), .delay(.milliseconds(50))))
       let all = bytes(1)
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for start in [0, 5_000, 30_000, 45_000] as [Int64] {
-          let reader = try await test.reader("/a")
-          group.addTask {
-            defer { reader.cancel() }
-            let range = start..<start + 5_000
-            let expected = Array(all[Int(start)..<Int(start) + 5_000])
-            return try await Array(reader.bytes(in: range)) == expected
-          }
-        }
-        for try await isRight in group { #expect(isRight) }
+      let starts = [0, 5_000, 30_000, 45_000] as [Int64]
+      var readers: [MediaReader] = []
+      for _ in starts { readers.append(try await test.reader("/a")) }
+      try await concurrently(starts.count) { [readers] number in
+        defer { readers[number].cancel() }
+        let range = starts[number]..<starts[number] + 5_000
+        let expected = Array(all[Int(range.lowerBound)..<Int(range.upperBound)])
+        try await #expect(Array(readers[number].bytes(in: range)) == expected)
       }
       let log = try await test.settledLog("/a")
       #expect(log.requests.count { $0.request.headers.first("If-None-Match") != nil } <= 1)

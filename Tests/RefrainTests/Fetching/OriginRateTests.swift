@@ -13,12 +13,10 @@ import Testing
   private static let rate: Int64 = 300_000
 
   @Test func `Two fetches together keep the rate, and bring every byte`() async throws {
-    let origin = try await OriginServer.start()
-    for path in ["/a", "/b"] {
-      origin.serve(
-        OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\""), at: path)
-    }
-    try await withCache(origin: origin, { $0.originRate = Self.rate }) { test in
+    try await withCache({ $0.originRate = Self.rate }) { test in
+      for path in ["/a", "/b"] {
+        test.origin.serve(.synthetic(seed: 1, length: Self.length), at: path)
+      }
       let start = ContinuousClock.now
       async let a = test.read("/a")
       async let b = test.read("/b")
@@ -40,27 +38,23 @@ import Testing
       _ = try await test.read("/a")
       #expect(pace.delay(after: 0) == nil)
     }
-    await origin.stop()
   }
 
   @Test func `A reader that leaves ends the pause of its fetch`() async throws {
-    let origin = try await OriginServer.start()
-    origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
     // An hour for all of it.
-    try await withCache(origin: origin, { $0.originRate = 277 }) { test in
+    try await withCache({ $0.originRate = 277 }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
       let reader = try await test.reader("/a")
       #expect(try await reader.waitUntilReadable(at: 0).lowerBound == 0)
       reader.cancel()
-      try await eventually("the origin's response ends") { origin.log("/a").running == 0 }
+      try await eventually("the origin's response ends") { test.origin.log("/a").running == 0 }
     }
-    await origin.stop()
   }
 
   @Test func `A lifted rate ends the pause of a fetch, whatever it owed`() async throws {
-    let origin = try await OriginServer.start()
-    origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
     // An hour for all of it: this test's time would be over.
-    try await withCache(origin: origin, { $0.originRate = 277 }) { test in
+    try await withCache({ $0.originRate = 277 }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
       #expect(test.cache.originRate == 277)
       async let bytes = test.read("/a")
       let pace = test.cache.context.originPace
@@ -69,7 +63,6 @@ import Testing
       #expect(try await bytes == SyntheticBytes(seed: 1).bytes(in: 0..<1_000_000))
       #expect(test.cache.originRate == nil && pace.delay(after: 1 << 40) == nil)
     }
-    await origin.stop()
   }
 
   @Test func `A delay that was counted for an earlier rate is no pause`() async throws {

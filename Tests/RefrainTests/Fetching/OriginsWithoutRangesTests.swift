@@ -36,14 +36,9 @@ import Testing
       let first = try await test.reader("/a")
       defer { first.cancel() }
       _ = try await first.contentInformation()
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for index in 0..<8 {
-          group.addTask {
-            let start = length / 8 * Int64(index)
-            return try await test.read("/a", start..<length) == bytes.bytes(in: start..<length)
-          }
-        }
-        for try await isRight in group { #expect(isRight) }
+      try await concurrently(8) { index in
+        let start = length / 8 * Int64(index)
+        try await #expect(test.read("/a", start..<length) == bytes.bytes(in: start..<length))
       }
       #expect(test.origin.log("/a").bytesSentTwice == 0)
       try await #expect(test.settledLog("/a").distinctBytesSent == length)
@@ -146,22 +141,7 @@ import Testing
       defer { reader.cancel() }
       // The origin has ranges: it does not refuse the next one for being a range.
       try await #expect(Array(reader.bytes(in: 0..<10)) == bytes.bytes(in: 0..<10))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await reader.waitUntilReadable(at: length + 5)
-      }
-      #expect(error?.code == .badRange)
-    }
-  }
-
-  @Test func `A first read beyond the end reveals the length`() async throws {
-    try await withCache { test in
-      test.origin.serve(resource(), at: "/a")
-      let reader = try await test.reader("/a")
-      defer { reader.cancel() }
-      let found = try await reader.waitUntilReadable(at: length + 100)
-      #expect(found.isEmpty)
-      try await #expect(reader.contentInformation().length == length)
-      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+      await expectError(.badRange) { try await reader.waitUntilReadable(at: length + 5) }
     }
   }
 

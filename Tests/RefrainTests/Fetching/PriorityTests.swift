@@ -6,7 +6,7 @@ import Testing
 
 @testable import Refrain
 
-/// Playback takes precedence over prefetch.
+/// A prefetch gives way to a player that is short of bytes, and to no other.
 @Suite(.timeLimit(.minutes(1))) struct PriorityTests {
   private let length: Int64 = 8_000_003
   private let bytes = SyntheticBytes(seed: 7)
@@ -73,16 +73,18 @@ import Testing
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let resource = Resource(url: test.origin.url("/a"))
-      let reports = Reports()
-      try await test.cache.prefetch(resource, range: 1000..<2_000_000) { reports.add($0) }
+      let last = Mutex<MediaCache.PrefetchProgress?>(nil)
+      try await test.cache.prefetch(resource, range: 1000..<2_000_000) { report in
+        last.withLock { $0 = report }
+      }
       let log = test.origin.log("/a")
       #expect(log.sent.byteCount(in: 1000..<2_000_000) == 1_999_000)
       #expect(log.bytesSentTwice == 0 && log.distinctBytesSent < 2_100_000)
-      #expect(reports.last?.storedBytes == 1_999_000 && reports.last?.totalBytes == 1_999_000)
+      #expect(last.withLock { $0?.storedBytes == 1_999_000 && $0?.totalBytes == 1_999_000 })
       // Few requests: their size grows as the prefetch continues.
       #expect(log.requests.count <= 12)
-      try await test.cache.prefetch(resource) { reports.add($0) }
-      #expect(reports.last?.storedBytes == length && reports.last?.totalBytes == length)
+      try await test.cache.prefetch(resource) { report in last.withLock { $0 = report } }
+      #expect(last.withLock { $0?.storedBytes == length && $0?.totalBytes == length })
       #expect(test.origin.log("/a").bytesSentTwice == 0)
       try await #expect(test.cache.completeFile(for: test.cache.key(for: resource)) != nil)
     }
@@ -123,10 +125,91 @@ import Testing
       test.origin.release("/a")
     }
   }
-}
 
-private final class Reports: Sendable {
-  private let all = Mutex<[MediaCache.PrefetchProgress]>([])
-  func add(_ report: MediaCache.PrefetchProgress) { all.withLock { $0.append(report) } }
-  var last: MediaCache.PrefetchProgress? { all.withLock { $0.last } }
+  // MARK: Giving way
+
+  private func prefetchOther(_ test: TestCache) async throws {
+    test.origin.serve(.synthetic(seed: 8, length: 1_000_003), at: "/other")
+    try await test.cache.prefetch(Resource(url: test.origin.url("/other")))
+  }
+
+  @Test func `A playing live stream does not delay a prefetch`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      test.origin.script("/radio", .on(.all, .stall(at: .body(200_000))))
+      let radio = try await test.reader("/radio")
+      defer { radio.cancel() }
+      _ = try await radio.bytes(in: 0..<200_000)
+      // A listener always waits for the next bytes of a live stream.
+      let next = Task { try await radio.bytes(in: 200_000..<200_001) }
+      try await eventually("it waits") { radio.generation.withState { !$0.waiters.isEmpty } }
+      try await prefetchOther(test)
+      #expect(test.cache.context.gate.foregroundCount == 0)
+      test.origin.release("/radio")
+      _ = try await next.value
+    }
+  }
+
+  @Test func `A player delays a prefetch only when its read-ahead runs short`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
+      test.origin.script("/played", .on(.all, .stall(at: .resource(6_000_000))))
+      let player = try await test.reader("/played")
+      defer { player.cancel() }
+      _ = try await player.play(4_000_000)
+      try await eventually("it is far ahead") { player.cachedSpans.contains(4_400_000) }
+      let gate = test.cache.context.gate
+      try await eventually("no player is short") { gate.foregroundCount == 0 }
+      try await prefetchOther(test)
+      // The player reaches the end of the stored bytes.
+      let edge = Task { try await player.bytes(in: 4_000_000..<6_000_001) }
+      try await eventually("the player is short") { gate.foregroundCount > 0 }
+      test.origin.serve(.synthetic(seed: 9, length: 1_000_003), at: "/third")
+      let third = Task { try await test.cache.prefetch(Resource(url: test.origin.url("/third"))) }
+      try await eventually("the prefetch waits") { gate.waitingCount == 1 }
+      #expect(test.origin.log("/third").requests.isEmpty)
+      test.origin.release("/played")
+      _ = try await edge.value
+      test.origin.script("/played", FaultScript())
+      test.origin.release("/played")
+      _ = try await third.value
+    }
+  }
+
+  @Test func `A cancelled player no longer delays a prefetch`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
+      test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
+      let player = try await test.reader("/played")
+      _ = try await player.waitUntilReadable(at: 0)
+      let gate = test.cache.context.gate
+      try await eventually("the player is short") { gate.foregroundCount == 1 }
+      player.cancel()
+      #expect(gate.foregroundCount == 0)
+      try await prefetchOther(test)
+      test.origin.release("/played")
+    }
+  }
+
+  // MARK: The gate
+
+  /// A prefetch that waits for its turn may be cancelled at any moment.
+  @Test func `A cancelled fetch stops waiting`() async {
+    let gate = PlaybackPriority()
+    gate.count(1)
+    for _ in 0..<200 {
+      let task = Task { await gate.waitTurn(1) }
+      if Bool.random() { await Task.yield() }
+      task.cancel()
+      await task.value
+    }
+  }
+
+  @Test func `A fetch that a player already waits for does not pause`() async {
+    let gate = PlaybackPriority()
+    gate.count(1)
+    gate.letThrough(1)
+    await gate.waitTurn(1) { true }
+    #expect(gate.waitingCount == 0)
+  }
 }

@@ -21,10 +21,6 @@ import Testing
     return resource
   }
 
-  private func closed(_ test: TestCache) async throws {
-    try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
-  }
-
   /// Open files of this process below a directory.
   private func descriptors(below directory: URL) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
@@ -61,7 +57,7 @@ import Testing
           do { _ = try await read.value } catch { #expect(error is CancellationError) }
         }
       }
-      try await closed(test)
+      try await test.closed()
       try await test.origin.wait(for: "/a") { $0.running == 0 }
       #expect(descriptors(below: test.directory).isEmpty)
     }
@@ -74,7 +70,7 @@ import Testing
         let reader = try await test.reader("/a", fill: .wholeResource)
         _ = try await reader.bytes(in: 0..<10)
       }
-      try await closed(test)
+      try await test.closed()
       #expect(descriptors(below: test.directory).isEmpty)
     }
   }
@@ -97,7 +93,7 @@ import Testing
         reader.cancel()
         _ = await read.result
       }
-      try await closed(test)
+      try await test.closed()
       for round in 0..<20 { try await origin.wait(for: "/\(round)") { $0.running == 0 } }
     }
     await origin.stop()
@@ -115,7 +111,7 @@ import Testing
       try await test.origin.wait(for: "/a") { $0.requests.count == before + 1 && $0.running == 0 }
       reader.cancel()
       await #expect(throws: CancellationError.self) { try await read.value }
-      try await closed(test)
+      try await test.closed()
       #expect(test.origin.log("/a").requests.count == before + 1)
     }
   }
@@ -131,7 +127,7 @@ import Testing
         try await test.origin.wait(for: "/a") { $0.stalled == 1 }
         reader.cancel()
         await #expect(throws: CancellationError.self) { try await read.value }
-        try await closed(test)
+        try await test.closed()
       }
     }
   }
@@ -161,30 +157,15 @@ import Testing
       test.origin.script("/a", .on(.all, .delay(nil)))
       let reader = try await test.reader("/a", fill: .wholeResource)
       let waiting = Task { try await reader.bytes(in: 0..<10) }
-      let blocking = Task.detached {
-        try await withCheckedThrowingContinuation {
-          (continuation: CheckedContinuation<Void, any Error>) in
-          Thread {
-            do {
-              _ = try reader.contentInformationBlocking()
-              continuation.resume()
-            } catch {
-              continuation.resume(throwing: error)
-            }
-          }.start()
-        }
-      }
+      let blocking = Task { try await onThread { try reader.contentInformationBlocking() } }
       try await eventually("both wait") {
         test.cache.context.table.openEntries.first?.current?
           .withState { $0.waiters.count } ?? 0 >= 3
       }
       await test.cache.close()
-      for result in [await waiting.result.map { _ in }, await blocking.result] {
-        let error = #expect(throws: MediaCacheError.self) { try result.get() }
-        #expect(error?.code == .closed)
-      }
-      let late = await #expect(throws: MediaCacheError.self) { try await test.reader("/a") }
-      #expect(late?.code == .closed)
+      await expectError(.closed) { try await waiting.value }
+      await expectError(.closed) { try await blocking.value }
+      await expectError(.closed) { try await test.reader("/a") }
       #expect(test.cache.context.table.isEmpty)
     }
   }
@@ -220,22 +201,18 @@ import Testing
         try await base.send(request)
       }
     }
-    let origin = try await OriginServer.start()
-    origin.serve(resource(), at: "/a")
-    origin.script("/a", .on(.number(2), .drop(at: .body(1000))))
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     weak var held: Watched?
     do {
       let transport = Watched()
       held = transport
-      try await withCache(directory: directory, origin: origin, { $0.transport = transport }) {
-        _ = try await $0.read("/a")
-        let reader = try await $0.reader("/a", fill: .wholeResource)
+      try await withCache({ $0.transport = transport }) { test in
+        test.origin.serve(resource(), at: "/a")
+        test.origin.script("/a", .on(.number(2), .drop(at: .body(1000))))
+        _ = try await test.read("/a")
+        let reader = try await test.reader("/a", fill: .wholeResource)
         _ = try await reader.bytes(in: 0..<10)
       }
     }
     try await eventually("nothing holds the transport") { held == nil }
-    await origin.stop()
   }
 }

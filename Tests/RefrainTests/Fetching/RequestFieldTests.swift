@@ -49,30 +49,6 @@ import Testing
     }
   }
 
-  @Test func `A redirect to another host carries the fields that describe the player alone`()
-    async throws
-  {
-    let other = try await OriginServer.start()
-    try await withCache { test async throws in
-      other.serve(.synthetic(seed: 1, length: 1000), at: "/b")
-      test.origin.script("/a", .on(.all, .redirect(302, to: other.url("/b").absoluteString)))
-      let harmless: HeaderFields = [
-        "Referer": "https://site.example/watch", "Origin": "https://site.example",
-        "User-Agent": "player", "Accept-Language": "de", "Accept": "audio/*",
-      ]
-      var headers = harmless
-      headers.append("Authorization", "secret")
-      headers.append("X-Key", "secret")
-      try await test.cache.prefetch(Resource(url: test.origin.url("/a"), headers: headers))
-      for field in harmless.fields {
-        #expect(values(other, "/b", field.name) == [field.value], "\(field.name)")
-      }
-      #expect(values(other, "/b", "Authorization") == [nil])
-      #expect(values(other, "/b", "X-Key") == [nil])
-    }
-    await other.stop()
-  }
-
   @Test func `Requests without Accept select the response to one that accepts any type`()
     async throws
   {
@@ -89,16 +65,4 @@ import Testing
       #expect(test.origin.log("/a").requests.count == 2)
     }
   }
-
-  #if os(Linux)
-    @Test func `A Location in another encoding than UTF-8 keeps its bytes`() throws {
-      let location = Array("LOCATION: /\u{e9}/".utf8) + [0xE9] + Array(".mp3".utf8)
-      var reader = CurlHeadReader()
-      var last: CurlHeadReader.Step?
-      for line in [Array("HTTP/1.1 302 Found".utf8), location, []] {
-        last = (line + [0x0D, 0x0A]).withUnsafeBytes { reader.read($0) }
-      }
-      #expect(last == .head(.init(status: 302, headers: ["LOCATION": "/%c3%a9/%e9.mp3"])))
-    }
-  #endif
 }

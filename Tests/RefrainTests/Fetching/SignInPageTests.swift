@@ -30,35 +30,30 @@ import Testing
   func `A stored entry is read while the network returns a sign-in page`(
     _ etag: String?
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(song(etag: etag), at: "/a.mp3")
-    try await withCache(directory: directory, origin: origin) { test in
+    try await withCache { test in
+      test.origin.serve(song(etag: etag), at: "/a.mp3")
       _ = try await test.read("/a.mp3")
-    }
-    for _ in 0..<2 {
-      try await withCache(directory: directory, origin: origin) { test in
-        signIn(test, "/a.mp3")
-        let events = test.cache.events()
-        try await #expect(test.read("/a.mp3") == bytes.bytes(in: 0..<length))
-        let reader = try await test.reader("/a.mp3")
-        #expect(try await reader.contentInformation().mimeType == "audio/mpeg")
-        reader.cancel()
-        await test.cache.close()
-        var warnings: [String] = []
-        for await case .warning(let text) in events { warnings.append(text) }
-        #expect(warnings.contains { $0.contains("web page") }, "\(warnings)")
+      signIn(test, "/a.mp3")
+      for _ in 0..<2 {
+        try await test.reopened { later in
+          let events = later.cache.events(includingTraffic: false)
+          try await #expect(later.read("/a.mp3") == bytes.bytes(in: 0..<length))
+          let reader = try await later.reader("/a.mp3")
+          #expect(try await reader.contentInformation().mimeType == "audio/mpeg")
+          reader.cancel()
+          await later.cache.close()
+          let texts = await warnings(events)
+          #expect(texts.contains { $0.contains("web page") }, "\(texts)")
+        }
+      }
+      // The network lets requests through again.
+      test.origin.script("/a.mp3", FaultScript())
+      test.origin.resetLog("/a.mp3")
+      try await test.reopened { later in
+        try await #expect(later.read("/a.mp3") == bytes.bytes(in: 0..<length))
+        if etag != nil { #expect(later.origin.log("/a.mp3").bodyBytesSent == 0) }
       }
     }
-    // The network lets requests through again.
-    origin.script("/a.mp3", FaultScript())
-    origin.resetLog("/a.mp3")
-    try await withCache(directory: directory, origin: origin) { test in
-      try await #expect(test.read("/a.mp3") == bytes.bytes(in: 0..<length))
-      if etag != nil { #expect(origin.log("/a.mp3").bodyBytesSent == 0) }
-    }
-    await origin.stop()
   }
 
   @Test func `A reader waits for missing bytes instead of using a sign-in page`() async throws {
@@ -116,8 +111,7 @@ import Testing
       }
       try await #expect(read("one") == bytes.bytes(in: 0..<length))
       signIn(test, "/a.mp3")
-      let error = await #expect(throws: MediaCacheError.self) { try await read("two") }
-      #expect(error?.code == .unreachable)
+      let error = await expectError(.unreachable) { try await read("two") }
       #expect(error?.remedy.contains("sign in") == true)
       test.origin.script("/a.mp3", FaultScript())
       test.origin.resetLog("/a.mp3")

@@ -80,16 +80,14 @@ import Testing
     }
   }
 
-  @Test(arguments: ["0", "-5", "many", "99999999999999999999", "8192, 16000"])
-  func `An invalid title interval causes a request without titles`(
-    _ interval: String
-  ) async throws {
+  @Test func `An invalid title interval causes a request without titles`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7, interleaving: interleaving), at: "/radio")
       test.origin.script(
         "/radio",
         .on(
-          .where { $0.headers.first("Icy-MetaData") != nil }, .header("icy-metaint", interval)))
+          .where { $0.headers.first("Icy-MetaData") != nil }, .header("icy-metaint", "8192, 16000"))
+      )
       let reader = try await open(test)
       defer { reader.cancel() }
       try await #expect(Array(reader.bytes(in: 0..<100_000)) == bytes.bytes(in: 0..<100_000))

@@ -11,14 +11,8 @@ import Testing
   private let bytes = SyntheticBytes(seed: 7)
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
-  private func withURLSession(
-    _ change: (inout MediaCache.Configuration) -> Void = { _ in },
-    _ body: (TestCache) async throws -> Void
-  ) async throws {
-    try await withCache({
-      $0.transport = URLSessionRequests()
-      change(&$0)
-    }) { try await body($0) }
+  private func withURLSession(_ body: (TestCache) async throws -> Void) async throws {
+    try await withCache({ $0.transport = URLSessionRequests() }) { try await body($0) }
   }
 
   @Test func `A resource is fetched once and then read from disk`() async throws {
@@ -37,18 +31,6 @@ import Testing
     }
   }
 
-  @Test func `A reader that seeks receives the bytes at its position`() async throws {
-    try await withURLSession { test in
-      test.origin.serve(resource, at: "/a")
-      let reader = try await test.reader("/a")
-      defer { reader.cancel() }
-      for start in [2_000_000, 5, 2_999_000, 1_234_567, 700_000] as [Int64] {
-        let range = start..<start + 1000
-        try await #expect(Array(reader.bytes(in: range)) == bytes.bytes(in: range))
-      }
-    }
-  }
-
   @Test(arguments: [
     Fault.drop(at: .body(5000)), .drop(at: .body(5000), reset: true), .closeWithoutAnswer,
     .unavailable(.seconds(0)), .truncatedBody(to: 100), .garbage(Array("nonsense\r\n\r\n".utf8)),
@@ -60,29 +42,6 @@ import Testing
       // Before the first byte, fewer attempts are made.
       test.origin.script("/a", .on(.where { (2...4).contains($0.number) }, fault))
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
-    }
-  }
-
-  @Test func `A redirect is followed`() async throws {
-    try await withURLSession { test in
-      test.origin.serve(resource, at: "/there/b")
-      test.origin.script("/here/a", .on(.all, .redirect(302, to: "../there/b")))
-      try await #expect(test.read("/here/a", 0..<1000) == bytes.bytes(in: 0..<1000))
-    }
-  }
-
-  @Test func `A refused request is authorized`() async throws {
-    try await withURLSession({
-      $0.authorize = { resource, _ in
-        var renewed = resource
-        renewed.headers["Authorization"] = "Bearer new"
-        return renewed
-      }
-    }) { test in
-      var guarded = resource
-      guarded.requiredHeader = Field("Authorization", "Bearer new")
-      test.origin.serve(guarded, at: "/a")
-      try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
     }
   }
 

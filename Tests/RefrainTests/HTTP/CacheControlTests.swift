@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Testing
 
 @testable import Refrain
@@ -42,5 +43,65 @@ import Testing
 
   @Test func `A missing header has no directives`() {
     #expect(CacheControl(nil) == CacheControl())
+  }
+}
+
+/// Cache-Control for shared caches only (RFC 9213).
+@Suite struct TargetedCacheControlTests {
+  static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+  static func freshness(_ headers: HeaderFields, isShared: Bool = true) -> Freshness {
+    Freshness(
+      status: 200, headers: headers, requestTime: now, responseTime: now,
+      keeper: .init(isShared: isShared))
+  }
+
+  @Test(arguments: [
+    ("max-age=60", 60), ("max-age=60, no-cache", 0), ("max-age=60;x=1", 60),
+    ("max-age=0, max-age=60", 60), ("max-age=60.5", 0), ("max-age=-1", 0), ("max-age=\"60\"", 0),
+    ("no-store=?0, max-age=60", 60), ("public, max-age=60", 60), ("s-maxage=60, max-age=5", 60),
+    ("private=(\"a\" \"b\"), max-age=60", 60), ("x=:YQ==:, max-age=60", 60),
+    // Ignored as a whole: Cache-Control applies.
+    ("", 9), (" ", 9), ("max-age=60,", 9), ("max-age = 60", 9), ("Max-Age=60", 9),
+    ("max-age=60, &", 9), ("max-age=60; no-store=\"", 9), (",max-age=60", 9),
+    ("max-age=60 no-store", 9), ("max-age=0000000000000060", 9), ("x=(, max-age=60", 9),
+    ("x=?2, max-age=60", 9),
+  ])
+  func `A shared cache follows a valid CDN-Cache-Control`(
+    _ value: String, _ lifetime: Double
+  ) {
+    let headers: HeaderFields = [
+      "CDN-Cache-Control": value, "Cache-Control": "max-age=9",
+      "Expires": HTTPDate.format(Self.now + 9),
+    ]
+    #expect(Self.freshness(headers).lifetime == lifetime, "\(value)")
+    #expect(Self.freshness(headers, isShared: false).lifetime == 9, "\(value)")
+  }
+
+  @Test func `CDN-Cache-Control replaces Cache-Control and Expires entirely`() {
+    let kept = Self.freshness(["CDN-Cache-Control": "max-age=60", "Cache-Control": "no-store"])
+    #expect(!kept.noStore && kept.lifetime == 60)
+    let left = Self.freshness(["CDN-Cache-Control": "no-store", "Cache-Control": "max-age=60"])
+    #expect(left.noStore)
+    let expires = HTTPDate.format(Self.now + 60)
+    let silent = Self.freshness(["CDN-Cache-Control": "public", "Expires": expires])
+    #expect(silent.lifetime == 0 && silent.isGuessed == true)
+    let revalidated = Self.freshness([
+      "CDN-Cache-Control": "max-age=60, must-revalidate", "Cache-Control": "max-age=60",
+    ])
+    #expect(revalidated.mustRevalidate)
+  }
+
+  @Test func `A shared cache does not store a private CDN-Cache-Control response`() {
+    #expect(Self.freshness(["CDN-Cache-Control": "private, max-age=60"]).noStore)
+    #expect(Self.freshness(["CDN-Cache-Control": "private=(\"a\"), max-age=60"]).noStore)
+  }
+
+  @Test func `Several CDN-Cache-Control fields form one list`() {
+    let headers = HeaderFields([
+      ("CDN-Cache-Control", "max-age=60"), ("CDN-Cache-Control", "must-revalidate"),
+    ])
+    #expect(Self.freshness(headers).lifetime == 60)
+    #expect(Self.freshness(headers).mustRevalidate)
   }
 }

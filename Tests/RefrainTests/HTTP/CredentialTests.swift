@@ -41,16 +41,6 @@ struct CredentialTests {
         == "Basic " + Data([0x61, 0x3A, 0xE4]).base64EncodedString())
   }
 
-  @Test func `Credentials in a Location apply only to its target`() throws {
-    var policy = RedirectPolicy(
-      request: OriginRequest(url: try url("http://a/"), headers: ["Authorization": "Bearer s"]))
-    let next = try policy.follow(status: 302, headers: ["Location": "http://me:pw@b/c"])
-    #expect(next?.url.absoluteString == "http://b/c")
-    #expect(next?.headers["Authorization"] == "Basic bWU6cHc=")
-    let last = try policy.follow(status: 302, headers: ["Location": "http://c/"])
-    #expect(last?.headers["Authorization"] == nil)
-  }
-
   @Test func `An error does not contain the password of the URL`() async throws {
     try await withCache { test in
       do {

@@ -54,6 +54,7 @@ import Testing
     let outdated = Freshness(confirmedAt: Self.now, lifetime: 60).outdated
     #expect(!FreshnessRequirements().accept(outdated, at: Self.now))
     #expect(!Self.terms { $0.maxAge = 1000 }.accept(outdated, at: Self.now))
+    #expect(!Self.terms { $0.maxStale = .max }.accept(outdated, at: Self.now))
   }
 
   @Test func `Only a strict reader refuses unconfirmed bytes that must be revalidated`() {

@@ -122,10 +122,4 @@ import Testing
       by: ["Cache-Control": "max-age=5"], requestTime: Self.now, responseTime: Self.now)
     #expect(next.lifetime == 5 && !next.mustRevalidate)
   }
-
-  @Test func `A freshness value is encoded and decoded unchanged`() throws {
-    let freshness = Self.freshness(["Cache-Control": "max-age=60, must-revalidate", "Age": "1"])
-    let data = try JSONEncoder().encode(freshness)
-    #expect(try JSONDecoder().decode(Freshness.self, from: data) == freshness)
-  }
 }

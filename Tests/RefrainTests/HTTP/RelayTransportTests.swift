@@ -49,17 +49,6 @@
       }
     }
 
-    private func body(_ parts: [Data], length: Int64?) -> RelayedRequest.Body {
-      let rest = Parts(parts)
-      return RelayedRequest.Body(length: length) { rest.next() }
-    }
-
-    private final class Parts: Sendable {
-      private let parts: Mutex<[Data]>
-      init(_ parts: [Data]) { self.parts = Mutex(parts) }
-      func next() -> Data? { parts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
-    }
-
     @Test(
       arguments: TestedTransport.allCases, ["GET", "HEAD", "DELETE", "OPTIONS", "PROPFIND", "POST"])
     func `A request without a body is relayed with its method and fields`(
@@ -92,7 +81,7 @@
       let response = try await transport(tested).relay(
         RelayedRequest(
           method: "PUT", url: server.url("/a"), headers: [:],
-          body: body(parts, length: isLengthKnown ? Int64(whole.count) : nil)))
+          body: .parts(parts, length: isLengthKnown ? Int64(whole.count) : nil)))
       #expect(try await response.text() == "done")
       #expect(recorder.last.body == Array(whole))
       #expect(recorder.last.head.hasPrefix("PUT /a HTTP/1.1\r\n"))
@@ -106,7 +95,7 @@
       defer { server.stop() }
       _ = try await transport(tested).relay(
         RelayedRequest(
-          method: "POST", url: server.url("/a"), headers: [:], body: body([], length: 0)))
+          method: "POST", url: server.url("/a"), headers: [:], body: .parts([], length: 0)))
       #expect(recorder.last.head.lowercased().contains("content-length: 0\r\n"))
     }
 
@@ -118,10 +107,14 @@
         connection.waitForEnd()
       }
       defer { server.stop() }
-      let rest = Parts([Data(repeating: 1, count: 1000)])
+      let isSent = Mutex(false)
       let body = RelayedRequest.Body(length: 5000) {
-        guard let part = rest.next() else { throw Gone() }
-        return part
+        let wasSent = isSent.withLock { isSent in
+          defer { isSent = true }
+          return isSent
+        }
+        if wasSent { throw Gone() }
+        return Data(repeating: 1, count: 1000)
       }
       await #expect(throws: Gone.self) {
         _ = try await transport(tested).relay(
@@ -133,11 +126,7 @@
     }
 
     @Test func `A response before the end of the request body is passed on`() async throws {
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno!")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering("HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno!")
       defer { server.stop() }
       let body = RelayedRequest.Body(length: nil) {
         // A body as slow as its client: it never ends.
@@ -158,21 +147,24 @@
         connection.waitForEnd()
       }
       defer { server.stop() }
-      let counter = Counter()
+      let taken = Mutex(0)
       let body = RelayedRequest.Body(length: nil) {
-        counter.add()
-        return counter.value > 1000 ? nil : Data(repeating: 0, count: 100_000)
+        let count = taken.withLock { count in
+          count += 1
+          return count
+        }
+        return count > 1000 ? nil : Data(repeating: 0, count: 100_000)
       }
       let url = try server.url("/a")
       let asking = Task {
         try await CurlTransport().relay(
           RelayedRequest(method: "POST", url: url, headers: [:], body: body))
       }
-      // Wait until no bytes were read from the body for half a second.
+      // Wait until no bytes were read from the body for a while.
       var brought = -1
-      while brought != counter.value || brought == 0 {
-        brought = counter.value
-        try await Task.sleep(for: .milliseconds(500))
+      while brought != taken.withLock({ $0 }) || brought == 0 {
+        brought = taken.withLock { $0 }
+        try await Task.sleep(for: .milliseconds(200))
       }
       #expect(brought < 1000)
       asking.cancel()
@@ -181,12 +173,6 @@
       try await eventually("the connection is closed") {
         server.connections.allSatisfy(\.isClosedByClient)
       }
-    }
-
-    private final class Counter: Sendable {
-      private let count = Atomic(0)
-      var value: Int { count.load(ordering: .relaxed) }
-      func add() { count.add(1, ordering: .relaxed) }
     }
 
     @Test func `A silent relayed request times out`() async throws {
@@ -205,13 +191,13 @@
 
     @Test(arguments: ["POST", "PATCH", "LOCK"])
     func `A request that is not idempotent is not sent twice`(_ method: String) async throws {
-      let count = Counter()
+      let count = Mutex(0)
       // The server responds to the first request of a connection, and closes at the second.
       let server = try RawServer { connection in
         _ = connection.readRequest()
-        count.add()
+        count.withLock { $0 += 1 }
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        if connection.readRequest().hasSuffix("\r\n\r\n") { count.add() }
+        if connection.readRequest().hasSuffix("\r\n\r\n") { count.withLock { $0 += 1 } }
       }
       defer { server.stop() }
       let transport = CurlTransport(.init(environment: ["no_proxy": "not.twice"]))
@@ -221,7 +207,7 @@
       _ = try await transport.relay(
         RelayedRequest(method: method, url: server.url("/a"), headers: [:])
       ).whole()
-      #expect(count.value == 2 && server.connections.count == 2)
+      #expect(count.withLock { $0 } == 2 && server.connections.count == 2)
     }
   }
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import TestSupport
 
   @testable import Refrain
 
@@ -14,6 +15,25 @@
       case .curl: CurlTransport()
       case .urlSession: URLSessionRequests()
       }
+    }
+  }
+
+  extension RawServer {
+    /// Returns a server that answers each request with these bytes, and keeps its connections open.
+    static func answering(_ answer: String) throws -> RawServer {
+      try RawServer { connection in
+        while connection.readRequest().hasSuffix("\r\n\r\n") { connection.send(answer) }
+        connection.waitForEnd()
+      }
+    }
+  }
+
+  extension RelayedRequest.Body {
+    static func parts(_ parts: [Data], length: Int64?) -> Self {
+      let (rest, continuation) = AsyncStream.makeStream(of: Data.self)
+      for part in parts { continuation.yield(part) }
+      continuation.finish()
+      return Self(length: length) { await rest.first { _ in true } }
     }
   }
 

@@ -128,17 +128,13 @@
     func `Headers of 100 KB are either accepted or reported as malformed`(
       _ tested: TestedTransport, _ count: Int
     ) async throws {
-      let transport = tested.transport
       let field = String(repeating: "x", count: 100_000 / count)
       let fields = (0..<count).map { "X-\($0): \(field)\r\n" }.joined()
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 2\r\n\r\nok")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 200 OK\r\n\(fields)Content-Length: 2\r\n\r\nok")
       defer { server.stop() }
       do {
-        let response = try await transport.send(OriginRequest(url: server.url()))
+        let response = try await tested.transport.send(OriginRequest(url: server.url()))
         #expect(try await response.whole() == Data("ok".utf8))
       } catch let error as TransportError {
         print("  \(error.code): \(error.reason)")
@@ -171,10 +167,9 @@
     func `A name that does not exist is reported as an unknown host`(
       _ tested: TestedTransport
     ) async throws {
-      let transport = tested.transport
       let url = try #require(URL(string: "http://does-not-exist.invalid/"))
       let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
+        _ = try await tested.transport.send(OriginRequest(url: url))
       }
       print("  \(error?.reason ?? "")")
       // URLSession on Linux does not say whether the resolver could be asked.
@@ -198,7 +193,6 @@
     func `A server without TLS is unreachable over https`(
       _ tested: TestedTransport
     ) async throws {
-      let transport = tested.transport
       let server = try RawServer { connection in
         connection.send("HTTP/1.1 400 Bad Request\r\n\r\n")
         connection.waitForEnd()
@@ -206,7 +200,7 @@
       defer { server.stop() }
       let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
       let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
+        _ = try await tested.transport.send(OriginRequest(url: url))
       }
       print("  \(error?.reason ?? "")")
       #expect(error?.code == .unreachable)
@@ -221,10 +215,9 @@
     func `A URL that cannot be requested is an error`(
       _ tested: TestedTransport, _ text: String
     ) async throws {
-      let transport = tested.transport
       let url = try #require(URL(string: text))
       let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
+        _ = try await tested.transport.send(OriginRequest(url: url))
       }
       #expect(error?.code == .badURL)
     }
@@ -238,11 +231,10 @@
     func `An invalid header is an error that does not reveal its value`(
       _ tested: TestedTransport, _ field: (String, String)
     ) async throws {
-      let transport = tested.transport
       let (name, value) = field
       let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
       let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url, headers: [name: value]))
+        _ = try await tested.transport.send(OriginRequest(url: url, headers: [name: value]))
       }
       #expect(error?.code == .badURL)
       #expect(error?.reason.contains("secret") == false)

@@ -11,7 +11,6 @@
     func `A request is sent unchanged, and its response arrives completely`(
       _ tested: TestedTransport
     ) async throws {
-      let transport = tested.transport
       let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
       let server = try RawServer { connection in
         let request = connection.readRequest()
@@ -24,7 +23,7 @@
       }
       defer { server.stop() }
       let url = try server.url("/a%2Fb%7ec?x=%5b+%e4&y=a/b?c#fragment")
-      let response = try await transport.send(
+      let response = try await tested.transport.send(
         OriginRequest(url: url, headers: ["Range": "bytes=0-"]))
       #expect(response.status == 206)
       #expect(response.headers["x-seen"] == "GET /a%2Fb%7ec?x=%5b+%e4&y=a/b?c HTTP/1.1")
@@ -38,15 +37,10 @@
     func `A chunked body arrives completely`(
       _ tested: TestedTransport
     ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send(
-          "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n")
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
       #expect(try await response.whole() == Data("abcdefg".utf8))
     }
 
@@ -59,14 +53,13 @@
     func `The request target matches the URL byte for byte`(
       _ tested: TestedTransport, _ target: String
     ) async throws {
-      let transport = tested.transport
       let server = try RawServer { connection in
         let line = connection.readRequest().prefix { $0 != "\r\n" }
         connection.send("HTTP/1.1 200 OK\r\nX-Line: \(line)\r\nContent-Length: 0\r\n\r\n")
         connection.waitForEnd()
       }
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url(target)))
+      let response = try await tested.transport.send(OriginRequest(url: server.url(target)))
       let expected = tested == .urlSession ? withoutDotSegments(target) : target
       #expect(response.headers["X-Line"] == "GET \(expected) HTTP/1.1")
     }
@@ -82,11 +75,7 @@
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
       defer { server.stop() }
       var open: [OriginResponse] = []
       for _ in 0...40 { open.append(try await transport.send(OriginRequest(url: server.url()))) }
@@ -99,14 +88,10 @@
     func `A redirect is passed on, not followed`(
       _ tested: TestedTransport
     ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n")
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
       #expect(response.status == 302)
       #expect(response.headers["Location"] == "/other")
     }
@@ -115,15 +100,10 @@
     func `An encoded body is not decoded`(
       _ tested: TestedTransport
     ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send(
-          "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nnope")
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
       if tested == .curl {
         #expect(try await response.whole() == Data("nope".utf8))
       } else {
@@ -161,11 +141,11 @@
       var received = try await iterator.next()?.count ?? 0
       let connection = try #require(server.connections.first)
 
-      // Wait until the server could not send for half a second.
+      // Wait until the server could not send for a while.
       var sent = -1
       while sent != connection.sent {
         sent = connection.sent
-        try await Task.sleep(for: .milliseconds(500))
+        try await Task.sleep(for: .milliseconds(200))
       }
       print("  sent \(sent >> 10) KiB while \(received >> 10) KiB were read")
       // Loopback sockets buffer some 10 MiB by themselves: tcp_wmem and tcp_rmem.
@@ -175,102 +155,60 @@
       #expect(received == total)
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func `Cancelling the reading task closes the connection`(
-      _ tested: TestedTransport
-    ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
-        connection.waitForEnd()
-      }
-      defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
-      let (started, signal) = AsyncStream.makeStream(of: Void.self)
-      let reading = Task {
-        for try await _ in response.body { signal.yield() }
-      }
-      for await _ in started { break }
-      reading.cancel()
-      await #expect(throws: CancellationError.self) { try await reading.value }
-      try await eventually("the connection is closed") {
-        server.connections.first?.isClosedByClient == true
-      }
+    /// What ends a request before its response has ended.
+    enum Leaving: CaseIterable, Sendable {
+      case cancelledBeforeTheHead, cancelledInTheBody, droppedBody, droppedIterator
     }
 
-    @Test(arguments: TestedTransport.allCases)
-    func `Cancelling before the head closes the connection`(
-      _ tested: TestedTransport
+    @Test(arguments: TestedTransport.allCases, Leaving.allCases)
+    func `A request that is left closes its connection`(
+      _ tested: TestedTransport, _ leaving: Leaving
     ) async throws {
       let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
+        if leaving != .cancelledBeforeTheHead {
+          connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+        }
         connection.waitForEnd()
       }
       defer { server.stop() }
-      let url = try server.url()
-      let asking = Task { try await transport.send(OriginRequest(url: url)) }
-      // A request cancelled before it was sent leaves its connection to the next one.
-      try await eventually("the request is there") {
-        server.connections.first?.requestCount == 1
+      let request = OriginRequest(url: try server.url())
+      switch leaving {
+      case .cancelledBeforeTheHead:
+        let asking = Task { try await transport.send(request) }
+        // A request cancelled before it was sent leaves its connection to the next one.
+        try await eventually("the request is there") {
+          server.connections.first?.requestCount == 1
+        }
+        asking.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await asking.value }
+      case .cancelledInTheBody:
+        let response = try await transport.send(request)
+        let (started, signal) = AsyncStream.makeStream(of: Void.self)
+        let reading = Task { for try await _ in response.body { signal.yield() } }
+        for await _ in started { break }
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+      case .droppedBody:
+        #expect(try await transport.send(request).status == 200)
+      case .droppedIterator:
+        for try await _ in try await transport.send(request).body { break }
       }
-      asking.cancel()
-      await #expect(throws: CancellationError.self) { _ = try await asking.value }
       try await eventually("the connection is closed") {
         server.connections.first?.isClosedByClient == true
       }
-    }
-
-    @Test(arguments: TestedTransport.allCases)
-    func `Dropping the body closes the connection`(
-      _ tested: TestedTransport
-    ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
-        connection.waitForEnd()
-      }
-      defer { server.stop() }
-      var status: Int? = try await transport.send(OriginRequest(url: server.url())).status
-      #expect(status == 200)
-      status = nil
-      try await eventually("the connection is closed") {
-        server.connections.first?.isClosedByClient == true
-      }
-    }
-
-    @Test(arguments: TestedTransport.allCases)
-    func `Dropping the iterator half way closes the connection`(
-      _ tested: TestedTransport
-    ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
-        connection.waitForEnd()
-      }
-      defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
-      for try await _ in response.body { break }
-      try await eventually("the connection is closed") {
-        server.connections.first?.isClosedByClient == true
-      }
+      withExtendedLifetime(transport) {}
     }
 
     @Test(arguments: TestedTransport.allCases, [301, 302, 303, 304, 307, 308])
     func `A 3xx response without a Location is passed on, too`(
       _ tested: TestedTransport, _ status: Int
     ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 \(status) Somewhere\r\nX-Here: 1\r\nContent-Length: 0\r\n\r\n")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 \(status) Somewhere\r\nX-Here: 1\r\nContent-Length: 0\r\n\r\n")
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
       #expect(response.status == status && response.headers["X-Here"] == "1")
       #expect(try await response.whole().isEmpty)
     }
@@ -289,15 +227,10 @@
     func `Any Location is passed on unchanged`(
       _ tested: TestedTransport, _ location: String
     ) async throws {
-      let transport = tested.transport
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send(
-          "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 3\r\n\r\nabc")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 3\r\n\r\nabc")
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
       #expect(response.status == 302 && (response.headers["Location"] ?? "") == location)
       for try await _ in response.body {}
     }
@@ -311,15 +244,11 @@
     func `A 401 is passed on with any challenge`(
       _ tested: TestedTransport, _ challenge: String?
     ) async throws {
-      let transport = tested.transport
       let field = challenge.map { "WWW-Authenticate: \($0)\r\n" } ?? ""
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 401 No\r\n\(field)Content-Length: 4\r\n\r\nno!\n")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(
+        "HTTP/1.1 401 No\r\n\(field)Content-Length: 4\r\n\r\nno!\n")
       defer { server.stop() }
-      let response = try await transport.send(OriginRequest(url: server.url()))
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
       #expect(response.status == 401)
       #expect(response.headers["WWW-Authenticate"] == challenge)
       #expect(try await response.whole() == Data("no!\n".utf8))

@@ -112,10 +112,4 @@ import Testing
     #expect(one.matches(other) == expected)
     #expect(other.matches(one) == expected)
   }
-
-  @Test func `A validator is encoded and decoded unchanged`() throws {
-    let validator = Validator(headers: ["ETag": "\"é\"", "Last-Modified": Self.monday])
-    let data = try JSONEncoder().encode(validator)
-    #expect(try JSONDecoder().decode(Validator.self, from: data) == validator)
-  }
 }

@@ -60,41 +60,31 @@ import Testing
       serve(test)
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
       let stranger = resource(test, authorization)
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await read(test.cache, stranger)
-      }
-      #expect(error?.status == 401)
-      let failed = await #expect(throws: MediaCacheError.self) {
-        try await test.cache.prefetch(stranger)
-      }
-      #expect(failed?.status == 401)
+      await expectError(.status, status: 401) { try await read(test.cache, stranger) }
+      await expectError(.status, status: 401) { try await test.cache.prefetch(stranger) }
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
     }
   }
 
   @Test func `A renewed token costs one revalidation, and no byte is sent twice`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    try await withCache(directory: directory, origin: origin) { test async throws in
+    try await withCache { test async throws in
       serve(test)
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
-    }
-    try await withCache(directory: directory, origin: origin) { test async throws in
-      let before = try await test.settledLog("/a")
-      for _ in 0..<3 {
-        #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+      try await test.reopened { test async throws in
+        let before = try await test.settledLog("/a")
+        for _ in 0..<3 {
+          #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+        }
+        #expect(try await test.settledLog("/a").requests.count == before.requests.count)
+        for _ in 0..<3 {
+          #expect(try await read(test.cache, resource(test, "Bearer renewed")) == bytes(1))
+        }
+        let log = try await test.settledLog("/a")
+        #expect(log.requests.count == before.requests.count + 1)
+        #expect(log.requests.last?.status == 304)
+        #expect(log.bytesSentTwice == 0)
       }
-      #expect(try await test.settledLog("/a").requests.count == before.requests.count)
-      for _ in 0..<3 {
-        #expect(try await read(test.cache, resource(test, "Bearer renewed")) == bytes(1))
-      }
-      let log = try await test.settledLog("/a")
-      #expect(log.requests.count == before.requests.count + 1)
-      #expect(log.requests.last?.status == 304)
-      #expect(log.bytesSentTwice == 0)
     }
-    await origin.stop()
   }
 
   @Test func `A user in the URL identifies an account`() async throws {
@@ -105,10 +95,7 @@ import Testing
       (parts.user, parts.password) = ("one", "pass")
       let mine = Resource(url: try #require(parts.url))
       #expect(try await read(test.cache, mine) == bytes(1))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await read(test.cache, resource(test, nil))
-      }
-      #expect(error?.status == 401)
+      await expectError(.status, status: 401) { try await read(test.cache, resource(test, nil)) }
       #expect(try await read(test.cache, mine) == bytes(1))
     }
   }
@@ -119,10 +106,10 @@ import Testing
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
       await test.origin.stopListening()
       await test.origin.closeConnections()
-      let error = await #expect(throws: MediaCacheError.self) {
+      let error = await expectError(.unreachable) {
         try await read(test.cache, resource(test, "Bearer other"))
       }
-      #expect(error?.code == .unreachable && error?.remedy.contains("key") == true)
+      #expect(error?.remedy.contains("key") == true)
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
     }
   }
@@ -176,20 +163,15 @@ import Testing
   @Test func `Concurrent accounts never receive each other's bytes`() async throws {
     try await withCache { test async throws in
       serve(test)
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for index in 0..<6 {
-          group.addTask {
-            let name = ["Bearer one", "Bearer other", "Bearer unknown"][index % 3]
-            do {
-              let read = try await read(test.cache, resource(test, name))
-              #expect(index % 3 < 2 && read == bytes(index % 3 == 0 ? 1 : 2), "\(name)")
-            } catch let error as MediaCacheError {
-              // A reader waits for the account whose response came first, and may fail with it.
-              #expect(error.status == 401 || error.code == .resourceChanged, "\(name): \(error)")
-            }
-          }
+      try await concurrently(6) { index in
+        let name = ["Bearer one", "Bearer other", "Bearer unknown"][index % 3]
+        do {
+          let read = try await read(test.cache, resource(test, name))
+          #expect(index % 3 < 2 && read == bytes(index % 3 == 0 ? 1 : 2), "\(name)")
+        } catch let error as MediaCacheError {
+          // A reader waits for the account whose response came first, and may fail with it.
+          #expect(error.status == 401 || error.code == .resourceChanged, "\(name): \(error)")
         }
-        try await group.waitForAll()
       }
     }
   }

@@ -64,16 +64,14 @@ private final class ClockModelRun {
   }
 
   func run(steps: Int) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    for index in Self.kinds.indices { change(index, origin) }
-    for _ in 0..<4 {
-      try await withCache(directory: directory, origin: origin, { $0.clock = time.now }) { test in
-        for _ in 0..<(steps / 4) { try await step(test, origin) }
+    try await withCache({ $0.clock = time.now }) { test in
+      for index in Self.kinds.indices { change(index, test.origin) }
+      for _ in 0..<4 {
+        try await test.reopened({ $0.clock = time.now }) { test in
+          for _ in 0..<(steps / 4) { try await step(test, test.origin) }
+        }
       }
     }
-    await origin.stop()
   }
 
   private func step(_ test: TestCache, _ origin: OriginServer) async throws {
@@ -90,9 +88,7 @@ private final class ClockModelRun {
 
   private func read(_ index: Int, _ test: TestCache) async throws {
     let kind = Self.kinds[index]
-    var terms = FreshnessRequirements()
-    terms.isStrict = true
-    let reader = try await test.cache.open(Resource(url: test.origin.url(kind.path)), on: terms)
+    let reader = try await test.cache.open(Resource(url: test.origin.url(kind.path)), on: .strict)
     defer { reader.cancel() }
     let bytes = Array(try await reader.bytes(in: 0..<10_000))
     guard let version = versions[index].lastIndex(where: { $0.bytes == bytes }) else {

@@ -16,25 +16,43 @@ import Testing
     return resource
   }
 
+  @Test
+  func `A cold read returns the origin's bytes, and a warm read sends no request`() async throws {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 1, length: 3_000_017)
+      resource.headers.append(Field("Cache-Control", "max-age=3600"))
+      test.origin.serve(resource, at: "/a.wav")
+      try await #expect(test.read("/a.wav") == bytes.bytes(in: 0..<3_000_017))
+      let log = try await test.settledLog("/a.wav")
+      #expect(log.bodyBytesSent == 3_000_017)
+      #expect(log.bytesSentTwice == 0)
+      try await #expect(test.read("/a.wav") == bytes.bytes(in: 0..<3_000_017))
+      #expect(test.origin.log("/a.wav").requests.count == log.requests.count)
+    }
+  }
+
+  @Test func `Reading ten bytes far into a file fetches at most 256 KiB`() async throws {
+    try await withCache { test in
+      var resource = resource()
+      resource.bytesPerSecond = 30 << 20
+      test.origin.serve(resource, at: "/a.wav")
+      let range: ByteRange = 40 << 20..<(40 << 20) + 10
+      try await #expect(test.read("/a.wav", range) == bytes.bytes(in: range))
+      #expect(test.origin.log("/a.wav").bodyBytesSent <= 256 << 10)
+    }
+  }
+
   @Test func `A reader that stops after 1 MiB fetches at most 3 MiB`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       let reader = try await test.reader("/a")
-      let part: ByteRange = 0..<1 << 20
-      var taken: [UInt8] = []
-      // A player does not say where it will stop reading.
-      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
-      defer { buffer.deallocate() }
-      while Int64(taken.count) < part.upperBound {
-        let count = try await reader.read(into: buffer, at: Int64(taken.count))
-        taken += buffer[..<count]
-      }
+      let taken = try await reader.play(1 << 20)
       #expect(taken == bytes.bytes(in: 0..<Int64(taken.count)))
       // The player stalls: running requests complete, and no new one is sent.
       let quiet = try await test.origin.wait(for: "/a") { $0.running == 0 }
       #expect(quiet.bodyBytesSent <= 3 << 20)
       reader.cancel()
-      try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
+      try await test.closed()
       let log = test.origin.log("/a")
       #expect(log.bodyBytesSent <= 3 << 20 && log.bytesSentTwice == 0)
     }
@@ -73,11 +91,8 @@ import Testing
       var resource = OriginResource.synthetic(seed: 1, length: length)
       resource.supportsRanges = supportsRanges
       test.origin.serve(resource, at: "/a")
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for _ in 0..<8 {
-          group.addTask { try await test.read("/a") == bytes.bytes(in: 0..<length) }
-        }
-        for try await isRight in group { #expect(isRight) }
+      try await concurrently(8) { _ in
+        try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
       }
       let log = test.origin.log("/a")
       #expect(log.bodyBytesSent == length && log.bytesSentTwice == 0)

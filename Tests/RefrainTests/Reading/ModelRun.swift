@@ -323,14 +323,7 @@ final class ModelRun: Sendable {
       }
       let cancels = Int.random(in: 0..<6, using: &random) == 0
       left -= calls.count
-      let read = Task {
-        try await withCheckedThrowingContinuation {
-          (continuation: CheckedContinuation<Void, any Error>) in
-          Thread {
-            continuation.resume(with: Result { try self.block(reader, index, calls) })
-          }.start()
-        }
-      }
+      let read = Task { try await onThread { try self.block(reader, index, calls) } }
       if cancels {
         for _ in 0..<Int.random(in: 0..<60, using: &random) { await Task.yield() }
         reader.cancel()

@@ -60,9 +60,7 @@ import Testing
   @Test func `A key under which nothing is stored cannot be opened`() async throws {
     try await withCache { test in
       let key = CacheKey(rawValue: "nothing")
-      let error = await #expect(throws: MediaCacheError.self) { try await test.cache.open(key) }
-      #expect(error?.code == .badURL)
-      #expect(error?.remedy.isEmpty == false)
+      await expectError(.badURL) { try await test.cache.open(key) }
     }
   }
 

@@ -33,10 +33,7 @@ import Testing
     try await withCache({ $0.firstRequest = 200_000 }) { test async throws in
       serve(test)
       let refused = try await test.cache.open(resource(test, nil))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await refused.contentInformation()
-      }
-      #expect(error?.status == 401)
+      await expectError(.status, status: 401) { try await refused.contentInformation() }
       let reader = try await test.cache.open(resource(test, Self.right))
       let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<length)
       #expect(try await Array(reader.bytes(in: 0..<length)) == bytes)
@@ -64,7 +61,7 @@ import Testing
       }
       #expect(try await asked(test).count == before)
       // The stored entry is removed with the resource.
-      try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
+      try await test.closed()
       _ = try await test.cache.remove(test.cache.key(for: mine))
       #expect(try await test.cache.entries().isEmpty)
     }

@@ -56,17 +56,12 @@ import Testing
           .where { $0.headers.first("Accept") == "audio/mpeg" },
           .answerFrom(variant(2, "audio/mpeg"))
         ).on(.all, .delay(.milliseconds(20))))
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for index in 0..<6 {
-          group.addTask {
-            let type = index % 2 == 0 ? "audio/flac" : "audio/mpeg"
-            let reader = try await test.cache.open(resource(test, type))
-            defer { reader.cancel() }
-            let read = try await Array(reader.bytes(in: 0..<length))
-            #expect(read == bytes(index % 2 == 0 ? 1 : 2), "\(type)")
-          }
-        }
-        try await group.waitForAll()
+      try await concurrently(6) { index in
+        let type = index % 2 == 0 ? "audio/flac" : "audio/mpeg"
+        let reader = try await test.cache.open(resource(test, type))
+        defer { reader.cancel() }
+        let read = try await Array(reader.bytes(in: 0..<length))
+        #expect(read == bytes(index % 2 == 0 ? 1 : 2), "\(type)")
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import Synchronization
+import RefrainLocks
 import Testing
 
 @testable import Refrain
@@ -9,6 +9,32 @@ import Testing
 /// Settings that change while the cache is in use.
 @Suite(.timeLimit(.minutes(1))) struct SettingsTests {
   private let bytes = SyntheticBytes(seed: 3)
+
+  @Test
+  func `An offline cache reads stored bytes without requests and reports holes`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 3, length: 1_000_003), at: "/a")
+      _ = try await test.read("/a", 200_000..<210_000)
+      await test.cache.close()
+      test.origin.resetLog("/a")
+      try await test.reopened({ $0.offline = true }) { later in
+        for fill in [FillPolicy.onDemand, .wholeResource] {
+          let reader = try await later.reader("/a", fill: fill)
+          defer { reader.cancel() }
+          try await #expect(reader.contentInformation().length == 1_000_003)
+          let stored: ByteRange = 200_000..<210_000
+          try await #expect(Array(reader.bytes(in: stored)) == bytes.bytes(in: stored))
+          let error = await expectError(.offline) { try await reader.bytes(in: 0..<10) }
+          #expect(error?.remedy.isEmpty == false)
+          let unknown = try await later.reader("/other", fill: fill)
+          defer { unknown.cancel() }
+          await expectError(.offline) { try await unknown.contentInformation() }
+        }
+        await expectError(.offline) { try await later.cache.prefetch(later.origin.url("/a")) }
+      }
+      for path in ["/a", "/other"] { #expect(test.origin.log(path).requests.isEmpty) }
+    }
+  }
 
   @Test func `Going offline ends requests and waits, and keeps the received bytes`() async throws {
     try await withCache { test in
@@ -20,8 +46,7 @@ import Testing
       let waiting = Task { try await reader.bytes(in: 6 << 20..<7 << 20) }
       _ = try await test.origin.wait(for: "/a.mp3") { $0.requests.count == 2 }
       test.cache.isOffline = true
-      let error = await #expect(throws: MediaCacheError.self) { try await waiting.value }
-      #expect(error?.code == .offline)
+      await expectError(.offline) { try await waiting.value }
       let log = try await test.settledLog("/a.mp3")
       let stored = try await reader.waitUntilReadable(at: 0)
       #expect(try await reader.bytes(in: stored) == Data(bytes.bytes(in: stored)))
@@ -39,10 +64,7 @@ import Testing
       test.origin.serve(.synthetic(seed: 3, length: 300_000), at: "/a.mp3")
       let reader = try await test.reader("/a.mp3")
       defer { reader.cancel() }
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await reader.bytes(in: 0..<1000)
-      }
-      #expect(error?.code == .offline)
+      await expectError(.offline) { try await reader.bytes(in: 0..<1000) }
       test.cache.isOffline = false
       #expect(try await reader.bytes(in: 0..<300_000) == Data(bytes.bytes(in: 0..<300_000)))
     }
@@ -59,13 +81,13 @@ import Testing
     let transport = ScriptedTransport { try await curl.send($0) }
     try await withCache({ $0.transport = transport }) { test in
       let length: Int64 = 4 << 20
-      let done = Flag()
+      let isDone = Mutex(false)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<6 {
           var random = SeededGenerator(seed: seed &+ UInt64(index))
           group.addTask {
             var round: UInt64 = 0
-            while !done.isSet {
+            while !isDone.withLock({ $0 }) {
               round += 1
               if index == 0 {
                 test.origin.serve(.synthetic(seed: round, length: length), at: "/a")
@@ -83,7 +105,7 @@ import Testing
             test.cache.isOffline = !round.isMultiple(of: 2)
             for _ in 0..<round { await Task.yield() }
           }
-          done.set()
+          isDone.withLock { $0 = true }
         }
         try await group.waitForAll()
       }
@@ -113,7 +135,7 @@ import Testing
       #expect(await test.cache.setLimit(nil))
       _ = try await test.read("/b")
       _ = try await test.read("/c")
-      try await eventually("the entries are closed") { test.cache.context.table.isEmpty }
+      try await test.closed()
       #expect(await test.cache.setLimit(1 << 20))
       #expect(try await test.cache.usage().allocatedBytes <= 1 << 20)
     }
@@ -125,7 +147,7 @@ import Testing
         test.origin.serve(.synthetic(seed: 3, length: 1 << 20), at: "/\(name)")
         #expect(try await test.read("/\(name)").count == 1 << 20)
         // The last access is recorded when the entry is closed.
-        try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
+        try await test.closed()
       }
       #expect(test.cache.limit == nil)
       #expect(await test.cache.setLimit(3 << 20))
@@ -169,10 +191,4 @@ import Testing
       #expect(cache.network.prefetch.allowsExpensive == false)
     }
   }
-}
-
-private final class Flag: Sendable {
-  private let value = Atomic(false)
-  var isSet: Bool { value.load(ordering: .relaxed) }
-  func set() { value.store(true, ordering: .relaxed) }
 }

@@ -57,8 +57,7 @@ import Testing
       let reading = Task { try await test.read(new) }
       for await _ in asked {}
       await test.cache.close()
-      let error = await #expect(throws: MediaCacheError.self) { try await reading.value }
-      #expect(error?.code == .closed)
+      await expectError(.closed) { try await reading.value }
     }
   }
 
@@ -69,8 +68,7 @@ import Testing
       let reading = Task { try await test.read(new) }
       try await test.origin.wait(for: "/a") { $0.stalled == 1 }
       await test.cache.close()
-      let error = await #expect(throws: MediaCacheError.self) { try await reading.value }
-      #expect(error?.code == .closed)
+      await expectError(.closed) { try await reading.value }
       _ = try await test.settledLog("/a")
     }
   }

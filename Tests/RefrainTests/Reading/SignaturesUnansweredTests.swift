@@ -40,8 +40,7 @@ import Testing
         try await #expect(test.read("/a?token=\(token)") == bytes.bytes(in: 0..<length))
       }
       for other in ["/a?token=3", "/a"] {
-        let error = await #expect(throws: MediaCacheError.self) { try await test.read(other) }
-        #expect(error?.code == .offline)
+        await expectError(.offline) { try await test.read(other) }
       }
     }
   }
@@ -153,8 +152,7 @@ import Testing
       reader.cancel()
       let url = try await test.cache.entries().map(\.url)
       #expect(url == [test.origin.url(old)])
-      await test.cache.close()
-      try await withCache(directory: test.directory, origin: test.origin) { later async throws in
+      try await test.reopened { later async throws in
         #expect(try await later.cache.entries().map(\.url) == [test.origin.url(old)])
       }
     }

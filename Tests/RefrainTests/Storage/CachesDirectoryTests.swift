@@ -4,53 +4,36 @@ import Testing
 
 @testable import Refrain
 
+/// Where the cache is by default.
 struct CachesDirectoryTests {
-  private func path(_ url: URL) -> String { url.path(percentEncoded: false) }
-
-  private func onLinux(_ environment: [String: String]) -> String {
-    path(CachesDirectory.onLinux(environment) { URL(filePath: "/home/by/passwd") })
+  @Test(arguments: [
+    (["XDG_CACHE_HOME": "/x", "HOME": "/h"], "/x/refrain/"),
+    // It has to be absolute.
+    (["XDG_CACHE_HOME": "x", "HOME": "/h"], "/h/.cache/refrain/"),
+    (["XDG_CACHE_HOME": "", "HOME": "/h"], "/h/.cache/refrain/"),
+    ([:], "/home/by/passwd/.cache/refrain/"), (["HOME": ""], "/home/by/passwd/.cache/refrain/"),
+  ])
+  func `On Linux, the environment sets the directory`(
+    _ environment: [String: String], _ expected: String
+  ) {
+    let url = CachesDirectory.onLinux(environment) { URL(filePath: "/home/by/passwd") }
+    #expect(url.path(percentEncoded: false) == expected)
   }
 
-  private func onMac(_ bundleIdentifier: String?) -> String {
+  @Test(arguments: [
+    ("org.example.radio", "org.example.radio/Refrain/"), (nil, "Refrain/"), ("", "Refrain/"),
+    ("a/../../b", "Refrain/"), ("..", "Refrain/"), ("/", "Refrain/"),
+  ])
+  func `On a Mac, an app's folder is named after its bundle identifier, if that is safe`(
+    _ bundleIdentifier: String?, _ expected: String
+  ) {
     let caches = URL(filePath: "/Users/a/Library/Caches", directoryHint: .isDirectory)
-    return path(CachesDirectory.onMac(caches: caches, bundleIdentifier: bundleIdentifier))
+    let url = CachesDirectory.onMac(caches: caches, bundleIdentifier: bundleIdentifier)
+    #expect(url.path(percentEncoded: false) == "/Users/a/Library/Caches/\(expected)")
   }
-
-  @Test func `On Linux, the XDG cache variable sets the directory`() {
-    #expect(onLinux(["XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/x/refrain/")
-  }
-
-  @Test func `On Linux, a relative or empty XDG cache variable is ignored`() {
-    #expect(onLinux(["XDG_CACHE_HOME": "x", "HOME": "/h"]) == "/h/.cache/refrain/")
-    #expect(onLinux(["XDG_CACHE_HOME": "", "HOME": "/h"]) == "/h/.cache/refrain/")
-  }
-
-  @Test func `On Linux, a fallback home folder replaces a missing or empty HOME`() {
-    #expect(onLinux([:]) == "/home/by/passwd/.cache/refrain/")
-    #expect(onLinux(["HOME": ""]) == "/home/by/passwd/.cache/refrain/")
-  }
-
-  @Test func `On a Mac, an app's folder is named after its bundle identifier`() {
-    #expect(onMac("org.example.radio") == "/Users/a/Library/Caches/org.example.radio/Refrain/")
-  }
-
-  @Test func `On a Mac, programs without a bundle identifier share one folder`() {
-    #expect(onMac(nil) == "/Users/a/Library/Caches/Refrain/")
-    #expect(onMac("") == "/Users/a/Library/Caches/Refrain/")
-  }
-
-  @Test func `An unsafe bundle identifier falls back to the shared folder`() {
-    for strange in ["a/../../b", "..", "/"] {
-      #expect(onMac(strange) == "/Users/a/Library/Caches/Refrain/")
-    }
-  }
-
-  /// Never called: a test must not create files in the home of its user.
-  private let cacheWithoutArguments: () throws -> MediaCache = { try MediaCache() }
 
   @Test func `The default directory is a local folder named Refrain`() {
     let folder = MediaCache.defaultDirectory
-    #expect(folder.isFileURL)
-    #expect(folder.lastPathComponent.lowercased() == "refrain")
+    #expect(folder.isFileURL && folder.lastPathComponent.lowercased() == "refrain")
   }
 }

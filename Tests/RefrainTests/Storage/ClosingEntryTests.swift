@@ -14,25 +14,6 @@ import Testing
 
 /// Entries that close while they are looked at, or removed.
 @Suite(.timeLimit(.minutes(1))) struct ClosingEntryTests {
-  private func withCache(
-    length: Int64, _ body: (MediaCache, WatchedDisk, Resource) async throws -> Void
-  ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let disk = WatchedDisk()
-    let cache = try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: length)
-        $0.fill = .onDemand
-      }, disk: disk)
-    try await body(
-      cache, disk, Resource(url: try #require(URL(string: "http://origin.test/a.wav"))))
-    disk.fail(nil)
-    disk.afterClosing(nil)
-    await cache.close()
-  }
-
   private final class LateReader: Sendable {
     private let reader = Mutex<MediaReader?>(nil)
 
@@ -42,8 +23,9 @@ import Testing
   }
 
   @Test func `An entry that closes while it is looked at is looked at again`() async throws {
-    let length: Int64 = 2000
-    try await withCache(length: length) { cache, disk, resource in
+    let directory = CacheDirectory(length: 2000)
+    let (disk, url) = (WatchedDisk(), try directory.url())
+    try await directory.withCache(disk: disk) { cache in
       // What is stored is known in memory alone until the entry closes: only the header of the
       // journal is written.
       let journalWrites = Atomic(0)
@@ -51,10 +33,10 @@ import Testing
         guard operation == .write, path.hasSuffix(SpanJournal.suffix) else { return nil }
         return journalWrites.add(1, ordering: .relaxed).newValue > 1 ? EIO : nil
       }
-      let reader = try await cache.open(resource)
-      #expect(try await reader.bytes(in: 0..<length).count == Int(length))
-      let key = cache.key(for: resource)
-      #expect(try await cache.entry(for: key)?.cachedBytes == length)
+      let reader = try await cache.open(url)
+      try await directory.expectToPlay(from: reader)
+      let key = CacheKey(url: url)
+      #expect(try await cache.entry(for: key)?.cachedBytes == directory.length)
 
       // The record is read with the list of files, then before and after the journals.
       let reads = Atomic(0)
@@ -67,21 +49,24 @@ import Testing
       }
       let entry = try await cache.entry(for: key)
       #expect(cache.context.table.isEmpty)
-      #expect(entry?.cachedBytes == length)
+      #expect(entry?.cachedBytes == directory.length)
+      disk.fail(nil)
+      disk.afterClosing(nil)
     }
   }
 
   @Test func `An entry whose last reader leaves is removed before it opens again`() async throws {
-    let length: Int64 = 300_000
-    try await withCache(length: length) { cache, disk, resource in
-      let first = try await cache.open(resource)
+    let directory = CacheDirectory(length: 300_000)
+    let (disk, url) = (WatchedDisk(), try directory.url())
+    try await directory.withCache(disk: disk) { cache in
+      let first = try await cache.open(url)
       _ = try await first.bytes(in: 0..<10)
       first.cancel()
       try await eventually("the entry is closed") { cache.context.table.isEmpty }
 
-      let key = cache.key(for: resource)
+      let key = CacheKey(url: url)
       let name = KeyHash.name(of: key)
-      let second = try await cache.open(resource)
+      let second = try await cache.open(url)
       _ = try await second.bytes(in: 0..<10)
       let entry = try #require(cache.context.table.openEntry(for: key))
       let steps = Atomic(0)
@@ -94,7 +79,7 @@ import Testing
         guard entry.isClosed else { return nil }
         let isWriting = DispatchSemaphore(value: 0)
         Task {
-          let reader = try await cache.open(resource)
+          let reader = try await cache.open(url)
           third.set(reader)
           _ = try await reader.bytes(in: 200_000..<200_010)
           isWriting.signal()

@@ -7,13 +7,12 @@ import Testing
 
 /// `MediaCache.tryDisk`, for health checks.
 @Suite(.timeLimit(.minutes(1))) struct DiskTrialTests {
+  private let directory = CacheDirectory(length: 2000)
+
   @Test func `Trials at the same time do not disturb each other`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
     let files = Mutex<[String]>([])
-    let cache = try MediaCache(
-      directory: directory, configuration: TestCache.configuration(), disk: disk)
+    let cache = try directory.cache(disk: disk)
     disk.fail { operation, path in
       if operation == .open, path.contains("/trial-") { files.withLock { $0.append(path) } }
       return nil
@@ -24,53 +23,43 @@ import Testing
     }
     let created = files.withLock { $0 }
     #expect(created.count == 20 && Set(created).count == 20)
-    let left = SystemFiles.names(in: directory.path(percentEncoded: false))
+    let left = SystemFiles.names(in: directory.path)
     #expect(!left.contains { $0.hasPrefix("trial") })
     await cache.close()
   }
 
   @Test func `A trial does not wait for work on the other threads`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory, configuration: TestCache.configuration())
-    let (begun, gate) = (Count(), DispatchSemaphore(value: 0))
+    let cache = try directory.cache()
+    let begun = Mutex(0)
+    let gate = DispatchSemaphore(value: 0)
     // As many as there are, in the way of sweeps that take long.
     let busy = (0..<8).map { _ in
       Task(executorPreference: IOThreads.background) { Self.wait(for: gate, begun) }
     }
-    try await eventually("all are busy") { begun.value == 8 }
+    try await eventually("all are busy") { begun.withLock { $0 } == 8 }
     #expect(await cache.tryDisk() == .works)
     for _ in busy { gate.signal() }
     for task in busy { await task.value }
     await cache.close()
   }
 
-  private final class Count: Sendable {
-    private let count = Atomic(0)
-
-    var value: Int { count.load(ordering: .acquiring) }
-
-    func increment() { count.add(1, ordering: .releasing) }
-  }
-
-  private static func wait(for gate: DispatchSemaphore, _ begun: Count) {
-    begun.increment()
+  /// A semaphore must not be waited for in the closure of a task.
+  private static func wait(for gate: DispatchSemaphore, _ begun: borrowing Mutex<Int>) {
+    begun.withLock { $0 += 1 }
     gate.wait()
   }
 
   @Test func `Opening removes old files of trials, and leaves others`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     let names = ["trial-old", "trial-new", "trials"]
-    for name in names { try Data([1]).write(to: directory.appending(path: name)) }
+    for name in names { try Data([1]).write(to: directory.url.appending(path: name)) }
     for name in ["trial-old", "trials"] {
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSinceNow: -100)],
-        ofItemAtPath: directory.appending(path: name).path(percentEncoded: false))
+        ofItemAtPath: directory.url.appending(path: name).path(percentEncoded: false))
     }
-    let cache = try MediaCache(directory: directory, configuration: TestCache.configuration())
-    let left = SystemFiles.names(in: directory.path(percentEncoded: false))
+    let cache = try directory.cache()
+    let left = SystemFiles.names(in: directory.path)
     #expect(left.filter { $0.hasPrefix("trial") }.sorted() == ["trial-new", "trials"])
     await cache.close()
   }

@@ -8,9 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct EntrySlotsTests {
-  private func url(_ number: Int) throws -> URL {
-    try #require(URL(string: "http://origin.test/\(number).wav"))
-  }
+  private let directory = CacheDirectory(length: 2000)
 
   /// - Returns: the largest number of slots seen in use.
   private static func prefetch(
@@ -26,13 +24,9 @@ struct EntrySlotsTests {
   private func withCache(
     _ slots: EntrySlots, _ body: (MediaCache) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
+    let configuration = TestCache.configuration { $0.transport = directory.transport() }
     let cache = try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: 2000)
-      }, disk: SystemDisk(), slots: slots)
+      directory: directory.url, configuration: configuration, disk: SystemDisk(), slots: slots)
     try await body(cache)
     await cache.close()
   }
@@ -40,7 +34,7 @@ struct EntrySlotsTests {
   @Test func `Open entries never exceed the slots, and all prefetches complete`() async throws {
     let slots = EntrySlots { 3 }
     try await withCache(slots) { cache in
-      let urls = try (0..<40).map(url)
+      let urls = try (0..<40).map { try directory.url("\($0)") }
       let most = try await withThrowingTaskGroup(of: Int.self) { group in
         for url in urls {
           group.addTask { try await Self.prefetch(url, cache, slots) }
@@ -56,16 +50,16 @@ struct EntrySlotsTests {
   @Test func `A waiting reader continues when another entry closes`() async throws {
     let slots = EntrySlots { 1 }
     try await withCache(slots) { cache in
-      let first = try await cache.open(Resource(url: url(1)))
+      let first = try await cache.open(directory.url("1"))
       _ = try await first.bytes(in: 0..<10)
-      let second = Task { [url = try url(2)] in
-        let reader = try await cache.open(Resource(url: url))
+      let second = Task { [url = try directory.url("2")] in
+        let reader = try await cache.open(url)
         defer { reader.cancel() }
         return try await reader.bytes(in: 0..<2000).count
       }
       try await eventually("the second waits") { slots.waiting == 1 }
       // The same resource takes no second slot.
-      let again = try await cache.open(Resource(url: url(1)))
+      let again = try await cache.open(directory.url("1"))
       again.cancel()
       first.cancel()
       try await #expect(second.value == 2000)
@@ -75,9 +69,9 @@ struct EntrySlotsTests {
   @Test func `A wait for a slot can be cancelled, and does not block listing`() async throws {
     let slots = EntrySlots(patience: .seconds(1000)) { 1 }
     try await withCache(slots) { cache in
-      let first = try await cache.open(Resource(url: url(1)))
+      let first = try await cache.open(directory.url("1"))
       _ = try await first.bytes(in: 0..<10)
-      let second = Task { [url = try url(2)] in try await cache.open(Resource(url: url)) }
+      let second = Task { [url = try directory.url("2")] in try await cache.open(url) }
       try await eventually("the second waits") { slots.waiting == 1 }
       try await #expect(cache.entries().count == 1)
       second.cancel()
@@ -90,13 +84,13 @@ struct EntrySlotsTests {
   @Test func `An idle lease is released for a waiting reader`() async throws {
     let slots = EntrySlots { 1 }
     try await withCache(slots) { cache in
-      let reader = try await cache.open(Resource(url: url(1)))
+      let reader = try await cache.open(directory.url("1"))
       _ = try await reader.bytes(in: 0..<10)
       let held = Mutex(cache.hold(reader))
       #expect(held.withLock { $0 } != nil)
       let id = cache.releaseIdleLeases { held.withLock { $0.take() } != nil }
       reader.cancel()
-      let other = try await cache.open(Resource(url: url(2)))
+      let other = try await cache.open(directory.url("2"))
       try await #expect(other.bytes(in: 0..<2000).count == 2000)
       other.cancel()
       cache.forgetIdleLeases(id)
@@ -106,16 +100,13 @@ struct EntrySlotsTests {
   @Test func `A timed-out wait for a slot is an error that names ulimit -n`() async throws {
     let slots = EntrySlots(patience: .milliseconds(20)) { 1 }
     try await withCache(slots) { cache in
-      let reader = try await cache.open(Resource(url: url(1)))
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await cache.open(Resource(url: url(2)))
-      }
-      #expect(error?.code == .storage)
+      let reader = try await cache.open(directory.url("1"))
+      let error = await expectError(.storage) { try await cache.open(directory.url("2")) }
       #expect(error?.description.contains("ulimit -n") == true)
       #expect(slots.waiting == 0)
       reader.cancel()
       try await eventually("the first is closed") { slots.taken == 0 }
-      let other = try await cache.open(Resource(url: url(2)))
+      let other = try await cache.open(directory.url("2"))
       other.cancel()
     }
   }

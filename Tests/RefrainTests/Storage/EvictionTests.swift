@@ -57,10 +57,4 @@ struct EvictionTests {
       #expect(candidates.filter { !gone.contains($0.name) }.allSatisfy { $0.lastAccess >= last })
     }
   }
-
-  @Test func `Eviction frees an extra 64th of the limit, at most 64 MiB`() {
-    #expect(Eviction.advance(limit: 100) == 1)
-    #expect(Eviction.advance(limit: 1 << 30) == 16 << 20)
-    #expect(Eviction.advance(limit: 1 << 40) == 64 << 20)
-  }
 }

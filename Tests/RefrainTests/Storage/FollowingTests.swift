@@ -19,21 +19,19 @@ struct FollowingTests {
     disk: any Disk = SystemDisk(),
     _ body: (URL, OriginServer, URL, MediaCache, MediaCache) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    var resource = OriginResource.synthetic(seed: 1, length: length)
-    resource.bytesPerSecond = bytesPerSecond
-    resource.headers.append(Field("Cache-Control", "max-age=3600"))
-    origin.serve(resource, at: "/a.wav")
-    let caches = try (0..<2).map { _ in
-      try MediaCache(
-        directory: directory,
-        configuration: TestCache.configuration { $0.writerSilence = writerSilence }, disk: disk)
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.bytesPerSecond = bytesPerSecond
+      resource.headers.append(Field("Cache-Control", "max-age=3600"))
+      test.origin.serve(resource, at: "/a.wav")
+      let configuration = TestCache.configuration { $0.writerSilence = writerSilence }
+      let caches = try (0..<2).map { _ in
+        try MediaCache(directory: test.directory, configuration: configuration, disk: disk)
+      }
+      try await body(
+        test.directory, test.origin, test.origin.url("/a.wav"), caches[0], caches[1])
+      for cache in caches { await cache.close() }
     }
-    try await body(directory, origin, origin.url("/a.wav"), caches[0], caches[1])
-    for cache in caches { await cache.close() }
-    await origin.stop()
   }
 
   /// Counts the attempts to lock an entry's writer: a waiting cache retries a few times in every
@@ -55,7 +53,7 @@ struct FollowingTests {
   @Test func `A prefetch waits for another writer and takes over when it ends`() async throws {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, second in
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       // The prefetch sends any later request itself.
       _ = try await writer.bytes(in: 0..<500_000)
       let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
@@ -63,7 +61,7 @@ struct FollowingTests {
       let isOver = Mutex(false)
       let prefetch = Task {
         defer { isOver.withLock { $0 = true } }
-        return try await second.prefetch(Resource(url: url))
+        return try await second.prefetch(url)
       }
       // Longer than a prefetch waits before it gives up on bytes that cannot be stored.
       try await eventually("the prefetch waits") {
@@ -83,12 +81,7 @@ struct FollowingTests {
 
   @Test func `Two concurrent prefetches fetch every byte once`() async throws {
     try await withTwoCaches(bytesPerSecond: 2_000_000) { directory, origin, url, first, second in
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for cache in [first, second] {
-          group.addTask { try await cache.prefetch(Resource(url: url)) }
-        }
-        try await group.waitForAll()
-      }
+      try await concurrently(2) { try await [first, second][$0].prefetch(url) }
       let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
       #expect(log.bytesSentTwice == 0)
       #expect(log.bodyBytesSent == length)
@@ -101,35 +94,29 @@ struct FollowingTests {
 
   @Test
   func `Concurrent prefetches without a validator succeed and store the resource`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    var resource = OriginResource.synthetic(seed: 1, length: length)
-    resource.bytesPerSecond = 8_000_000
-    (resource.etag, resource.lastModified) = (nil, nil)
-    origin.serve(resource, at: "/a.wav")
-    let url = origin.url("/a.wav")
-    let caches = try (0..<3).map { _ in
-      try MediaCache(directory: directory, configuration: TestCache.configuration())
-    }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for cache in caches {
-        group.addTask { try await cache.prefetch(Resource(url: url)) }
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.bytesPerSecond = 8_000_000
+      (resource.etag, resource.lastModified) = (nil, nil)
+      test.origin.serve(resource, at: "/a.wav")
+      let url = test.origin.url("/a.wav")
+      let caches = try (0..<3).map { _ in
+        try MediaCache(directory: test.directory, configuration: test.configuration)
       }
-      try await group.waitForAll()
+      try await concurrently(3) { try await caches[$0].prefetch(url) }
+      for cache in caches { await cache.close() }
+      let stored = StoredBytes(test.directory, url)
+      #expect(try stored.spans() == RangeSet(0..<length))
+      #expect(try stored.firstWrongByte(bytes) == nil)
+      // Each of them may have to request the whole resource, and no more than that.
+      #expect(test.origin.log("/a.wav").bodyBytesSent <= length * 3 + 2 << 20)
     }
-    for cache in caches { await cache.close() }
-    #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
-    #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
-    // Each of them may have to request the whole resource, and no more than that.
-    #expect(origin.log("/a.wav").bodyBytesSent <= length * 3 + 2 << 20)
-    await origin.stop()
   }
 
   @Test
   func `A whole-resource reader waits for another writer, then fills the rest`() async throws {
     try await withTwoCaches { directory, origin, url, first, second in
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<500_000)
       _ = try await origin.wait(for: "/a.wav") { $0.running == 0 }
       let player = try await second.open(Resource(url: url), fill: .wholeResource)
@@ -151,18 +138,11 @@ struct FollowingTests {
   @Test func `A prefetch continues where a killed process stopped`() async throws {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, _ in
-      let child = try await onThread { () -> Sending in
-        let child = try ChildProcess("hold", directory, url, 500_000)
-        while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
-        return Sending(child)
-      }
+      let child = try await HoldingProcess.start(directory, url)
       let before = tries.count
-      let prefetch = Task { try await first.prefetch(Resource(url: url)) }
+      let prefetch = Task { try await first.prefetch(url) }
       try await eventually("the prefetch waits") { tries.count > before + 20 }
-      _ = try await onThread {
-        child.child.kill()
-        return child.child.wait()
-      }
+      try await child.kill()
       _ = try await prefetch.value
       let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
       #expect(log.bytesSentTwice <= 256 << 10)
@@ -174,12 +154,9 @@ struct FollowingTests {
 
   @Test func `A prefetch reports a stalled writer as the cause`() async throws {
     try await withTwoCaches(writerSilence: .milliseconds(300)) { _, _, url, first, second in
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<100_000)
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await second.prefetch(Resource(url: url))
-      }
-      #expect(error?.code == .inUse)
+      let error = await expectError(.inUse) { try await second.prefetch(url) }
       #expect(error?.reason.contains("Another process") == true)
       writer.cancel()
     }
@@ -188,10 +165,10 @@ struct FollowingTests {
   @Test func `A prefetch that waits for another writer can be cancelled`() async throws {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { _, _, url, first, second in
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<100_000)
       let before = tries.count
-      let prefetch = Task { try await second.prefetch(Resource(url: url)) }
+      let prefetch = Task { try await second.prefetch(url) }
       try await eventually("the prefetch waits") { tries.count > before + 20 }
       prefetch.cancel()
       await #expect(throws: CancellationError.self) { try await prefetch.value }

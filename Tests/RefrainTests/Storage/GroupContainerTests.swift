@@ -25,27 +25,10 @@ import Testing
     #expect(SystemDisk(for: path).locksFiles == !expected)
   }
 
-  private func directory(_ parts: String) -> URL {
-    TestCache.temporaryDirectory().appending(path: parts, directoryHint: .isDirectory)
-  }
-
-  private func cache(_ directory: URL, limit: Int64? = nil) throws -> MediaCache {
-    try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: 1_000_017)
-        $0.limit = limit
-      })
-  }
-
-  private func url(_ name: String) throws -> URL {
-    try #require(URL(string: "http://origin.test/\(name).wav"))
-  }
-
   /// Whether another process may lock every file of the cache in every way.
-  private func isUnlocked(_ directory: URL) throws -> Bool {
+  private func isUnlocked(_ directory: CacheDirectory) throws -> Bool {
     let disk = SystemDisk()
-    let path = directory.path(percentEncoded: false)
+    let path = directory.path
     guard !WriterLocks(directory: path, disk: disk).isHeld(nil) else { return false }
     let files = try FileManager.default.subpathsOfDirectory(atPath: path)
     for file in files where try disk.status(of: "\(path)/\(file)")?.kind == .file {
@@ -59,42 +42,34 @@ import Testing
 
   @Test(arguments: [true, false])
   func `Open entries hold no lock there, and elsewhere they do`(_ isInGroup: Bool) async throws {
-    let directory = directory(isInGroup ? "Containers/Shared/AppGroup/1/cache" : "Own/1/cache")
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try cache(directory)
-    let warnings = Task { [events = cache.events(includingTraffic: false)] in
-      var texts: [String] = []
-      for await event in events { if case .warning(let text) = event { texts.append(text) } }
-      return texts
-    }
+    let directory = CacheDirectory(
+      length: 1_000_017, at: isInGroup ? "Containers/Shared/AppGroup/1/cache" : "Own/1/cache")
+    let cache = try directory.cache()
+    let events = cache.events(includingTraffic: false)
     var readers: [MediaReader] = []
     for name in ["a", "b"] {
-      let reader = try await cache.open(Resource(url: url(name)))
-      let bytes = try await reader.bytes(in: 0..<100_000)
-      #expect([UInt8](bytes) == SyntheticBytes(seed: 1).bytes(in: 0..<100_000))
+      let reader = try await cache.open(directory.url(name))
+      try await directory.expectToPlay(0..<100_000, from: reader)
       readers.append(reader)
     }
     #expect(try isUnlocked(directory) == isInGroup)
     for reader in readers { reader.cancel() }
     await cache.close()
-    let texts = await warnings.value
+    let texts = await warnings(events)
     #expect(texts.count == (isInGroup ? 1 : 0))
     #expect(texts.allSatisfy { $0.contains("app group") && $0.contains("one process at a time") })
   }
 
   @Test func `What is stored there is found again, and the limit is kept`() async throws {
-    let directory = directory("Containers/Shared/AppGroup/1/cache")
-    defer { try? FileManager.default.removeItem(at: directory) }
+    let directory = CacheDirectory(length: 1_000_017, at: "Containers/Shared/AppGroup/1/cache")
     let limit: Int64 = 1_500_000
     for name in ["a", "b"] {
-      let cache = try cache(directory, limit: limit)
-      try await cache.prefetch(Resource(url: url(name)))
-      await cache.close()
-      #expect(try StoredBytes(directory, url(name)).firstWrongByte(SyntheticBytes(seed: 1)) == nil)
-      #expect(allocatedBytes(directory.path(percentEncoded: false)) <= limit)
+      try await directory.withCache(limit: limit) { try await $0.prefetch(directory.url(name)) }
+      #expect(try directory.isRight(name))
+      #expect(directory.allocated <= limit)
     }
-    let cache = try cache(directory, limit: limit)
-    #expect(try await cache.completeFile(for: CacheKey(url: url("b"))) != nil)
-    await cache.close()
+    try await directory.withCache(limit: limit) { cache in
+      try await #expect(cache.completeFile(for: directory.url("b")) != nil)
+    }
   }
 }

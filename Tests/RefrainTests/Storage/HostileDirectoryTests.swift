@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import RefrainLocks
 import Testing
 
 @testable import Refrain
@@ -16,18 +15,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct HostileDirectoryTests {
   private let length: Int64 = 700_001
-  private let bytes = SyntheticBytes(seed: 1)
-
-  private func url() throws -> URL { try #require(URL(string: "http://origin.test/a.wav")) }
-
-  private func cache(_ directory: URL, _ transport: any Transport) throws -> MediaCache {
-    try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = transport
-        $0.trustStored = true
-      })
-  }
 
   /// Stores the resource whole, damages the stored files, and plays it in a new cache.
   ///
@@ -37,38 +24,31 @@ struct HostileDirectoryTests {
     sourceLocation: SourceLocation = #_sourceLocation,
     then check: (EntryDirectory) throws -> Void = { _ in }
   ) async throws -> (warnings: [String], fetched: RangeSet<Int64>) {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let url = try url()
-    let first = try cache(directory, MemoryTransport(seed: 1, length: length))
-    try await first.prefetch(Resource(url: url), range: range)
-    await first.close()
-    let stored = StoredBytes(directory, url)
-    let record = try stored.directory.loadRecord().record
-    try spoil(stored.directory, "\(stored.directory.path)/\(record.file)")
+    let directory = CacheDirectory(length: length)
+    try await directory.withCache { try await $0.prefetch(directory.url(), range: range) }
+    let stored = try directory.stored()
+    try spoil(stored.directory, directory.dataFile())
 
-    let origin = MemoryTransport(seed: 1, length: length)
-    let second = try cache(directory, origin)
+    let origin = directory.transport()
+    let second = try directory.cache(transport: origin)
     let events = second.events()
     _ = try await second.entries()
-    let reader = try await second.open(Resource(url: url))
+    let reader = try await second.open(directory.url())
     // Backwards: writes go past the end of the file.
     for start in stride(from: (length - 1) / 100_000 * 100_000, through: 0, by: -100_000) {
-      let range = start..<min(start + 100_000, length)
-      let read = try await reader.bytes(in: range)
-      #expect([UInt8](read) == bytes.bytes(in: range), sourceLocation: sourceLocation)
+      try await directory.expectToPlay(
+        start..<min(start + 100_000, length), from: reader, sourceLocation: sourceLocation)
     }
     reader.cancel()
-    if let file = try await second.completeFile(for: CacheKey(url: url)) {
+    if let file = try await second.completeFile(for: directory.url()) {
       let all = try Data(contentsOf: file)
-      #expect([UInt8](all) == bytes.bytes(in: 0..<length), sourceLocation: sourceLocation)
+      #expect(
+        [UInt8](all) == directory.bytes.bytes(in: 0..<length), sourceLocation: sourceLocation)
     }
     await second.close()
     try check(stored.directory)
-    var warnings: [String] = []
-    for await event in events { if case .warning(let text) = event { warnings.append(text) } }
-    #expect(try stored.firstWrongByte(bytes) == nil, sourceLocation: sourceLocation)
-    return (warnings, origin.received)
+    #expect(try directory.isRight(), sourceLocation: sourceLocation)
+    return (await warnings(events), origin.received)
   }
 
   private func write(_ text: some StringProtocol, to path: String) throws {
@@ -194,34 +174,27 @@ struct HostileDirectoryTests {
 
   /// Bytes written past the new end leave a hole before them, which reads as zeros.
   @Test func `A data file truncated during playback never returns zeros`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let url = try url()
-    let cache = try cache(directory, MemoryTransport(seed: 1, length: length))
-    let reader = try await cache.open(Resource(url: url))
+    let directory = CacheDirectory(length: length)
+    let cache = try directory.cache()
+    let reader = try await cache.open(directory.url())
     _ = try await reader.bytes(in: 0..<length)
-    let stored = StoredBytes(directory, url)
-    let record = try stored.directory.loadRecord().record
-    #expect(truncate("\(stored.directory.path)/\(record.file)", 100_000) == 0)
+    #expect(try truncate(directory.dataFile(), 100_000) == 0)
     for range in [600_000..<650_000, 200_000..<700_001, 0..<700_001] as [ByteRange] {
-      try await #expect([UInt8](reader.bytes(in: range)) == bytes.bytes(in: range))
-      #expect(try stored.firstWrongByte(bytes) == nil)
+      try await directory.expectToPlay(range, from: reader)
+      #expect(try directory.isRight())
     }
     reader.cancel()
     await cache.close()
-    #expect(try stored.spans() == RangeSet(0..<length))
-    #expect(try stored.firstWrongByte(bytes) == nil)
+    #expect(try directory.isWhole())
   }
 
   @Test func `Files removed during playback do not interrupt it`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let url = try url()
-    let cache = try cache(directory, MemoryTransport(seed: 1, length: length))
-    let reader = try await cache.open(Resource(url: url))
+    let directory = CacheDirectory(length: length)
+    let cache = try directory.cache()
+    let reader = try await cache.open(directory.url())
     _ = try await reader.bytes(in: 0..<100_000)
-    try FileManager.default.removeItem(at: directory)
-    try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
+    try FileManager.default.removeItem(at: directory.url)
+    try await directory.expectToPlay(from: reader)
     reader.cancel()
     await cache.close()
   }

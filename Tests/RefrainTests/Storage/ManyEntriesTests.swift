@@ -62,49 +62,25 @@ struct ManyEntriesTests {
     }
   }
 
+  private let directory = CacheDirectory(length: 2000)
+
   /// Runs `body` with a cache with entries in several shards.
   private func withEntries(
     limit: Int64? = nil, _ body: (MediaCache, CountingDisk, _ shards: Int) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let filling = try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: 2000)
-      })
-    for number in 0..<Self.count {
-      let url = try #require(URL(string: "http://origin.test/\(number).wav"))
-      try await filling.prefetch(Resource(url: url))
-    }
-    await filling.close()
+    try await directory.fill((0..<Self.count).map(String.init))
     let disk = CountingDisk()
-    let cache = try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: 2000)
-        $0.limit = limit
-      }, disk: disk)
-    let entries = directory.appending(path: "entries").path(percentEncoded: false)
-    disk.reset()
-    try await body(cache, disk, SystemFiles.names(in: entries).count)
-    await cache.close()
+    try await directory.withCache(limit: limit, disk: disk) { cache in
+      disk.reset()
+      try await body(cache, disk, SystemFiles.names(in: "\(directory.path)/entries").count)
+    }
   }
 
   @Test func `A small resource is stored in exactly two files`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     let disk = CountingDisk()
-    let cache = try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: 20_000)
-      }, disk: disk)
-    for number in 0..<Self.count {
-      let url = try #require(URL(string: "http://origin.test/\(number).wav"))
-      try await cache.prefetch(Resource(url: url))
+    try await directory.withCache(disk: disk) { cache in
+      for number in 0..<Self.count { try await cache.prefetch(directory.url("\(number)")) }
     }
-    await cache.close()
     #expect(disk[.create] == 2 * Self.count)
     #expect(disk[.remove] == 0)
   }

@@ -23,32 +23,25 @@ import Testing
     _ configure: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (TestCache, EntryLease, _ other: TestCache) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    serve(1, origin)
-    try await withCache(directory: directory, origin: origin) { test in
-      let found1 = try await test.read("/a")
-      #expect(found1 == bytes(1))
-    }
-    try await withCache(directory: directory, origin: origin, configure) { test in
-      try await withCache(directory: directory, origin: origin, configure) { other in
-        let reader = try await test.reader("/a")
-        try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
-        let lease = try #require(test.cache.hold(reader))
-        reader.cancel()
-        #expect(known(lease) != nil)
-        origin.resetLog("/a")
-        try await body(test, lease, other)
+    try await withCache { test in
+      serve(1, test.origin)
+      try await #expect(test.read("/a") == bytes(1))
+      try await test.reopened(configure) { test in
+        try await withCache(directory: test.directory, origin: test.origin, configure) { other in
+          let reader = try await test.reader("/a")
+          try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
+          let lease = try #require(test.cache.hold(reader))
+          reader.cancel()
+          #expect(known(lease) != nil)
+          test.origin.resetLog("/a")
+          try await body(test, lease, other)
+        }
       }
     }
-    await origin.stop()
   }
 
   private func known(_ lease: EntryLease) -> StoredResponse? {
-    var terms = FreshnessRequirements()
-    terms.isStrict = true
-    return lease.known(terms, at: lease.now)
+    lease.known(.strict, at: lease.now)
   }
 
   private func key(_ test: TestCache) -> CacheKey { CacheKey(url: test.origin.url("/a")) }
@@ -62,8 +55,7 @@ import Testing
       serve(2, test.origin)
       await test.cache.noticeOtherProcesses()
       #expect(known(lease) == nil)
-      let found2 = try await test.read("/a")
-      #expect(found2 == bytes(2))
+      try await #expect(test.read("/a") == bytes(2))
       // A reader from before continues with the version with which it began.
       try await #expect([UInt8](earlier.bytes(in: 0..<length)) == bytes(1))
       #expect(known(lease)?.information.validator == "\"seed-2\"")
@@ -74,14 +66,12 @@ import Testing
     try await holding { test, lease, other in
       #expect(try await other.cache.remove(key(test)) != nil)
       serve(2, test.origin)
-      let found3 = try await other.read("/a")
-      #expect(found3 == bytes(2))
-      try await eventually("the other one has closed it") { other.cache.context.table.isEmpty }
+      try await #expect(other.read("/a") == bytes(2))
+      try await other.closed()
       test.origin.resetLog("/a")
       await test.cache.noticeOtherProcesses()
       #expect(known(lease)?.information.validator == "\"seed-2\"")
-      let found4 = try await test.read("/a")
-      #expect(found4 == bytes(2))
+      try await #expect(test.read("/a") == bytes(2))
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
@@ -92,16 +82,14 @@ import Testing
       $0.trustStored = trusts
     } _: { test, lease, other in
       try await other.cache.invalidate(Resource(url: test.origin.url("/a")))
-      try await eventually("it is recorded") { other.cache.context.table.isEmpty }
+      try await other.closed()
       await test.cache.noticeOtherProcesses()
       #expect(known(lease) == nil)
-      let found6 = try await test.read("/a")
-      #expect(found6 == bytes(1))
+      try await #expect(test.read("/a") == bytes(1))
       #expect(test.origin.log("/a").requests.map(\.status) == [304])
       // Once: the record on disk still says so.
       await test.cache.noticeOtherProcesses()
-      let found7 = try await test.read("/a")
-      #expect(found7 == bytes(1))
+      try await #expect(test.read("/a") == bytes(1))
       #expect(test.origin.log("/a").requests.count == 1)
     }
   }
@@ -111,8 +99,7 @@ import Testing
       let before = known(lease)
       for _ in 0..<3 { await test.cache.noticeOtherProcesses() }
       #expect(known(lease) === before)
-      let found8 = try await test.read("/a")
-      #expect(found8 == bytes(1))
+      try await #expect(test.read("/a") == bytes(1))
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
@@ -127,8 +114,7 @@ import Testing
       try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
       await test.cache.noticeOtherProcesses()
       test.origin.resetLog("/a")
-      let found9 = try await test.read("/a")
-      #expect(found9 == bytes(1))
+      try await #expect(test.read("/a") == bytes(1))
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }

@@ -23,20 +23,12 @@ struct PinCrashTests {
         test.origin.serve(resource(UInt64(seed), maxAge: 3600), at: "/\(name).wav")
       }
       let (url, directory) = (test.origin.url("/held.wav"), test.directory)
-      let holder = try await onThread { () -> Sending in
-        let child = try ChildProcess("hold", directory, url, 500_000)
-        // The child reports that it has read.
-        while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
-        return Sending(child)
-      }
+      let holder = try await HoldingProcess.start(directory, url)
       try await eventually("the entry is recorded") {
         StoredBytes(directory, url).usableSpans().byteCount > 100_000
       }
       try await #expect(test.cache.pin(CacheKey(url: url)))
-      _ = try await onThread {
-        holder.child.kill()
-        return holder.child.wait()
-      }
+      try await holder.kill()
       let before = try StoredBytes(directory, url).spans()
       #expect(before.byteCount > 100_000)
       // The pinned entry and one other fit.
@@ -60,26 +52,20 @@ struct PinCrashTests {
   }
 
   @Test func `A pin survives a power cut`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
+    let directory = CacheDirectory(length: length)
     let disk = PowerCutDisk()
-    let configuration = TestCache.configuration {
-      $0.transport = MemoryTransport(seed: 1, length: length)
-      $0.trustStored = true
-    }
-    let url = try #require(URL(string: "http://origin.test/a.wav"))
-    let cache = try MediaCache(directory: directory, configuration: configuration, disk: disk)
+    let url = try directory.url()
+    let cache = try directory.cache(disk: disk)
     try await cache.prefetch(url)
     try await cache.pin(url)
     let image = disk.image
     await cache.close()
-    let path = directory.path(percentEncoded: false)
     for _ in 0..<20 {
       let seed = TestSeed.next()
       var random = SeededGenerator(seed: seed)
       let copy = TestCache.temporaryDirectory()
       defer { try? FileManager.default.removeItem(at: copy) }
-      try image.materialise(path, as: copy.path(percentEncoded: false), &random)
+      try image.materialise("\(directory.path)/", as: copy.path(percentEncoded: false), &random)
       let pinned = StoredBytes(copy, url).directory
       #expect(try pinned.survey().isPinned, "seed \(seed)")
     }

@@ -7,16 +7,11 @@ import Testing
 
 /// The files that belong to the cache as a whole, and their removal.
 @Suite(.timeLimit(.minutes(1))) struct PrivateFilesTests {
+  private let directory = CacheDirectory(length: 2000)
+
   private func withCache(_ body: (MediaCache, WatchedDisk) async throws -> Void) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
-    let cache = try MediaCache(
-      directory: directory, configuration: TestCache.configuration(), disk: disk)
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(cache, disk)) } catch { result = .failure(error) }
-    await cache.close()
-    try result.get()
+    try await directory.withCache(disk: disk) { try await body($0, disk) }
   }
 
   @Test func `A removal on a full disk is recorded once there is room`() async throws {
@@ -44,8 +39,7 @@ import Testing
       disk.fail { operation, path in
         operation == .write && path.contains("/private/") ? ENOSPC : nil
       }
-      let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
-      #expect(error?.code == .storage)
+      let error = await expectError(.storage) { try await cache.removeAll() }
       #expect(error?.reason.contains("were removed, but the removal could not be recorded") == true)
       #expect(try files.contents(of: "secret", limit: 10) == nil)
       // No part of the record is left.

@@ -11,30 +11,21 @@ import Testing
   /// The record is compared with itself after its journals were read.
   private static let readsPerRecord = 2
 
+  private let directory = CacheDirectory(length: 2000)
+
   /// Runs `body` with a cache that has entries.
   private func withEntries(_ body: (MediaCache, WatchedDisk) async throws -> Void) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let configuration = TestCache.configuration {
-      $0.transport = MemoryTransport(seed: 1, length: 2000)
-    }
-    let filling = try MediaCache(directory: directory, configuration: configuration)
-    for number in 0..<Self.count { try await filling.prefetch(Resource(url: url("\(number)"))) }
-    await filling.close()
+    try await directory.fill((0..<Self.count).map(String.init))
     let disk = WatchedDisk()
-    let cache = try MediaCache(directory: directory, configuration: configuration, disk: disk)
-    try await body(cache, disk)
-    disk.fail(nil)
-    await cache.close()
-  }
-
-  private func url(_ name: String) throws -> URL {
-    try #require(URL(string: "http://origin.test/\(name).wav"))
+    try await directory.withCache(disk: disk) { cache in
+      try await body(cache, disk)
+      disk.fail(nil)
+    }
   }
 
   private func selection(_ names: [String]) throws -> PurgeSelection {
     var selection = PurgeSelection()
-    for name in names { selection.keys.insert(CacheKey(url: try url(name))) }
+    for name in names { selection.keys.insert(CacheKey(url: try directory.url(name))) }
     return selection
   }
 
@@ -63,7 +54,7 @@ import Testing
   @Test func `A further purge reads the records of new entries only`() async throws {
     try await withEntries { cache, disk in
       _ = try await cache.purge(try selection(["unknown"]))
-      try await cache.prefetch(Resource(url: url("new")))
+      try await cache.prefetch(directory.url("new"))
       try await eventually("the entry is closed") { cache.context.table.isEmpty }
       let reads = Atomic(0)
       watchRecords(disk) { reads.add(1, ordering: .relaxed) }
@@ -94,16 +85,16 @@ import Testing
   {
     try await withEntries { cache, disk in
       func key(_ number: Int) throws -> CacheKey {
-        CacheKey(rawValue: "\(CacheKey(url: try url("\(number)")).rawValue) for:x")
+        CacheKey(rawValue: "\(CacheKey(url: try directory.url("\(number)")).rawValue) for:x")
       }
       for number in 0..<5 {
-        try await cache.prefetch(Resource(url: url("\(number)"), key: try key(number)))
+        try await cache.prefetch(Resource(url: directory.url("\(number)"), key: try key(number)))
       }
       let keys = cache.context.representationKeys
       // All but the new entries are remembered at first.
       _ = try await keys.representations(of: [], in: cache.context.budget)
       for number in 5..<10 {
-        try await cache.prefetch(Resource(url: url("\(number)"), key: try key(number)))
+        try await cache.prefetch(Resource(url: directory.url("\(number)"), key: try key(number)))
       }
       watchRecords(disk) { keys.forget() }
       let selection = try selection((0..<10).map { "\($0)" })

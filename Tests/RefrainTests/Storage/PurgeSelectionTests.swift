@@ -41,13 +41,4 @@ struct PurgeSelectionTests {
     selection.insert(prefix: try #require(URL(string: prefix)))
     #expect(contains(selection, url) == isConcerned, "\(selection.prefixes)")
   }
-
-  @Test func `A request that accepts stale bytes does not get outdated ones`() {
-    let now = Date(timeIntervalSince1970: 1000)
-    var terms = FreshnessRequirements()
-    terms.maxStale = .max
-    let fresh = Freshness(confirmedAt: now, lifetime: 60)
-    #expect(!terms.accept(fresh.outdated, at: now))
-    #expect(terms.accept(fresh, at: now + 61))
-  }
 }

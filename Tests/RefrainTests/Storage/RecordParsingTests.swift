@@ -82,6 +82,22 @@ struct RecordParsingTests {
   @Test func `The parser reads an encoded record without JSONDecoder`() throws {
     let record = try plain()
     #expect(try EntryRecord(parsing: record.encoded()) == record)
+    let (read, spans) = try EntryRecord.decode(record.encoded())
+    #expect(read == record && spans == RangeSet(0..<5))
+  }
+
+  @Test func `An older record has no headers, variant or invalidation`() throws {
+    let read = try EntryRecord.decode(plain().encoded()).0
+    #expect(read.storedHeaders.isEmpty && read.variant == nil && read.invalidatedAt == nil)
+    #expect(read.isSharable == nil)
+  }
+
+  @Test func `Headers are stored in order, and a name without a value is ignored`() throws {
+    var record = try plain()
+    record.headers = ["X-A", "1", "Vary", "Accept", "X-B"]
+    let read = try EntryRecord.decode(record.encoded()).0
+    #expect(read.storedHeaders.fields.map(\.name) == ["X-A", "Vary"])
+    #expect(read.storedHeaders["Vary"] == "Accept")
   }
 
   @Test(arguments: [
@@ -109,6 +125,7 @@ struct RecordParsingTests {
     #expect(EntryRecord(parsing: [UInt8](text.utf8.dropLast())) == nil)
     #expect(EntryRecord(parsing: [UInt8](text.utf8) + [0x20]) == nil)
   }
+
   @Test(arguments: ["1e-906", "1e906", "1e-310", "0.0"])
   func `The parser leaves numbers near zero and out of range to JSONDecoder`(
     _ lifetime: String

@@ -13,23 +13,18 @@ struct SharedDirectoryTests {
   private let bytes = SyntheticBytes(seed: 1)
 
   private func withTwoCaches(
-    etag: String? = "\"seed-1\"", bytesPerSecond: Int? = nil,
+    etag: String? = "\"seed-1\"",
     _ body: (URL, OriginServer, MediaCache, MediaCache) async throws -> Void
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    var resource = OriginResource.synthetic(seed: 1, length: length)
-    resource.etag = etag
-    resource.bytesPerSecond = bytesPerSecond
-    resource.headers.append(Field("Cache-Control", "max-age=3600"))
-    origin.serve(resource, at: "/a.wav")
-    let caches = try (0..<2).map { _ in
-      try MediaCache(directory: directory, configuration: TestCache.configuration())
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.etag = etag
+      resource.headers.append(Field("Cache-Control", "max-age=3600"))
+      test.origin.serve(resource, at: "/a.wav")
+      let second = try MediaCache(directory: test.directory, configuration: test.configuration)
+      try await body(test.directory, test.origin, test.cache, second)
+      await second.close()
     }
-    try await body(directory, origin, caches[0], caches[1])
-    for cache in caches { await cache.close() }
-    await origin.stop()
   }
 
   private func dataFiles(_ directory: URL, _ url: URL) -> [String] {
@@ -41,19 +36,10 @@ struct SharedDirectoryTests {
   @Test func `Two caches read one cold resource and one of them stores it`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
-      let bytes = bytes
-      let length = length
-      let readers = [
-        try await first.open(Resource(url: url)), try await second.open(Resource(url: url)),
-      ]
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for reader in readers {
-          group.addTask {
-            let all = try await reader.bytes(in: 0..<length)
-            #expect([UInt8](all) == bytes.bytes(in: 0..<length))
-          }
-        }
-        try await group.waitForAll()
+      let readers = [try await first.open(url), try await second.open(url)]
+      try await concurrently(2) { number in
+        let all = try await readers[number].bytes(in: 0..<length)
+        #expect([UInt8](all) == bytes.bytes(in: 0..<length))
       }
       #expect(dataFiles(directory, url).count == 1)
       for reader in readers { reader.cancel() }
@@ -68,9 +54,9 @@ struct SharedDirectoryTests {
   @Test func `The second cache stores after the first has closed`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<1_000_000)
-      let reader = try await second.open(Resource(url: url))
+      let reader = try await second.open(url)
       // The second does not fetch bytes that the first has stored.
       origin.resetLog("/a.wav")
       try await #expect([UInt8](reader.bytes(in: 0..<1_000_000)) == bytes.bytes(in: 0..<1_000_000))
@@ -84,12 +70,7 @@ struct SharedDirectoryTests {
       await first.close()
       let before = try StoredBytes(directory, url).spans()
       // A pause has to pass before the second tries again.
-      var offset: Int64 = 1_500_000
-      while !reader.isStoring {
-        offset = 1_500_000 + (offset + 777_777) % 7_000_000
-        _ = try await reader.bytes(in: offset..<offset + 1)
-        try await Task.sleep(for: .milliseconds(20))
-      }
+      try await reader.readUntilStoring(in: 1_500_000..<8_500_000)
       try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
       reader.cancel()
       await second.close()
@@ -99,40 +80,15 @@ struct SharedDirectoryTests {
     }
   }
 
-  /// The second cache had no record when it began: bytes stored by the other must not be lost.
-  @Test func `A second writer keeps the bytes that the first has stored`() async throws {
-    try await keepsWhatTheFirstHasStored(etag: "\"1\"")
-  }
-
-  /// A weak validator does not vouch for every byte, but bytes stored under it are still useful.
-  @Test
-  func `Bytes stored under a weak validator are not replaced by a second cache`() async throws {
-    try await keepsWhatTheFirstHasStored(etag: "W/\"1\"")
-  }
-
-  @Test func `Bytes stored without a validator are not replaced by a second cache`() async throws {
-    try await withTwoCaches(etag: nil) { directory, origin, first, second in
-      let url = origin.url("/a.wav")
-      let reader = try await second.open(Resource(url: url))
-      let writer = try await first.open(Resource(url: url))
-      _ = try await writer.bytes(in: 0..<2_000_000)
-      writer.cancel()
-      await first.close()
-      let before = try StoredBytes(directory, url).spans()
-      let read = try await reader.bytes(in: 3_000_000..<3_000_100)
-      #expect([UInt8](read) == bytes.bytes(in: 3_000_000..<3_000_100))
-      reader.cancel()
-      await second.close()
-      #expect(before.subtracting(try StoredBytes(directory, url).spans()).isEmpty)
-    }
-  }
-
-  private func keepsWhatTheFirstHasStored(etag: String) async throws {
+  /// The second cache had no record when it began. A weak validator does not vouch for every byte,
+  /// but bytes stored under it are still useful.
+  @Test(arguments: ["\"1\"", "W/\"1\""])
+  func `A second writer keeps the bytes that the first has stored`(_ etag: String) async throws {
     try await withTwoCaches(etag: etag) { directory, origin, first, second in
       let url = origin.url("/a.wav")
       // The second knows the resource, and nothing is stored yet.
-      let reader = try await second.open(Resource(url: url))
-      let writer = try await first.open(Resource(url: url))
+      let reader = try await second.open(url)
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<2_000_000)
       writer.cancel()
       await first.close()
@@ -148,10 +104,27 @@ struct SharedDirectoryTests {
     }
   }
 
+  @Test func `Bytes stored without a validator are not replaced by a second cache`() async throws {
+    try await withTwoCaches(etag: nil) { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let reader = try await second.open(url)
+      let writer = try await first.open(url)
+      _ = try await writer.bytes(in: 0..<2_000_000)
+      writer.cancel()
+      await first.close()
+      let before = try StoredBytes(directory, url).spans()
+      let read = try await reader.bytes(in: 3_000_000..<3_000_100)
+      #expect([UInt8](read) == bytes.bytes(in: 3_000_000..<3_000_100))
+      reader.cancel()
+      await second.close()
+      #expect(before.subtracting(try StoredBytes(directory, url).spans()).isEmpty)
+    }
+  }
+
   @Test func `Entries are listed while another cache writes`() async throws {
     try await withTwoCaches { _, origin, first, second in
       let url = origin.url("/a.wav")
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<1_000_000)
       // Bytes are readable a moment before they are recorded.
       try await eventually("the other sees what is stored") {
@@ -201,10 +174,9 @@ struct SharedDirectoryTests {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let key = CacheKey(url: url)
-      let writer = try await first.open(Resource(url: url))
+      let writer = try await first.open(url)
       _ = try await writer.bytes(in: 0..<1_000_000)
-      let error = await #expect(throws: MediaCacheError.self) { try await second.remove(key) }
-      #expect(error?.code == .inUse)
+      await expectError(.inUse) { try await second.remove(key) }
       #expect(try await second.removeAll() == 0)
       try await #expect([UInt8](writer.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
       writer.cancel()
@@ -228,32 +200,17 @@ struct SharedDirectoryTests {
   @Test func `After a writing process is killed, another process stores the rest`() async throws {
     try await withTwoCaches { directory, origin, first, _ in
       let url = origin.url("/a.wav")
-      let child = try await onThread { () -> Sending in
-        let child = try ChildProcess("hold", directory, url, 500_000)
-        while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
-        return Sending(child)
-      }
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await first.remove(CacheKey(url: url))
-      }
-      #expect(error?.code == .inUse)
-      let reader = try await first.open(Resource(url: url))
+      let child = try await HoldingProcess.start(directory, url)
+      await expectError(.inUse) { try await first.remove(url) }
+      let reader = try await first.open(url)
       try await #expect(
         [UInt8](reader.bytes(in: 0..<2_000_000)) == bytes.bytes(in: 0..<2_000_000))
       #expect(!reader.isStoring)
-      _ = try await onThread {
-        child.child.kill()
-        return child.child.wait()
-      }
-      var offset: Int64 = 2_000_000
-      while !reader.isStoring {
-        offset = 2_000_000 + (offset + 777_777) % 7_000_000
-        _ = try await reader.bytes(in: offset..<offset + 1)
-        try await Task.sleep(for: .milliseconds(20))
-      }
+      try await child.kill()
+      try await reader.readUntilStoring(in: 2_000_000..<length)
       try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
       reader.cancel()
-      try await first.prefetch(Resource(url: url))
+      try await first.prefetch(url)
       await first.close()
       #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
       #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)

@@ -88,10 +88,4 @@ import Testing
     #expect(
       StoringDecision.decide(holdsLock: false, found: row.found, memory: row.memory) == row.other)
   }
-
-  @Test(arguments: table)
-  func `Without the lock, nothing is written`(_ row: Case) {
-    let decision = StoringDecision.decide(holdsLock: false, found: row.found, memory: row.memory)
-    #expect(decision != .start && decision != .resume)
-  }
 }

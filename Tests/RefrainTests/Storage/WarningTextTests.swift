@@ -23,22 +23,11 @@ struct WarningTextTests {
   private func `A warning about a stored entry names its URL without the password`(
     _ damage: Damage
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
+    let directory = CacheDirectory(length: 300_007)
     let url = try #require(URL(string: "http://anna:secret@origin.test/a.wav"))
     let disk = WatchedDisk()
-    func cache() throws -> MediaCache {
-      try MediaCache(
-        directory: directory,
-        configuration: TestCache.configuration {
-          $0.transport = MemoryTransport(seed: 1, length: 300_007)
-        }, disk: disk)
-    }
-    let first = try cache()
-    try await first.prefetch(Resource(url: url), range: 0..<100_000)
-    await first.close()
-    let entry = StoredBytes(directory, url.withoutUserInfo).directory
-    let file = try "\(entry.path)/\(entry.loadRecord().record.file)"
+    try await directory.withCache(disk: disk) { try await $0.prefetch(url, range: 0..<100_000) }
+    let (entry, file) = (try directory.stored().directory, try directory.dataFile())
     switch damage {
     case .broken: try Data("{".utf8).write(to: URL(filePath: entry.recordPath))
     case .newer: try Data(#"{"version":99}"#.utf8).write(to: URL(filePath: entry.recordPath))
@@ -51,16 +40,15 @@ struct WarningTextTests {
     case .unwritable:
       disk.fail { operation, path in operation == .write && path == file ? EIO : nil }
     }
-    let second = try cache()
+    let second = try directory.cache(disk: disk)
     let events = second.events(includingTraffic: false)
-    let reader = try await second.open(Resource(url: url))
+    let reader = try await second.open(url)
     _ = try? await reader.bytes(in: 0..<300_007)
     reader.cancel()
     await second.close()
-    var warnings: [String] = []
-    for await case .warning(let text) in events { warnings.append(text) }
-    #expect(!warnings.isEmpty)
-    for text in warnings {
+    let texts = await warnings(events)
+    #expect(!texts.isEmpty)
+    for text in texts {
       #expect(text.contains("http://origin.test/a.wav"))
       #expect(!text.contains("secret"))
     }

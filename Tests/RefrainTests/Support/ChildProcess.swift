@@ -88,14 +88,6 @@ final class ChildProcess {
 
   func kill() { _ = Foundation.kill(process, SIGKILL) }
 
-  func endInput() {
-    // Not closed, because `deinit` closes it: by then the number may belong to another file.
-    let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
-    _ = dup2(null, input)
-    close(null)
-    _ = fcntl(input, F_SETFD, FD_CLOEXEC)
-  }
-
   /// Waits for the child. Returns its exit status, or 128 plus the signal that ended it.
   @discardableResult
   func wait() -> Int32 {
@@ -140,5 +132,29 @@ final class ChildProcess {
       word.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
     }
     return numbers[0]..<(numbers[0] + numbers[1])
+  }
+}
+
+/// A process that has read the first bytes of a resource, and holds its entry until it is killed.
+struct HoldingProcess: @unchecked Sendable {
+  // One thread at a time uses it.
+  private let child: ChildProcess
+
+  /// - Returns: the process once it has read.
+  static func start(
+    _ directory: URL, _ url: URL, reading count: UInt64 = 500_000
+  ) async throws -> HoldingProcess {
+    try await onThread {
+      let child = try ChildProcess("hold", directory, url, count)
+      while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
+      return HoldingProcess(child: child)
+    }
+  }
+
+  func kill() async throws {
+    try await onThread {
+      child.kill()
+      child.wait()
+    }
   }
 }

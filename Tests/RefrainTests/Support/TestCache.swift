@@ -44,6 +44,20 @@ final class TestCache: Sendable {
     try await cache.open(Resource(url: origin.url(path)), fill: fill)
   }
 
+  /// Closes the cache, and runs `body` with another one over its directory and its origin.
+  func reopened(
+    _ change: (inout MediaCache.Configuration) -> Void = { _ in },
+    _ body: (TestCache) async throws -> Void
+  ) async throws {
+    await cache.close()
+    try await withCache(directory: directory, origin: origin, change, body)
+  }
+
+  /// Waits until no entry is open.
+  func closed() async throws {
+    try await eventually("every entry is closed") { cache.context.table.isEmpty }
+  }
+
   /// Returns the origin's log once all sent bytes are counted: the log may trail the reader.
   func settledLog(_ path: String) async throws -> OriginLog {
     try await origin.wait(for: path) { $0.running == 0 }

@@ -19,11 +19,7 @@
     private func answer(
       _ text: String, _ body: (OriginResponse) async throws -> Void
     ) async throws {
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send(text)
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(text)
       defer { server.stop() }
       try await body(transport.send(OriginRequest(url: server.url())))
     }
@@ -72,13 +68,6 @@
       }
     }
 
-    @Test func `A switch to another protocol is refused`() async throws {
-      let error = await #expect(throws: TransportError.self) {
-        try await answer("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n") { _ in }
-      }
-      #expect(error?.code == .malformed)
-    }
-
     @Test(arguments: [(1, 200_000), (40, 8_000), (4000, 100)])
     func `A head with a huge field or of more than 300 KB is malformed`(
       _ count: Int, _ size: Int
@@ -89,28 +78,6 @@
         try await answer("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n") { _ in }
       }
       #expect(error?.code == .malformed)
-    }
-
-    @Test func `Dropping a partly read body closes the connection`() async throws {
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n")
-        let chunk = [UInt8](repeating: 7, count: 1 << 20)
-        while connection.send(chunk) {}
-      }
-      defer { server.stop() }
-      var settings = CurlTransport.Settings(environment: [:])
-      // No spare connection is opened, however slow the machine is.
-      settings.slowConnect = .max
-      let transport = CurlTransport(settings)
-      for _ in 0..<10 {
-        let response = try await transport.send(OriginRequest(url: server.url()))
-        var iterator = response.body.makeAsyncIterator()
-        #expect(try await iterator.next()?.isEmpty == false)
-      }
-      try await eventually("all connections are closed") {
-        server.connections.count == 10 && server.connections.allSatisfy(\.isClosedByClient)
-      }
     }
 
     @Test func `Requests cancelled during a name lookup do not block others`() async throws {
@@ -155,30 +122,6 @@
         _ = try await transport.send(OriginRequest(url: server.url())).text()
       }
       #expect(server.connectionCount == 1)
-    }
-
-    @Test func `Many bodies are received concurrently`() async throws {
-      let server = try RawServer { connection in
-        while true {
-          let request = connection.readRequest()
-          guard let line = request.split(separator: "\r\n").first,
-            let seed = line.split(separator: "/").dropFirst().first.flatMap({ Int($0.prefix(3)) })
-          else { return }
-          connection.send("HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n")
-          connection.send([UInt8](repeating: UInt8(seed), count: 400_000))
-        }
-      }
-      defer { server.stop() }
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        for seed in 100..<160 {
-          let url = try server.url("/\(seed)")
-          group.addTask { [transport] in
-            let whole = try await transport.send(OriginRequest(url: url)).whole()
-            return whole == Data(repeating: UInt8(seed), count: 400_000)
-          }
-        }
-        for try await isRight in group { #expect(isRight) }
-      }
     }
   }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -67,11 +66,7 @@
     }
 
     @Test func `A malformed response on a new connection is reported at once`() async throws {
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("MORE THAN ANNOUNCED")
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering("MORE THAN ANNOUNCED")
       defer { server.stop() }
       let error = await #expect(throws: TransportError.self) {
         try await transport("malformed").send(OriginRequest(url: server.url())).whole()

@@ -11,11 +11,7 @@
   @Suite(.timeLimit(.minutes(1))) struct LenientHeadTests {
     /// Returns the response to a request; the connection stays open after it.
     private func answer(_ bytes: String) async throws -> (OriginResponse, RawServer) {
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send(bytes)
-        connection.waitForEnd()
-      }
+      let server = try RawServer.answering(bytes)
       return (try await CurlTransport().send(OriginRequest(url: server.url())), server)
     }
 

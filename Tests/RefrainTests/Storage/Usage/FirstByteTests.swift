@@ -9,23 +9,7 @@ import Testing
 /// Even under a limit, the first byte waits for nothing that grows with the number of entries.
 @Suite(.timeLimit(.minutes(2)))
 struct FirstByteTests {
-  private let length: Int64 = 300_000
-  private let bytes = SyntheticBytes(seed: 1)
-
-  private func url(_ name: String) throws -> URL {
-    try #require(URL(string: "http://origin.test/\(name).wav"))
-  }
-
-  private func cache(_ directory: URL, _ limit: Int64?, _ disk: any Disk) throws -> MediaCache {
-    let transport = MemoryTransport(seed: 1, length: length)
-    return try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = transport
-        $0.limit = limit
-        $0.trustStored = true
-      }, disk: disk)
-  }
+  private let directory = CacheDirectory(length: 300_000)
 
   /// Counts the directories that are listed, and blocks listings of shards.
   private final class ListingDisk: DiskLayer {
@@ -47,24 +31,20 @@ struct FirstByteTests {
     }
   }
 
-  private func fill(_ directory: URL, _ count: Int) async throws {
-    let cache = try cache(directory, nil, SystemDisk())
-    for index in 0..<count {
-      try await cache.prefetch(Resource(url: url("old-\(index)")), range: 0..<1000)
+  private func fill(_ count: Int) async throws {
+    try await directory.withCache { cache in
+      for index in 0..<count {
+        try await cache.prefetch(directory.url("old-\(index)"), range: 0..<1000)
+      }
     }
-    await cache.close()
   }
 
   @Test func `The first read with a limit lists few directories`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try await fill(directory, 60)
+    try await fill(60)
     let disk = ListingDisk(isClosed: false)
-    let cache = try cache(directory, 1 << 30, disk)
-    let reader = try await cache.open(Resource(url: url("new")))
-    #expect(try await [UInt8](reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+    let cache = try directory.cache(limit: 1 << 30, disk: disk)
+    try await directory.expectToPlay("new", 0..<1000, from: cache)
     #expect(disk.count < 12)
-    reader.cancel()
     await cache.close()
   }
 
@@ -72,15 +52,10 @@ struct FirstByteTests {
   func `After a crash or without a count, measuring does not block readers`(
     _ isMissing: Bool
   ) async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try await fill(directory, 5)
-    let path = directory.path(percentEncoded: false)
-    let usage = UsageFile(
-      path: "\(path)/usage", bootIdentity: BootIdentity.current, disk: SystemDisk()
-    ) { nil }
+    try await fill(5)
+    let usage = directory.usageFile()
     if isMissing {
-      try FileManager.default.removeItem(atPath: "\(path)/usage")
+      try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
     } else {
       usage.update { record in
         _ = record.grant(
@@ -88,10 +63,9 @@ struct FirstByteTests {
       }
     }
     let disk = ListingDisk(isClosed: true)
-    let cache = try cache(directory, 1 << 30, disk)
-    let reader = try await cache.open(Resource(url: url("new")))
-    let whole = 0..<length
-    #expect(try await [UInt8](reader.bytes(in: whole)) == bytes.bytes(in: whole))
+    let cache = try directory.cache(limit: 1 << 30, disk: disk)
+    let reader = try await cache.open(directory.url("new"))
+    try await directory.expectToPlay(from: reader)
     #expect(reader.isStoring)
     // Nothing has been measured yet.
     #expect(usage.update { isMissing ? $0.unchecked != nil : !$0.writers.isEmpty })
@@ -104,11 +78,9 @@ struct FirstByteTests {
   }
 
   @Test func `Room is made from the entries measured so far, before a scan ends`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try await fill(directory, 8)
+    try await fill(8)
     let disk = ListingDisk(isClosed: false)
-    let cache = try cache(directory, 64 << 20, disk)
+    let cache = try directory.cache(limit: 64 << 20, disk: disk)
     let budget = cache.context.budget
     await IOThreads.background.run {
       for name in (try? budget.names()) ?? [] {
@@ -117,7 +89,7 @@ struct FirstByteTests {
     }
     // A scan that makes no progress.
     let slow = ListingDisk(isClosed: true)
-    let waiting = try self.cache(directory, 64 << 20, slow)
+    let waiting = try directory.cache(limit: 64 << 20, disk: slow)
     let index = budget.index.withLock { $0 }
     waiting.context.budget.index.withLock { $0 = index }
     let evictor = waiting.context.evictor

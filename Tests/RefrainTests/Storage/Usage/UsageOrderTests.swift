@@ -15,24 +15,7 @@ import Testing
 /// The counted size is at no instant below the size on disk, in whatever order operations happen.
 @Suite(.timeLimit(.minutes(2)))
 struct UsageOrderTests {
-  private let length: Int64 = 2_000_000
-  private let bytes = SyntheticBytes(seed: 1)
-
-  private func url(_ name: String) throws -> URL {
-    try #require(URL(string: "http://origin.test/\(name).wav"))
-  }
-
-  private func configuration(
-    _ limit: Int64?, length: Int64? = nil, chunkSize: Int = 48 << 10
-  ) -> MediaCache.Configuration {
-    let transport = MemoryTransport(
-      seed: 1, length: length ?? self.length, chunkSize: chunkSize)
-    return TestCache.configuration {
-      $0.transport = transport
-      $0.limit = limit
-      $0.trustStored = true
-    }
-  }
+  private let directory = CacheDirectory(length: 2_000_000)
 
   /// Compares the counted size with the size on disk after every operation.
   private final class Auditor: Sendable {
@@ -40,9 +23,7 @@ struct UsageOrderTests {
     private let worst = Mutex(Int64.min)
     private let count = Mutex(0)
 
-    init(_ directory: URL) {
-      path = directory.path(percentEncoded: false)
-    }
+    init(_ directory: CacheDirectory) { path = directory.path }
 
     func check() {
       // Nothing to compare before the first grant.
@@ -65,8 +46,6 @@ struct UsageOrderTests {
   }
 
   @Test func `Bytes stored while an old generation is removed are counted`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     let auditor = Auditor(directory)
     let isWaiting = Mutex(false)
     let hasStored = Mutex(false)
@@ -82,26 +61,17 @@ struct UsageOrderTests {
       usleep(20_000)
       return nil
     }
-    let cache = try MediaCache(
-      directory: directory, configuration: configuration(64 << 20), disk: disk)
-    let url = try url("a")
-    let stored = StoredBytes(directory, url)
+    let cache = try directory.cache(limit: 64 << 20, disk: disk)
+    let stored = try directory.stored()
     _ = try stored.directory.create()
     try Data(count: 8192).write(to: URL(filePath: "\(stored.directory.path)/leftover"))
     // The usage is counted from the start.
-    let path = directory.path(percentEncoded: false)
-    let usage = UsageFile(
-      path: "\(path)/usage", bootIdentity: BootIdentity.current, disk: SystemDisk()
-    ) { allocatedBytes(path) }
-    usage.update { _ in }
-    let (first, second) = try await (
-      cache.open(Resource(url: url)), cache.open(Resource(url: url))
-    )
-    async let start = first.bytes(in: 0..<300_000)
+    directory.usageFile { [directory] in directory.allocated }.update { _ in }
+    let (first, second) = try await (cache.open(directory.url()), cache.open(directory.url()))
+    async let start: Void = directory.expectToPlay(0..<300_000, from: first)
     try await eventually("the leftover is being removed") { isWaiting.withLock { $0 } }
-    let middle = try await second.bytes(in: 1_000_000..<1_300_000)
-    #expect([UInt8](middle) == bytes.bytes(in: 1_000_000..<1_300_000))
-    #expect(try await [UInt8](start) == bytes.bytes(in: 0..<300_000))
+    try await directory.expectToPlay(1_000_000..<1_300_000, from: second)
+    try await start
     #expect(hasStored.withLock { $0 })
     first.cancel()
     second.cancel()
@@ -111,44 +81,27 @@ struct UsageOrderTests {
   }
 
   @Test func `Entries stored, evicted and removed concurrently are counted`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     let auditor = Auditor(directory)
     let disk = WatchedDisk { _ in auditor.check() }
-    let caches = try (0..<2).map { _ in
-      try MediaCache(directory: directory, configuration: configuration(5 << 20), disk: disk)
-    }
-    let bytes = bytes
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for (number, cache) in caches.enumerated() {
-        for index in 0..<4 {
-          let resource = Resource(url: try url("\(number)-\(index)"))
-          group.addTask {
-            for round in 0..<2 {
-              let reader = try await cache.open(resource)
-              defer { reader.cancel() }
-              let range = Int64(round * 700_000)..<Int64(round * 700_000 + 900_000)
-              let all = try await reader.bytes(in: range)
-              #expect([UInt8](all) == bytes.bytes(in: range))
-              if index == 3 { try await cache.remove(cache.key(for: resource)) }
-            }
-          }
-        }
+    let limit: Int64 = 5 << 20
+    let caches = try (0..<2).map { _ in try directory.cache(limit: limit, disk: disk) }
+    try await concurrently(8) { [directory] number in
+      let (cache, url) = (caches[number % 2], try directory.url("\(number)"))
+      for start in [0, 700_000] as [Int64] {
+        let reader = try await cache.open(url)
+        defer { reader.cancel() }
+        try await directory.expectToPlay(start..<start + 900_000, from: reader)
+        if number >= 6 { try await cache.remove(url) }
       }
-      try await group.waitForAll()
     }
     for cache in caches { await cache.close() }
     #expect(auditor.excess <= 0)
-    let path = directory.path(percentEncoded: false)
-    #expect(allocatedBytes(path) <= 5 << 20)
+    #expect(directory.allocated <= limit)
   }
 
   @Test func `A journal of small pieces stays small, and its spans are correct`() async throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
     let most = Mutex(Int64(0))
-    let url = try url("a")
-    let stored = StoredBytes(directory, url)
+    let stored = try directory.stored()
     let disk = WatchedDisk()
     disk.fail { operation, path in
       guard operation == .write, path.hasSuffix(SpanJournal.suffix) else { return nil }
@@ -156,17 +109,15 @@ struct UsageOrderTests {
       most.withLock { $0 = max($0, size) }
       return nil
     }
-    let cache = try MediaCache(
-      directory: directory, configuration: configuration(nil, length: 100_000, chunkSize: 64),
-      disk: disk)
-    let reader = try await cache.open(Resource(url: url))
-    let all = try await reader.bytes(in: 0..<100_000)
-    #expect([UInt8](all) == bytes.bytes(in: 0..<100_000))
+    let transport = MemoryTransport(seed: 1, length: 100_000, chunkSize: 64)
+    let cache = try directory.cache(disk: disk, transport: transport)
+    let reader = try await cache.open(directory.url())
+    try await directory.expectToPlay(0..<100_000, from: reader)
     // The state after a kill at this moment; the last piece is recorded after it was read.
     try await eventually("all is written down") {
       RangeSet(0..<100_000).subtracting(stored.usableSpans()).isEmpty
     }
-    #expect(try stored.firstWrongByte(bytes) == nil)
+    #expect(try directory.isRight())
     reader.cancel()
     await cache.close()
     // Two records for each request.
@@ -174,10 +125,8 @@ struct UsageOrderTests {
   }
 
   @Test func `A torn journal record leaves the previous record of its span valid`() throws {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory, configuration: configuration(nil))
-    let path = directory.path(percentEncoded: false)
+    let cache = try directory.cache()
+    let path = directory.path
     let disk = SystemDisk()
     let file = try EntryFile(path: "\(path)/data", mode: .create, disk: disk)
     let journal = try JournalFile(

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+import RefrainLocks
+import Testing
+
+@testable import Refrain
+
+/// Entries that are held without a reader: whoever needs room waits for them, and for no others.
+@Suite(.timeLimit(.minutes(1))) struct IdleLeaseTests {
+  @Test func `Idle leases are released when room is needed`() async throws {
+    let directory = CacheDirectory(length: 2 << 20)
+    try await directory.withCache(limit: 3 << 20) { cache in
+      let reader = try await cache.open(directory.url("held"))
+      _ = try await reader.bytes(in: 0..<directory.length)
+      let held = Mutex(cache.hold(reader))
+      let calls = Mutex(0)
+      let hold = cache.releaseIdleLeases {
+        calls.withLock { $0 += 1 }
+        return held.withLock { $0.take() } != nil
+      }
+      reader.cancel()
+      #expect(calls.withLock { $0 } == 0)
+      try await directory.expectToPlay("other", from: cache)
+      #expect(calls.withLock { $0 } > 0)
+      #expect(held.withLock { $0 } == nil)
+      cache.forgetIdleLeases(hold)
+    }
+  }
+
+  @Test func `Entries are waited for if a holder releases one`() {
+    let leases = ReclaimableLeases()
+    #expect(!leases.releaseAll())
+    _ = leases.add { false }
+    #expect(!leases.releaseAll())
+    let held = leases.add { true }
+    _ = leases.add { false }
+    #expect(leases.releaseAll())
+    leases.remove(held)
+    #expect(!leases.releaseAll())
+  }
+
+  @Test func `Entries are being closed until that has ended`() {
+    let leases = ReclaimableLeases()
+    let (first, second) = (leases.closingBegan(), leases.closingBegan())
+    let latest = leases.latestClosing
+    #expect(first != second && latest == max(first, second) && leases.isClosing(since: latest))
+    leases.closingEnded(first)
+    #expect(leases.isClosing(since: latest) && !leases.releaseAll())
+    // One that begins later is none of those.
+    let third = leases.closingBegan()
+    leases.closingEnded(second)
+    #expect(!leases.isClosing(since: latest) && leases.isClosing(since: third))
+    leases.closingEnded(third)
+    #expect(!leases.isClosing(since: third))
+  }
+}
