@@ -101,25 +101,5 @@
         #expect(try WAVFile(file).samples.count > alone)
       }
     }
-
-    @Test func `Changing the device while a song plays fetches no byte twice`() async throws {
-      try await Listening.with { listening in
-        let engine = try await MPVEngine(cache: listening.cache, output: .silent)
-        let player = Player(cache: listening.cache, engine: engine)
-        let events = player.events()
-        player.play([listening.media])
-        var positions = 0
-        for await event in events {
-          guard case .position = event else { continue }
-          engine.setAudioDevice(positions.isMultiple(of: 2) ? "null" : nil)
-          positions += 1
-          if positions == 10 { break }
-        }
-        try await eventually("all is stored") { player.cacheProgress?.isComplete == true }
-        await player.close()
-        #expect(positions == 10)
-        #expect(listening.log.bytesSentTwice == 0)
-      }
-    }
   }
 #endif
