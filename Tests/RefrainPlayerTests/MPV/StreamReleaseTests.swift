@@ -11,7 +11,7 @@
   /// A stream that libmpv cancels, or that a seek interrupts, releases its readers at once, whatever
   /// it waits for.
   @MainActor
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(1)))
   struct StreamReleaseTests {
     /// What mpv's thread waits for.
     enum Waiting: CaseIterable, Sendable {
@@ -127,29 +127,42 @@
       }
     }
 
-    @Test func `The opening of a stream ends when its item is no longer wanted`() async throws {
+    // MARK: Openings while too many other resources are open
+
+    private func withFullCache(
+      _ body: (Media, MediaCache, EntrySlots) async throws -> Void
+    ) async throws {
       try await Listening.with { listening in
-        let playback = listening.playback()
-        let (started, begin) = AsyncStream.makeStream(of: Void.self)
-        let opening = Task {
-          try await onThread {
-            try playback.waiting {
-              begin.yield()
-              // Stands for a cache in which no entry can be opened for now.
-              try await Task.sleep(for: .seconds(3600))
-            }
-          }
-        }
-        for await _ in started { break }
-        // mpv's thread may register its wait a moment after the task has begun.
-        let ending = Task {
-          while !Task.isCancelled {
-            playback.cancelWaits()
-            await Task.yield()
-          }
-        }
+        try await listening.withFullCache { try await body(listening.media, $0, $1) }
+      }
+    }
+
+    @Test func `An opening ends when its item is over`() async throws {
+      try await withFullCache { media, cache, slots in
+        let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
+        let opening = Task { try await onThread { try playback.openReader() } }
+        try await eventually("it waits") { slots.waiting == 1 }
+        playback.end()
         await #expect(throws: CancellationError.self) { try await opening.value }
-        ending.cancel()
+      }
+    }
+
+    @Test func `An opening that begins when its item is over ends`() async throws {
+      try await withFullCache { media, cache, _ in
+        let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
+        playback.end()
+        await #expect(throws: CancellationError.self) {
+          try await onThread { try playback.openReader() }
+        }
+      }
+    }
+
+    @Test func `An engine closes while an item is being opened`() async throws {
+      try await withFullCache { media, cache, slots in
+        let engine = try await MPVEngine(cache: cache, output: .silent)
+        engine.load(EngineItem(media, fill: .wholeResource), at: .zero, isPaused: true)
+        try await eventually("it waits") { slots.waiting == 1 }
+        await engine.close()
       }
     }
   }

@@ -67,13 +67,6 @@ struct StreamTimelineTests {
     #expect(timeline.fetchingTimes.isEmpty)
   }
 
-  @Test func `Requests of a segment are looked up at first, and whenever they change`() throws {
-    var timeline = try timeline("#EXTINF:4,", "a.ts", "#EXTINF:4,", "b.ts")
-    #expect(timeline.takeChangedFetches() == [0, 1] && timeline.takeChangedFetches() == [])
-    timeline.noteFetchChange(of: 1)
-    #expect(timeline.takeChangedFetches() == [1] && timeline.takeChangedFetches() == [])
-  }
-
   @Test func `A segment that the origin does not have is not missed`() throws {
     var timeline = try timeline("#EXTINF:4,", "a.ts", "#EXT-X-GAP", "#EXTINF:4,", "b.ts")
     timeline.note(whole, of: 0)

@@ -49,22 +49,6 @@ enum NumberedFrames {
   /// RIFF/WAVE with 16 bits and two channels, which are the low and the high half of the sample's
   /// number. The header promises hours.
   static func wav(seconds: Int) -> Data {
-    var data = Data()
-    func put(_ number: Int, _ count: Int) {
-      for index in 0..<count { data.append(UInt8(number >> (8 * index) & 0xFF)) }
-    }
-    data.append(contentsOf: "RIFF".utf8)
-    put(0x7F00_0024, 4)
-    data.append(contentsOf: "WAVEfmt ".utf8)
-    put(16, 4)
-    put(1, 2)
-    put(2, 2)
-    put(wavRate, 4)
-    put(wavBytesPerSecond, 4)
-    put(4, 2)
-    put(16, 2)
-    data.append(contentsOf: "data".utf8)
-    put(0x7F00_0000, 4)
     let count = seconds * wavRate
     // A loop without calls: these are millions.
     let numbers = [UInt32](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -75,8 +59,10 @@ enum NumberedFrames {
       }
       filled = count
     }
-    numbers.withUnsafeBytes { data.append(contentsOf: $0) }
-    return data
+    return numbers.withUnsafeBytes {
+      RIFF.wav(
+        rate: wavRate, channels: 2, bits: 16, samples: Data($0), claimedLength: 0x7F00_0000)
+    }
   }
 
   /// Returns the runs of consecutive numbers in samples that were heard.
@@ -98,5 +84,43 @@ enum NumberedFrames {
       if end > start { runs.append(start..<end) }
     }
     return runs
+  }
+}
+
+/// Files of chunks with a name and a length, padded to an even number of bytes.
+enum RIFF {
+  /// - Parameters:
+  ///   - chunks: those between the format and the samples.
+  ///   - claimedLength: the samples' length that the header states; nil: their own.
+  static func wav(
+    rate: Int, channels: Int, bits: Int, samples: Data,
+    chunks: [(name: String, body: [UInt8])] = [], claimedLength: Int? = nil
+  ) -> Data {
+    var file = Data()
+    func put(_ number: Int, _ count: Int) {
+      for index in 0..<count { file.append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
+    }
+    func begin(_ name: String, _ length: Int) {
+      file.append(contentsOf: name.utf8)
+      put(length, 4)
+    }
+    let length = claimedLength ?? samples.count
+    begin("RIFF", chunks.reduce(36 + length) { $0 + 8 + $1.body.count + $1.body.count % 2 })
+    file.append(contentsOf: "WAVE".utf8)
+    begin("fmt ", 16)
+    put(1, 2)
+    put(channels, 2)
+    put(rate, 4)
+    put(rate * channels * bits / 8, 4)
+    put(channels * bits / 8, 2)
+    put(bits, 2)
+    for chunk in chunks {
+      begin(chunk.name, chunk.body.count)
+      file.append(contentsOf: chunk.body)
+      put(0, chunk.body.count % 2)
+    }
+    begin("data", length)
+    file.append(samples)
+    return file
   }
 }
