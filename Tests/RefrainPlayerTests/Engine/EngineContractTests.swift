@@ -30,7 +30,7 @@ struct EngineContractTests {
       #expect(!rig.referee.isOver(id))
       #expect((rig.referee.position(of: id) ?? .seconds(9)) < .seconds(0.2))
       rig.referee.play()
-      for _ in 0..<20 { try await rig.pass() }
+      try await rig.until("it plays") { rig.referee.position(of: id) ?? .zero > .zero }
       rig.referee.pause()
       for _ in 0..<20 { try await rig.pass() }
       let place = rig.referee.position(of: id)
@@ -267,7 +267,7 @@ struct EngineContractTests {
       for life in 0..<(TestSeed.isSoak ? lives * 20 : lives) {
         for _ in 0..<Int.random(in: 1...commands, using: &random) {
           step(rig, &random)
-          rig.disturb(&random)
+          await rig.disturb(&random)
           for _ in 0..<Int.random(in: 0...4, using: &random) { try await rig.pass() }
         }
         // This one plays, whatever came before.

@@ -44,7 +44,7 @@ final class EngineReferee {
     var item = makeItem(media)
     (item.streamURL, item.rewind) = (streamURL, rewind)
     (current, next, due) = (item.id, nil, nil)
-    (self.isPaused, waiting) = (isPaused, nil)
+    (self.isPaused, waiting, hasPaused) = (isPaused, nil, false)
     engine.load(item, at: start, isPaused: isPaused)
     return item.id
   }

@@ -26,7 +26,7 @@ protocol EngineRig {
   /// Lets some time pass.
   func pass() async throws
   /// Has something happen that no command has asked for.
-  func disturb(_ random: inout SeededGenerator)
+  func disturb(_ random: inout SeededGenerator) async
   /// The violations by the engine of its platform's rules.
   var platformViolations: [String] { get }
 }
@@ -186,17 +186,22 @@ final class ScriptedRig: EngineRig {
 
     func pass() async throws {
       try await Task.sleep(for: .milliseconds(1))
-      engine.player.standInAdvance(0.02)
+      await advance(0.02)
+    }
+
+    /// Advances the clock, and lets the engine report what has changed.
+    private func advance(_ seconds: Double) async {
+      engine.player.standInAdvance(seconds)
       for _ in 0..<4 { await Task { @MainActor in }.value }
     }
 
-    func disturb(_ random: inout SeededGenerator) {
+    func disturb(_ random: inout SeededGenerator) async {
       switch Int.random(in: 0..<20, using: &random) {
       case 0: origin.release("/held.wav")
       case 1: session.standInInterrupt()
       case 2..<5: session.standInEndInterruption(shouldResume: true)
       case 5: session.standInResetMediaServices()
-      default: engine.player.standInAdvance(Double.random(in: 0...1, using: &random))
+      default: await advance(Double.random(in: 0...1, using: &random))
       }
     }
   }
