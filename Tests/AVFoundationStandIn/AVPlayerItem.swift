@@ -64,6 +64,8 @@
       item = self
     }
 
+    public convenience init(url: URL) { self.init(asset: AVURLAsset(url: url)) }
+
     /// Gives the item pictures of that size.
     package func standInShow(_ size: CGSize) {
       presentationSize = size
