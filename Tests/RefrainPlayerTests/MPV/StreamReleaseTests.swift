@@ -11,7 +11,7 @@
   /// A stream that libmpv cancels, or that a seek interrupts, releases its readers at once, whatever
   /// it waits for.
   @MainActor
-  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(1)))
   struct StreamReleaseTests {
     /// What mpv's thread waits for.
     enum Waiting: CaseIterable, Sendable {
@@ -157,7 +157,8 @@
       }
     }
 
-    @Test func `An engine closes while an item is being opened`() async throws {
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `An engine closes while an item is being opened`() async throws {
       try await withFullCache { media, cache, slots in
         let engine = try await MPVEngine(cache: cache, output: .silent)
         engine.load(EngineItem(media, fill: .wholeResource), at: .zero, isPaused: true)
