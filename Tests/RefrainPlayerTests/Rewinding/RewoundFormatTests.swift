@@ -60,7 +60,7 @@
       try await Listening.with { listening in
         let (radio, length) = try await serve(format, listening)
         // It stays on at the last place, however slowly the test runs.
-        let release = listening.holdStation(atBytes: [5, 50, 80, 108].map { length * $0 / 120 })
+        let release = listening.holdStation(atBytes: [5, 50, 80].map { length * $0 / 120 })
         let player = try await player(listening)
         let events = player.events()
         player.play(radio)
