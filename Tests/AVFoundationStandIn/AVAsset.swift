@@ -6,9 +6,6 @@
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   public let AVURLAssetPreferPreciseDurationAndTimingKey =
     "AVURLAssetPreferPreciseDurationAndTimingKey"
-  @available(iOS 13, macOS 10.15, tvOS 13, visionOS 1, *)
-  public let AVURLAssetAllowsConstrainedNetworkAccessKey =
-    "AVURLAssetAllowsConstrainedNetworkAccessKey"
 
   /// As Apple's, it is not Sendable: some of its subclasses can be edited.
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)

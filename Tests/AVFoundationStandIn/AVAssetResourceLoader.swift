@@ -15,8 +15,6 @@
     private struct State: @unchecked Sendable {
       weak var delegate: (any AVAssetResourceLoaderDelegate)?
       var queue: DispatchQueue?
-      var preloadsEligibleContentKeys = false
-      var sendsCommonMediaClientData = false
     }
     private let state = Mutex(State())
     package let standInLog = AssetLog()
@@ -36,18 +34,6 @@
     weak open var delegate: (any AVAssetResourceLoaderDelegate)? { state.withLock { $0.delegate } }
 
     open var delegateQueue: DispatchQueue? { state.withLock { $0.queue } }
-
-    @available(iOS 9, macOS 10.11, tvOS 9, visionOS 1, *)
-    open var preloadsEligibleContentKeys: Bool {
-      get { state.withLock { $0.preloadsEligibleContentKeys } }
-      set { state.withLock { $0.preloadsEligibleContentKeys = newValue } }
-    }
-
-    @available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
-    open var sendsCommonMediaClientDataAsHTTPHeaders: Bool {
-      get { state.withLock { $0.sendsCommonMediaClientData } }
-      set { state.withLock { $0.sendsCommonMediaClientData = newValue } }
-    }
   }
 
   /// All methods are optional in Objective-C, where a misspelt method is never called. Here they

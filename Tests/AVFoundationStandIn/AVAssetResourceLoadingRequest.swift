@@ -14,7 +14,6 @@
     let exchange: Exchange
     public let contentInformationRequest: AVAssetResourceLoadingContentInformationRequest?
     public let dataRequest: AVAssetResourceLoadingDataRequest?
-    public let requestor = AVAssetResourceLoadingRequestor()
 
     init(exchange: Exchange) {
       self.exchange = exchange
@@ -26,7 +25,6 @@
     }
 
     open var request: URLRequest { URLRequest(url: exchange.url) }
-    open var isFinished: Bool { exchange.isFinished }
     open var isCancelled: Bool { exchange.isCancelled }
 
     open var response: URLResponse?
@@ -41,11 +39,6 @@
 
   @available(iOS 8, macOS 10.10, tvOS 9, visionOS 1, *)
   open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest {}
-
-  @available(iOS 12, macOS 10.14, tvOS 12, visionOS 1, *)
-  open class AVAssetResourceLoadingRequestor: NSObject {
-    override init() {}
-  }
 
   open class AVAssetResourceLoadingContentInformationRequest: NSObject {
     private let exchange: Exchange
@@ -69,11 +62,6 @@
     open var isByteRangeAccessSupported: Bool {
       get { exchange.information.isByteRangeAccessSupported }
       set { exchange.fill { $0.isByteRangeAccessSupported = newValue } }
-    }
-
-    open var renewalDate: Date? {
-      get { exchange.information.renewalDate }
-      set { exchange.fill { $0.renewalDate = newValue } }
     }
 
     @available(iOS 16, macOS 13, tvOS 16, visionOS 1, *)

@@ -7,8 +7,22 @@
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public static let timeDomain = AVAudioTimePitchAlgorithm(rawValue: "TimeDomain")
-    public static let spectral = AVAudioTimePitchAlgorithm(rawValue: "Spectral")
-    public static let varispeed = AVAudioTimePitchAlgorithm(rawValue: "Varispeed")
+  }
+
+  public let AVFoundationErrorDomain = "AVFoundationErrorDomain"
+
+  /// The AVError codes that a player distinguishes.
+  public enum AVError {
+    public enum Code: Int, Sendable {
+      case unknown = -11800
+      @available(macOS, unavailable)
+      case mediaServicesWereReset = -11819
+      case decodeFailed = -11821
+      case fileFormatNotRecognized = -11828
+      case fileFailedToParse = -11829
+      case decoderNotFound = -11833
+      case contentIsProtected = -11831
+    }
   }
 
   public let AVPlayerItemFailedToPlayToEndTimeErrorKey = "AVPlayerItemFailedToPlayToEndTimeErrorKey"
@@ -23,7 +37,6 @@
     public static let didPlayToEndTimeNotification = Notification.Name("DidPlayToEndTime")
     public static let failedToPlayToEndTimeNotification = Notification.Name("FailedToPlayToEndTime")
     public nonisolated static let playbackStalledNotification = Notification.Name("PlaybackStalled")
-    public static let timeJumpedNotification = Notification.Name("TimeJumped")
 
     public let asset: AVAsset
     public internal(set) var status = Status.unknown
@@ -33,8 +46,6 @@
     open var audioTimePitchAlgorithm = AVAudioTimePitchAlgorithm.timeDomain
     /// Zero for sound alone.
     public internal(set) var presentationSize = CGSize.zero
-    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
-    open var preferredForwardBufferDuration: TimeInterval = 0
     public private(set) var outputs: [AVPlayerItemOutput] = []
 
     /// The position in seconds.
@@ -64,8 +75,6 @@
     // MARK: Outputs
 
     open func add(_ output: AVPlayerItemOutput) { outputs.append(output) }
-
-    open func remove(_ output: AVPlayerItemOutput) { outputs.removeAll { $0 === output } }
 
     // MARK: What has come
 

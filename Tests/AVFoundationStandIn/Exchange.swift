@@ -56,12 +56,6 @@
     var currentOffset: Int64 { state.withLock { $0.currentOffset } }
     var information: StandInInformation { state.withLock { $0.information } }
     var outcome: PlayerOutcome? { state.withLock { $0.outcome } }
-    var isFinished: Bool {
-      switch outcome {
-      case .finished?, .failed?: true
-      default: false
-      }
-    }
     var isCancelled: Bool {
       if case .cancelled? = outcome { true } else { false }
     }

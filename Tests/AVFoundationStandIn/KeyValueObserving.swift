@@ -3,20 +3,8 @@
   public import Foundation
   import RefrainLocks
 
-  /// Key-value observing as in Foundation on Apple's platforms, for the stand-in's own objects.
-  public struct NSKeyValueObservingOptions: OptionSet, Sendable {
-    public let rawValue: UInt
-    public init(rawValue: UInt) { self.rawValue = rawValue }
-
-    public static let new = NSKeyValueObservingOptions(rawValue: 1)
-    public static let old = NSKeyValueObservingOptions(rawValue: 2)
-    public static let initial = NSKeyValueObservingOptions(rawValue: 4)
-  }
-
-  public struct NSKeyValueObservedChange<Value> {
-    public let newValue: Value?
-    public let oldValue: Value?
-  }
+  /// The change itself, of which no observer here asks for the values.
+  public struct NSKeyValueObservedChange<Value>: Sendable {}
 
   /// Ends when it is invalidated or released.
   public final class NSKeyValueObservation: NSObject, Sendable {
@@ -41,8 +29,9 @@
 
   public protocol KeyValueObserved: AnyObject {}
 
-  /// An observable object: compares the observed values with the previous ones whenever something
-  /// may have changed, and reports on the main thread.
+  /// An object with key-value observing as in Foundation on Apple's platforms: compares the observed
+  /// values with the previous ones whenever something may have changed, and reports on the main
+  /// thread.
   @MainActor open class ObservedObject: NSObject {
     private struct Observer {
       let isLive: Liveness
@@ -69,27 +58,17 @@
 
   extension KeyValueObserved where Self: ObservedObject {
     @MainActor public func observe<Value: Equatable>(
-      _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
+      _ keyPath: KeyPath<Self, Value>,
       changeHandler: @escaping @Sendable (Self, NSKeyValueObservedChange<Value>) -> Void
     ) -> NSKeyValueObservation {
       let observation = NSKeyValueObservation()
+      let change = NSKeyValueObservedChange<Value>()
       var last = self[keyPath: keyPath]
-      if options.contains(.initial) {
-        changeHandler(
-          self,
-          NSKeyValueObservedChange(newValue: options.contains(.new) ? last : nil, oldValue: nil))
-      }
       // Nothing here may retain the observation: it ends when it is released.
       let isLive = observation.isLive
       add(isLive) { [weak self] in
-        guard let self else { return }
-        let value = self[keyPath: keyPath]
-        guard value != last else { return }
-        let old = last
-        last = value
-        let change = NSKeyValueObservedChange(
-          newValue: options.contains(.new) ? value : nil,
-          oldValue: options.contains(.old) ? old : nil)
+        guard let self, self[keyPath: keyPath] != last else { return }
+        last = self[keyPath: keyPath]
         guard let lag = standInChangeLag else { return changeHandler(self, change) }
         let late = LateChange(object: self, change: change)
         Task.detached {

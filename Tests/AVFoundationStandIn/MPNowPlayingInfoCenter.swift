@@ -56,11 +56,9 @@
   }
 
   open class MPMediaItemArtwork: NSObject {
-    public let bounds: CGRect
     private let handler: (CGSize) -> UIImage
 
     public init(boundsSize: CGSize, requestHandler: @escaping (CGSize) -> UIImage) {
-      bounds = CGRect(origin: .zero, size: boundsSize)
       handler = requestHandler
     }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
-  package import Foundation
-
   /// A player's request to a loader.
   package struct Wish: Sendable, Hashable, CustomStringConvertible {
     package var offset: Int64 = 0
@@ -40,7 +38,6 @@
     package var contentType: String?
     package var contentLength: Int64 = 0
     package var isByteRangeAccessSupported = false
-    package var renewalDate: Date?
     package var isEntireLengthAvailableOnDemand = false
   }
 #endif

@@ -11,20 +11,14 @@ import Testing
   }
 
   @Test(arguments: [
+    // The nearest supertype.
     ("com.apple.m4a-audio", ["public.mpeg-4-audio", "public.audio"], "public.mpeg-4-audio"),
     ("com.apple.m4v-video", ["public.movie", "public.mpeg-4"], "public.mpeg-4"),
     ("public.mp3", ["public.movie", "public.audio"], "public.audio"),
     ("public.mp3", ["public.data", "public.audiovisual-content"], "public.audiovisual-content"),
     ("public.mpeg-4", ["public.content", "public.data"], "public.data"),
     ("public.m3u-playlist", ["public.text"], "public.text"),
-  ])
-  func `The nearest allowed supertype is chosen`(
-    _ type: String, _ allowed: [String], _ chosen: String
-  ) {
-    #expect(ContentType.choose(type, from: allowed) == chosen)
-  }
-
-  @Test(arguments: [
+    // Otherwise, a type of the same format.
     ("public.mpeg-4", ["com.apple.m4a-audio"], "com.apple.m4a-audio"),
     ("public.mpeg-4", ["public.movie", "com.apple.m4v-video"], "com.apple.m4v-video"),
     ("public.mpeg-4", ["com.apple.m4a-audio", "com.apple.m4v-video"], "com.apple.m4v-video"),
@@ -37,7 +31,7 @@ import Testing
     ("public.aifc-audio", ["public.aiff-audio"], "public.aiff-audio"),
     ("public.mp2", ["public.mp3"], "public.mp3"),
   ])
-  func `An allowed type of the same format is chosen`(
+  func `The nearest allowed type is chosen`(
     _ type: String, _ allowed: [String], _ chosen: String
   ) {
     #expect(ContentType.choose(type, from: allowed) == chosen)

@@ -4,90 +4,68 @@ import Testing
 @testable import RefrainAVFoundation
 
 @Suite struct DeclaredTypeTests {
-  struct Case: CustomTestStringConvertible, Sendable {
-    var mimeType: String?
-    var pathExtension: String
-    var type: String?
-
-    init(_ mimeType: String?, _ pathExtension: String, _ type: String?) {
-      self.mimeType = mimeType
-      self.pathExtension = pathExtension
-      self.type = type
-    }
-
-    var testDescription: String { "\(mimeType ?? "no type"), .\(pathExtension)" }
-  }
-
-  @Test(arguments: [
-    Case("audio/mpeg", "", "public.mp3"),
-    Case("audio/flac", "", "org.xiph.flac"),
-    Case("audio/wav", "", "com.microsoft.waveform-audio"),
-    Case("audio/mp4", "", "public.mpeg-4-audio"),
-    Case("video/mp4", "", "public.mpeg-4"),
-    Case("video/quicktime", "", "com.apple.quicktime-movie"),
-    Case("audio/ogg", "", "org.xiph.ogg-audio"),
-    Case("application/vnd.apple.mpegurl", "", "public.m3u-playlist"),
-    Case("Audio/MPEG; charset=binary", "", "public.mp3"),
-    Case(" audio/aac ;codecs=\"mp4a.40.2\"", "", "public.aac-audio"),
-    Case("audio/mpeg", "php", "public.mp3"),
-    Case("audio/mpeg", "flac", "public.mp3"),
-  ])
-  func `The type follows from the MIME type`(_ example: Case) { check(example) }
-
-  @Test(arguments: [
-    Case(nil, "mp3", "public.mp3"),
-    Case("", "m4a", "com.apple.m4a-audio"),
-    Case("application/octet-stream", "MP3", "public.mp3"),
-    Case("application/octet-stream; charset=x", "flac", "org.xiph.flac"),
-    Case("binary/octet-stream", "mov", "com.apple.quicktime-movie"),
-    Case("application/x-download", "m4b", "com.apple.m4a-audio"),
-    Case("application/force-download", "wav", "com.microsoft.waveform-audio"),
-    Case("text/plain", "mp3", "public.mp3"),
-    Case("text/plain; charset=UTF-8", "m3u8", "public.m3u-playlist"),
-    Case("text/html", "mp4", "public.mpeg-4"),
-    Case("text/vnd.trolltech.linguist", "ts", "public.mpeg-2-transport-stream"),
-    Case("no type at all", "aiff", "public.aiff-audio"),
-  ])
-  func `The extension decides if the MIME type is missing or generic`(_ example: Case) {
-    check(example)
-  }
-
-  @Test(arguments: [
-    Case("audio/mpeg", "m4a", "com.apple.m4a-audio"),
-    Case("audio/mpeg", "aac", "public.aac-audio"),
-    Case("audio/mpeg", "mp2", "public.mp2"),
-    Case("audio/aac", "m4a", "com.apple.m4a-audio"),
-    Case("video/mpeg", "ts", "public.mpeg-2-transport-stream"),
-    Case("video/mpeg", "mp4", "public.mpeg-4"),
-    Case("video/mp4", "mp3", "public.mp3"),
-    Case("application/ogg", "flac", "org.xiph.flac"),
-    Case("application/vnd.apple.mpegurl", "ts", "public.mpeg-2-transport-stream"),
-    Case("video/mp2t", "m3u8", "public.m3u-playlist"),
-  ])
-  func `The extension corrects MIME types that servers often get wrong`(_ example: Case) {
-    check(example)
-  }
-
-  @Test(arguments: [
-    Case("video/mp4", "m4a", "com.apple.m4a-audio"),
-    Case("audio/mp4", "m4a", "com.apple.m4a-audio"),
-    Case("video/mp4", "m4v", "com.apple.m4v-video"),
-    Case("video/quicktime", "mp4", "public.mpeg-4"),
-    Case("application/ogg", "ogv", "org.xiph.ogv"),
-    Case("audio/x-aiff", "aifc", "public.aifc-audio"),
-    Case("video/mp2t", "m2ts", "public.avchd-mpeg-2-transport-stream"),
+  /// The MIME type, the extension, and the type that they declare.
+  static let cases: [(String?, String, String?)] = [
+    // The MIME type decides.
+    ("audio/mpeg", "", "public.mp3"),
+    ("audio/flac", "", "org.xiph.flac"),
+    ("audio/wav", "", "com.microsoft.waveform-audio"),
+    ("audio/mp4", "", "public.mpeg-4-audio"),
+    ("video/mp4", "", "public.mpeg-4"),
+    ("video/quicktime", "", "com.apple.quicktime-movie"),
+    ("audio/ogg", "", "org.xiph.ogg-audio"),
+    ("application/vnd.apple.mpegurl", "", "public.m3u-playlist"),
+    ("Audio/MPEG; charset=binary", "", "public.mp3"),
+    (" audio/aac ;codecs=\"mp4a.40.2\"", "", "public.aac-audio"),
+    ("audio/mpeg", "php", "public.mp3"),
+    ("audio/mpeg", "flac", "public.mp3"),
+    // The extension decides if the MIME type is missing or generic.
+    (nil, "mp3", "public.mp3"),
+    ("", "m4a", "com.apple.m4a-audio"),
+    ("application/octet-stream", "MP3", "public.mp3"),
+    ("application/octet-stream; charset=x", "flac", "org.xiph.flac"),
+    ("binary/octet-stream", "mov", "com.apple.quicktime-movie"),
+    ("application/x-download", "m4b", "com.apple.m4a-audio"),
+    ("application/force-download", "wav", "com.microsoft.waveform-audio"),
+    ("text/plain", "mp3", "public.mp3"),
+    ("text/plain; charset=UTF-8", "m3u8", "public.m3u-playlist"),
+    ("text/html", "mp4", "public.mpeg-4"),
+    ("text/vnd.trolltech.linguist", "ts", "public.mpeg-2-transport-stream"),
+    ("no type at all", "aiff", "public.aiff-audio"),
+    // The extension corrects MIME types that servers often get wrong.
+    ("audio/mpeg", "m4a", "com.apple.m4a-audio"),
+    ("audio/mpeg", "aac", "public.aac-audio"),
+    ("audio/mpeg", "mp2", "public.mp2"),
+    ("audio/aac", "m4a", "com.apple.m4a-audio"),
+    ("video/mpeg", "ts", "public.mpeg-2-transport-stream"),
+    ("video/mpeg", "mp4", "public.mpeg-4"),
+    ("video/mp4", "mp3", "public.mp3"),
+    ("application/ogg", "flac", "org.xiph.flac"),
+    ("application/vnd.apple.mpegurl", "ts", "public.mpeg-2-transport-stream"),
+    ("video/mp2t", "m3u8", "public.m3u-playlist"),
+    // The more specific of the two decides.
+    ("video/mp4", "m4a", "com.apple.m4a-audio"),
+    ("audio/mp4", "m4a", "com.apple.m4a-audio"),
+    ("video/mp4", "m4v", "com.apple.m4v-video"),
+    ("video/quicktime", "mp4", "public.mpeg-4"),
+    ("application/ogg", "ogv", "org.xiph.ogv"),
+    ("audio/x-aiff", "aifc", "public.aifc-audio"),
+    ("video/mp2t", "m2ts", "public.avchd-mpeg-2-transport-stream"),
     // Nor if the MIME type is more specific.
-    Case("audio/mp4", "mp4", "public.mpeg-4-audio"),
-    Case("video/ogg", "ogg", "org.xiph.ogv"),
-    Case("video/webm", "mkv", "org.webmproject.webm"),
-  ])
-  func `The more specific of MIME type and extension decides`(_ example: Case) { check(example) }
+    ("audio/mp4", "mp4", "public.mpeg-4-audio"),
+    ("video/ogg", "ogg", "org.xiph.ogv"),
+    ("video/webm", "mkv", "org.webmproject.webm"),
+    // Neither is known.
+    (nil, "", nil), ("application/octet-stream", "", nil), ("text/plain", "txt", nil),
+    ("", "php", nil), (";", "", nil), ("/", ".", nil),
+  ]
 
-  @Test(arguments: [
-    Case(nil, "", nil), Case("application/octet-stream", "", nil), Case("text/plain", "txt", nil),
-    Case("", "php", nil), Case(";", "", nil), Case("/", ".", nil),
-  ])
-  func `An unknown MIME type and extension declare no type`(_ example: Case) { check(example) }
+  @Test(arguments: cases)
+  func `The MIME type and the extension declare a type`(
+    _ mimeType: String?, _ pathExtension: String, _ type: String?
+  ) {
+    #expect(ContentType.declared(mimeType: mimeType, pathExtension: pathExtension) == type)
+  }
 
   @Test func `The first bytes decide only if no type is declared`() {
     let flac = Array("fLaC".utf8)
@@ -110,11 +88,5 @@ import Testing
     }
     #expect(!ContentType.isPlaylist("public.mp3"))
     #expect(!ContentType.isPlaylist("public.plain-text"))
-  }
-
-  private func check(_ example: Case) {
-    #expect(
-      ContentType.declared(mimeType: example.mimeType, pathExtension: example.pathExtension)
-        == example.type)
   }
 }

@@ -12,7 +12,9 @@
   /// The end of requests: each ends once, in every case.
   @Suite(.timeLimit(.minutes(1))) struct LoadingEndTests {
     @Test func `Pending requests are cancelled when the asset is released`() async throws {
-      try await withAssets { test in
+      try await withAssets {
+        $0.abandonedSilence = .milliseconds(20)
+      } _: { test in
         test.serve(5_000_000)
         // Both responses stall: the one from the start, and the one for the later position.
         test.origin.script(
@@ -73,7 +75,9 @@
     }
 
     @Test func `A cancelled request ends its fetch from the origin`() async throws {
-      try await withAssets { test in
+      try await withAssets {
+        $0.abandonedSilence = .milliseconds(20)
+      } _: { test in
         test.serve(5_000_000)
         test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
         let player = test.player()

@@ -15,13 +15,20 @@
       Trace.mp4, .moovLast, .mp3, .jumping(of: 20_000_000, upTo: 16_000_000),
     ]
 
+    /// Replays a trace, of which every request succeeds.
+    private func replay(_ trace: Trace, _ test: AssetTest) async throws -> CheckedPlayer {
+      let player = test.player()
+      for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
+      player.check()
+      return player
+    }
+
     @Test(arguments: Trace.all)
     func `A cold cache returns only correct bytes`(_ trace: Trace) async throws {
       try await withAssets { test in
         test.serve(trace.length)
-        let player = test.player()
-        for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-        player.check()
+        _ = try await replay(trace, test)
+        await test.cache.close()
         let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
         // Only bytes in flight when a request was cancelled come again.
         #expect(log.bytesSentTwice <= 1 << 20)
@@ -37,9 +44,8 @@
         try await test.cache.prefetch(test.resource(), range: 2 * quarter..<3 * quarter)
         let stored = try await test.cache.progress(of: test.resource()).spans
         try await test.forgetRequests()
-        let player = test.player()
-        for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-        player.check()
+        _ = try await replay(trace, test)
+        await test.cache.close()
         let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
         #expect(log.sent.intersection(stored).isEmpty)
       }
@@ -53,9 +59,7 @@
         test.serve(trace.length)
         try await test.cache.prefetch(test.resource())
         try await test.forgetRequests()
-        let player = test.player()
-        for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-        player.check()
+        let player = try await replay(trace, test)
         #expect(player.log.information?.isEntireLengthAvailableOnDemand == true)
         #expect(test.origin.log("/song.wav").requests.isEmpty)
       }
@@ -70,9 +74,7 @@
         try await test.relaunched {
           $0.offline = true
         } _: { test in
-          let player = test.player()
-          for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-          player.check()
+          _ = try await replay(trace, test)
           #expect(test.origin.log("/song.wav").requests.isEmpty)
         }
       }

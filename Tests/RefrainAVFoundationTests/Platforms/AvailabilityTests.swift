@@ -7,61 +7,6 @@ import Testing
 @Suite struct AvailabilityTests {
   private static let platforms = ["macOS", "iOS", "tvOS", "visionOS"]
 
-  private static let root: URL = {
-    var url = URL(filePath: #filePath)
-    while url.pathComponents.count > 1, url.lastPathComponent != "Tests" {
-      url.deleteLastPathComponent()
-    }
-    return url.deletingLastPathComponent()
-  }()
-
-  private struct Line {
-    var file: String
-    var place: String
-    var text: String
-    /// The enclosing conditions, from the outermost to the innermost.
-    var conditions: [String]
-
-    func isCompiled(on platform: String) -> Bool {
-      conditions.allSatisfy { PlatformCondition.holds($0, on: platform) }
-    }
-  }
-
-  private static func lines(of folder: String) throws -> [Line] {
-    let directory = root.appending(path: folder)
-    let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
-    var lines: [Line] = []
-    while let file = files?.nextObject() as? URL {
-      guard file.pathExtension == "swift" else { continue }
-      // The branches of each #if so far: the last one holds for the line, and none before it does.
-      var stack: [[String]] = []
-      let text = try String(contentsOf: file, encoding: .utf8)
-        .split(separator: "\n", omittingEmptySubsequences: false)
-      for (number, line) in text.enumerated() {
-        let line = line.trimmingCharacters(in: .whitespaces)
-        if line.hasPrefix("#if ") {
-          stack.append([String(line.dropFirst(4))])
-        } else if line.hasPrefix("#elseif ") {
-          stack[stack.count - 1].append(String(line.dropFirst(8)))
-        } else if line == "#else" {
-          stack[stack.count - 1].append("!never")
-        } else if line == "#endif" {
-          stack.removeLast()
-        } else if !line.hasPrefix("//") {
-          let conditions = stack.map { branches in
-            (branches.dropLast().map { "!(\($0))" } + branches.suffix(1).map { "(\($0))" })
-              .joined(separator: " && ")
-          }
-          lines.append(
-            Line(
-              file: file.path(percentEncoded: false),
-              place: "\(file.lastPathComponent):\(number + 1)", text: line, conditions: conditions))
-        }
-      }
-    }
-    return lines
-  }
-
   private struct Declaration {
     var name: String
     /// `@available(…)` of the declaration and of the enclosing ones.
@@ -84,11 +29,11 @@ import Testing
   private static func declarations() throws -> [Declaration] {
     var found: [Declaration] = []
     var attributes: [String] = []
-    for line in try lines(of: "Tests/AVFoundationStandIn") {
+    for line in try PackageFiles.lines(of: "Tests/AVFoundationStandIn") {
       if line.text.hasPrefix("@available(") {
         attributes.append(line.text)
       } else if !attributes.isEmpty {
-        let words = line.text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+        let words = line.words
         let kinds: Set<Substring> = [
           "case", "class", "struct", "enum", "protocol", "let", "var", "func",
         ]
@@ -107,13 +52,12 @@ import Testing
   @Test func `No source uses a declaration that its platform lacks`() throws {
     let declarations = try Self.declarations()
     let sources = try ["Sources/RefrainAVFoundation", "Sources/RefrainPlayer"]
-      .flatMap { try Self.lines(of: $0) }
+      .flatMap { try PackageFiles.lines(of: $0) }
     try #require(!sources.isEmpty)
     for platform in Self.platforms {
       for declaration in declarations where declaration.isMissing(on: platform) {
         for line in sources where line.isCompiled(on: platform) {
-          let words = line.text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
-          if words.contains(Substring(declaration.name)) {
+          if line.words.contains(Substring(declaration.name)) {
             Issue.record("\(line.place) uses \(declaration.name), which \(platform) does not have")
           }
         }
@@ -144,11 +88,10 @@ import Testing
   func `A source imports the module whose members it uses`(
     _ module: String, _ members: [String]
   ) throws {
-    let lines = try Self.lines(of: "Sources")
+    let lines = try PackageFiles.lines(of: "Sources")
     let imports = lines.filter { $0.text == "import \(module)" }
     let uses = lines.filter { line in
-      line.text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
-        .contains { word in members.contains { word.hasPrefix($0) } }
+      line.words.contains { word in members.contains { word.hasPrefix($0) } }
     }
     #expect(!imports.isEmpty && !uses.isEmpty)
     for platform in Self.platforms {
@@ -160,7 +103,7 @@ import Testing
   }
 
   @Test func `No declaration is newer than the oldest supported system`() throws {
-    let file = Self.root.appending(path: "Package.swift")
+    let file = PackageFiles.root.appending(path: "Package.swift")
     let manifest = try String(contentsOf: file, encoding: .utf8)
     let declarations = try Self.declarations()
     for platform in Self.platforms {

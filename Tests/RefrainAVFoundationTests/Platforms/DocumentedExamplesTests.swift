@@ -5,20 +5,6 @@ import Testing
 /// The examples in the README and in the libraries' guides are parts of the package's snippets, which
 /// every build compiles.
 @Suite struct DocumentedExamplesTests {
-  private static let root: URL = {
-    var url = URL(filePath: #filePath)
-    while url.pathComponents.count > 1, url.lastPathComponent != "Tests" {
-      url.deleteLastPathComponent()
-    }
-    return url.deletingLastPathComponent()
-  }()
-
-  private static func files(in folder: String, withExtension wanted: String) -> [URL] {
-    let files = FileManager.default.enumerator(
-      at: root.appending(path: folder), includingPropertiesForKeys: nil)
-    return (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == wanted }
-  }
-
   /// The lines of a text that are not blank, with a single space wherever there are several.
   private static func lines(_ text: some StringProtocol) -> [String] {
     text.split(separator: "\n").map {
@@ -50,13 +36,13 @@ import Testing
   @Test func `Each example in the README and the guides is a part of a snippet that is compiled`()
     throws
   {
-    let snippets = try Self.files(in: "Snippets", withExtension: "swift").map {
+    let snippets = try PackageFiles.files(in: "Snippets", withExtension: "swift").map {
       "\n" + (try Self.visibleLines(of: $0)).joined(separator: "\n") + "\n"
     }
     let products = ["Refrain", "RefrainAVFoundation", "RefrainPlayer", "RefrainProxy"]
     let guides =
-      [Self.root.appending(path: "README.md")]
-      + products.flatMap { Self.files(in: "Sources/\($0)", withExtension: "md") }
+      [PackageFiles.root.appending(path: "README.md")]
+      + products.flatMap { PackageFiles.files(in: "Sources/\($0)", withExtension: "md") }
     var count = 0
     for guide in guides {
       for example in Self.examples(in: try String(contentsOf: guide, encoding: .utf8))

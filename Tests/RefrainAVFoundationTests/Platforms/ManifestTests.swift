@@ -4,16 +4,8 @@ import Testing
 
 /// The package's manifest, as Apple's tools read it.
 @Suite struct ManifestTests {
-  private static let root: URL = {
-    var url = URL(filePath: #filePath)
-    while url.pathComponents.count > 1, url.lastPathComponent != "Tests" {
-      url.deleteLastPathComponent()
-    }
-    return url.deletingLastPathComponent()
-  }()
-
   private static func text(_ path: String) throws -> String {
-    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    try String(contentsOf: PackageFiles.root.appending(path: path), encoding: .utf8)
   }
 
   @Test func `No two products have names that differ by case alone`() throws {
@@ -22,14 +14,6 @@ import Testing
       .map { String($0.output.1) }
     #expect(names.contains("refrain") && names.count > 3)
     #expect(Set(names.map { $0.lowercased() }).count == names.count)
-  }
-
-  @Test func `The tools version supports test names in backticks`() throws {
-    let manifest = try Self.text("Package.swift")
-    let version = try #require(manifest.firstMatch(of: /swift-tools-version: (\d+)\.(\d+)/))
-    let (major, minor) = (Int(version.output.1) ?? 0, Int(version.output.2) ?? 0)
-    // Names in backticks came with 6.2 (SE-0451).
-    #expect((major, minor) >= (6, 2))
   }
 
   /// The system's functions that need a reason, by category (Apple's "Describing use of required
@@ -50,14 +34,11 @@ import Testing
 
   /// Returns the categories that the sources of a target use, with the places.
   private static func used(by target: String) throws -> [String: [String]] {
-    let files = FileManager.default.enumerator(
-      at: root.appending(path: "Sources/\(target)"), includingPropertiesForKeys: nil)
     var used: [String: [String]] = [:]
-    while let file = files?.nextObject() as? URL {
-      guard file.pathExtension == "swift" else { continue }
-      let text = try String(contentsOf: file, encoding: .utf8)
+    for file in PackageFiles.files(in: "Sources/\(target)", withExtension: "swift") {
+      let text = try Data(contentsOf: file)
       for (category, names) in needs {
-        for name in names where text.contains(name) {
+        for name in names where text.range(of: Data(name.utf8)) != nil {
           used[category, default: []].append("\(file.lastPathComponent): \(name)")
         }
       }
@@ -67,7 +48,7 @@ import Testing
 
   @Test func `The privacy manifest gives a reason for everything that needs one`() throws {
     let data = try Data(
-      contentsOf: Self.root.appending(path: "Sources/Refrain/PrivacyInfo.xcprivacy"))
+      contentsOf: PackageFiles.root.appending(path: "Sources/Refrain/PrivacyInfo.xcprivacy"))
     let list = try #require(
       try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
     #expect(list["NSPrivacyTracking"] as? Bool == false)

@@ -16,7 +16,7 @@
     let cache: MediaCache
     let directory: URL
     let session = AVAudioSession()
-    private(set) var engine: AVPlayerEngine
+    let engine: AVPlayerEngine
     private(set) var events: [EngineEvent] = []
     private var nextID: UInt64 = 0
 
@@ -33,25 +33,21 @@
       _ change: (inout MediaCache.Configuration) -> Void = { _ in },
       _ body: (AppleListening) async throws -> Void
     ) async throws {
-      var configuration = MediaCache.Configuration()
-      configuration.retry.firstDelay = .milliseconds(1)
-      configuration.retry.longestDelay = .milliseconds(20)
-      change(&configuration)
-      let directory = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-apple-\(UUID().uuidString)", directoryHint: .isDirectory)
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      let origin = try await OriginServer.start()
-      let cache = try MediaCache(
-        directory: directory.appending(path: "cache"), configuration: configuration)
-      let listening = AppleListening(origin: origin, cache: cache, directory: directory)
-      var failure: (any Error)?
-      do { try await body(listening) } catch { failure = error }
-      #expect(listening.engine.player.standInViolations == [])
-      await listening.engine.close()
-      await cache.close()
-      await origin.stop()
-      try FileManager.default.removeItem(at: directory)
-      if let failure { throw failure }
+      try await withOrigin { configuration, _ in
+        configuration.retry.firstDelay = .milliseconds(1)
+        configuration.retry.longestDelay = .milliseconds(20)
+        change(&configuration)
+      } _: { origin, cache, directory in
+        let listening = AppleListening(origin: origin, cache: cache, directory: directory)
+        do {
+          try await body(listening)
+        } catch {
+          await listening.engine.close()
+          throw error
+        }
+        #expect(listening.engine.player.standInViolations == [])
+        await listening.engine.close()
+      }
     }
 
     // MARK: Items
@@ -125,17 +121,20 @@
     var positions: [Duration] {
       events.compactMap { if case .position(_, let position) = $0 { position } else { nil } }
     }
-  }
 
-  extension FaultScript {
-    /// Returns faults that withhold all bytes from `offset` on, until the origin releases them.
-    static func nothingBeyond(_ offset: Int64) -> FaultScript {
-      .on(.all, .stall(at: .resource(offset)))
-        .on(
-          .where { request in
-            let start = request.range?.dropFirst("bytes=".count).prefix { $0 != "-" }
-            return (start.flatMap { Int64($0) } ?? 0) > offset
-          }, .delay(nil))
+    /// The reports of a pause by the system, and of its end.
+    var pauses: [Bool] {
+      events.compactMap { if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil } }
+    }
+
+    /// The events whose number does not depend on timing and the network.
+    var steps: [EngineEvent] {
+      events.filter {
+        switch $0 {
+        case .position, .buffered: false
+        default: true
+        }
+      }
     }
   }
 
@@ -144,35 +143,10 @@
       if case .ready(item, _) = self { true } else { false }
     }
 
-    /// Whether the number of these events, positions and loaded ranges, depends on timing and the
-    /// network.
-    var isOfMany: Bool {
-      switch self {
-      case .position, .buffered: true
-      default: false
-      }
-    }
-
     var isFailure: Bool { failure != nil }
 
     var failure: MediaCacheError? {
       if case .failed(_, let error) = self { error } else { nil }
-    }
-
-    /// The item that the event is about.
-    var item: EngineItem.ID? {
-      switch self {
-      case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
-        .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _),
-        .metadata(let id, _),
-        .ended(let id, _), .failed(let id, _), .live(let id), .tracks(let id, _),
-        .video(let id, _), .subtitleFailed(let id, _, _), .displaced(let id),
-        .liveWindow(let id, _), .streamTitle(let id, _):
-        id
-      case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
-        .fullscreen, .requested:
-        nil
-      }
     }
   }
 #endif

@@ -16,31 +16,13 @@
       return try #require(listening.events.last?.failure)
     }
 
-    @Test func `An item refused by the origin fails with the cache's error`() async throws {
-      try await AppleListening.with { listening in
-        let item = listening.item()
-        listening.origin.script("/a.wav", .on(.all, .status(404)))
-        listening.engine.load(item, at: .zero, isPaused: false)
-        let error = try await failure(listening)
-        #expect(error.code == .status && error.status == 404 && !error.remedy.isEmpty)
-        #expect(listening.engine.player.items().isEmpty)
-        // The engine continues with the next item.
-        let next = listening.item("/b.wav")
-        try await listening.start(next)
-      }
-    }
-
     @Test func `Playback fails where the available bytes end`() async throws {
       try await AppleListening.with({ $0.retry.attempts = 2 }) { listening in
         let item = listening.item(seconds: 100)
         listening.origin.script(
           "/a.wav",
           .on(.all, .drop(at: .resource(50_044)))
-            .on(
-              .where { request in
-                let start = request.range?.dropFirst("bytes=".count).prefix { $0 != "-" }
-                return (start.flatMap { Int64($0) } ?? 0) >= 50_044
-              }, .status(410)))
+            .on(.where { $0.firstByte >= 50_044 }, .status(410)))
         listening.engine.load(item, at: .zero, isPaused: false)
         try await listening.waitForReady(item)
         try await eventually("it fails where the bytes end") {
@@ -50,19 +32,6 @@
         let error = try #require(listening.events.last?.failure)
         #expect(error.code == .status && error.status == 410)
         #expect(listening.positions.last == .seconds(50))
-      }
-    }
-
-    @Test func `A file that is not media fails with a reason and a remedy`() async throws {
-      try await AppleListening.with { listening in
-        listening.origin.serve(
-          OriginResource(.bytes(Array(repeating: UInt8(7), count: 5000)), contentType: "audio/wav"),
-          at: "/noise.wav")
-        let item = listening.item(at: listening.origin.url("/noise.wav"))
-        listening.engine.load(item, at: .zero, isPaused: false)
-        let error = try await failure(listening)
-        #expect(error.code == .invalidResponse && error.reason.contains("not media"))
-        #expect(error.reason.contains("/noise.wav") && !error.remedy.isEmpty)
       }
     }
 

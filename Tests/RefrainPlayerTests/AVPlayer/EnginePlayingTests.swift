@@ -15,7 +15,7 @@
         let item = listening.item(seconds: 5)
         try await listening.start(item)
         await listening.pass(6)
-        let events = listening.events.filter { !$0.isOfMany }
+        let events = listening.steps
         #expect(
           events == [
             .began(item.id), .duration(item.id, .seconds(5)), .ready(item.id, at: .zero),
@@ -39,85 +39,12 @@
       }
     }
 
-    @Test func `Every byte is fetched once`() async throws {
-      try await AppleListening.with { listening in
-        for _ in 0..<3 {
-          let item = listening.item(seconds: 100)
-          try await listening.start(item)
-          await listening.pass(101, step: 10)
-        }
-        let log = try await listening.origin.wait(for: "/a.wav") { $0.running == 0 }
-        #expect(log.bodyBytesSent == 100 * 1000 + 44)
-      }
-    }
-
-    @Test func `A paused item becomes ready and keeps its position`() async throws {
-      try await AppleListening.with { listening in
-        let item = listening.item()
-        try await listening.start(item, isPaused: true)
-        await listening.pass(3)
-        #expect(listening.positions.isEmpty)
-        listening.engine.play()
-        await listening.pass(1)
-        #expect(listening.positions.last == .seconds(1))
-        listening.engine.pause()
-        await listening.pass(3)
-        #expect(listening.positions.last == .seconds(1))
-        #expect(!listening.events.contains { if case .pausedBySystem = $0 { true } else { false } })
-      }
-    }
-
-    @Test
-    func `An item can begin in its middle, and no earlier position is reported`() async throws {
-      try await AppleListening.with { listening in
-        let item = listening.item(seconds: 100)
-        try await listening.start(item, at: .seconds(60))
-        #expect(listening.events.contains(.ready(item.id, at: .seconds(60))))
-        await listening.pass(2)
-        #expect(listening.positions.first == .milliseconds(60_100))
-        await listening.pass(40)
-        #expect(listening.events.last == .ended(item.id, followedBy: nil))
-      }
-    }
-
     @Test func `An item that begins at its end ends`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 5)
         listening.engine.load(item, at: .seconds(5), isPaused: true)
         try await listening.wait("ended") { $0 == .ended(item.id, followedBy: nil) }
         #expect(listening.positions.isEmpty)
-      }
-    }
-
-    @Test func `A replaced item is no longer reported`() async throws {
-      try await AppleListening.with { listening in
-        let (one, other) = (listening.item("/a.wav"), listening.item("/b.wav"))
-        try await listening.start(one)
-        listening.engine.player.standInAdvance(2)
-        listening.engine.load(other, at: .zero, isPaused: false)
-        listening.forget()
-        try await listening.waitForReady(other)
-        await listening.pass(1)
-        #expect(listening.events.allSatisfy { $0.item == other.id })
-        #expect(listening.events.first == .began(other.id))
-      }
-    }
-
-    @Test func `No event is reported after stop until the next load`() async throws {
-      try await AppleListening.with { listening in
-        let item = listening.item()
-        try await listening.start(item)
-        listening.engine.player.standInAdvance(1)
-        listening.engine.stop()
-        listening.forget()
-        listening.engine.play()
-        listening.engine.seek(to: .seconds(3), serial: 1)
-        await listening.pass(5)
-        #expect(listening.events.isEmpty)
-        let again = listening.item("/b.wav")
-        try await listening.start(again)
-        await listening.pass(11)
-        #expect(listening.events.last == .ended(again.id, followedBy: nil))
       }
     }
 
@@ -284,7 +211,7 @@
       }
     }
 
-    @Test func `Bytes from the origin and the disk are counted for each item`() async throws {
+    @Test func `Every byte is fetched once, and counted for its item`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 50)
         try await listening.start(item)
@@ -302,6 +229,8 @@
         #expect(
           listening.engine.statistics(of: item.id)?.bytesFromOrigin == 50_044, "over a while ago")
         #expect(listening.engine.statistics(of: EngineItem.ID(rawValue: 99)) == nil)
+        let log = try await listening.origin.wait(for: "/a.wav") { $0.running == 0 }
+        #expect(log.bodyBytesSent == 50_044)
       }
     }
   }

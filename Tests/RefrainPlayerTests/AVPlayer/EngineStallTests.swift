@@ -30,12 +30,6 @@
       (nil, nil), (nil, 30), (30, nil), (5, 40), (40, 5),
     ]
 
-    private func pauses(_ listening: AppleListening) -> [Bool] {
-      listening.events.compactMap {
-        if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil }
-      }
-    }
-
     /// Plays an item with bytes up to 100 s.
     private func playing(
       _ listening: AppleListening, script: FaultScript = .nothingBeyond(100_044)
@@ -65,24 +59,28 @@
       player.standInNoticeLag = notice.map { .milliseconds($0) }
     }
 
-    @Test(arguments: orders)
+    /// - Parameter order: nil: all reports come at once.
+    @Test(arguments: orders.map { $0 as [Report]? } + [nil])
     func `Playback resumes when bytes arrive, in any order of the stall's reports`(
-      _ order: [Report]
+      _ order: [Report]?
     ) async throws {
       try await AppleListening.with { listening in
         let item = try await playing(listening)
-        listening.engine.player.standInStall = StandInStall(order)
+        listening.engine.player.standInStall = order.map { StandInStall($0) }
         await listening.pass(110, step: 10)
         try await eventually("it reports all") { !listening.engine.player.standInIsStalling }
         try await listening.wait("it waits") { $0 == .waiting(item.id, .bytes) }
+        #expect(listening.positions.last == .seconds(100))
         letBytesCome(listening)
         try await eventually("it goes on") {
           listening.engine.player.timeControlStatus == .playing
         }
         try await listening.loaded()
         await listening.pass(101, step: 10)
-        #expect(pauses(listening) == [])
-        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+        #expect(
+          listening.steps == [
+            .waiting(item.id, .bytes), .waiting(item.id, nil), .ended(item.id, followedBy: nil),
+          ])
       }
     }
 
@@ -101,7 +99,7 @@
           listening.engine.player.timeControlStatus == .playing
         }
         await listening.pass(101, step: 10)
-        #expect(pauses(listening) == [])
+        #expect(listening.pauses == [])
         #expect(listening.events.last == .ended(item.id, followedBy: nil))
       }
     }
@@ -142,7 +140,7 @@
           player.currentItem?.loadedTimeRanges.last?.timeRangeValue.end.seconds == 200
         }
         await listening.pass(101, step: 10)
-        #expect(pauses(listening) == [])
+        #expect(listening.pauses == [])
         #expect(listening.events.last == .ended(item.id, followedBy: nil))
       }
     }
@@ -168,7 +166,7 @@
           listening.engine.player.timeControlStatus == .playing
         }
         try await listening.loaded()
-        #expect(pauses(listening) == [])
+        #expect(listening.pauses == [])
       }
     }
 
@@ -183,9 +181,17 @@
         listening.engine.player.pause()
         try await listening.wait("paused") { $0 == .pausedBySystem(true) }
         await listening.pass(2)
-        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        #expect(listening.pauses == [true] && listening.engine.player.rate == 0)
         listening.engine.player.play()
         try await listening.wait("plays") { $0 == .pausedBySystem(false) }
+        // A call comes long after a pause: its end does not start playback.
+        lag(listening, nil, nil)
+        listening.engine.player.pause()
+        await listening.settle()
+        listening.session.standInInterrupt()
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(1)
+        #expect(listening.engine.player.rate == 0)
         letBytesCome(listening)
       }
     }
@@ -203,13 +209,72 @@
           try await listening.wait("paused") { $0 == .pausedBySystem(true) }
           if !isFirst { listening.session.standInInterrupt() }
           await listening.pass(2)
-          #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+          #expect(listening.pauses == [true] && listening.engine.player.rate == 0)
           listening.session.standInEndInterruption(shouldResume: true)
           try await listening.wait("plays") { $0 == .pausedBySystem(false) }
           letBytesCome(listening)
         }
       }
     }
+
+    // MARK: Without a pause
+
+    /// Plays up to the end of the bytes.
+    private func waiting(_ listening: AppleListening) async throws -> EngineItem {
+      let item = try await playing(listening)
+      await listening.pass(110, step: 10)
+      return item
+    }
+
+    @Test func `A paused item does not report waiting`() async throws {
+      try await AppleListening.with { listening in
+        let item = try await waiting(listening)
+        listening.engine.pause()
+        await listening.settle()
+        #expect(
+          listening.steps == [
+            .waiting(item.id, .bytes), .waiting(item.id, nil),
+          ])
+        listening.forget()
+        await listening.pass(2)
+        #expect(listening.steps.isEmpty)
+        listening.engine.play()
+        await listening.pass(1)
+        #expect(listening.steps == [.waiting(item.id, .bytes)])
+        listening.origin.release("/a.wav")
+      }
+    }
+
+    @Test func `A seek to loaded bytes ends the waiting`() async throws {
+      try await AppleListening.with { listening in
+        let item = try await waiting(listening)
+        listening.engine.seek(to: .seconds(50), serial: 1)
+        await listening.pass(1)
+        #expect(
+          listening.steps == [
+            .waiting(item.id, .bytes), .waiting(item.id, nil),
+            .seekCompleted(item.id, serial: 1, at: .seconds(50)),
+          ])
+        #expect(listening.positions.last.map { $0 > .seconds(50) } == true)
+        listening.origin.release("/a.wav")
+      }
+    }
+
+    @Test func `No waiting is reported before the item is ready`() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item(seconds: 10)
+        listening.origin.script("/a.wav", .on(.all, .delay(nil)))
+        listening.engine.load(item, at: .zero, isPaused: false)
+        await listening.pass(3)
+        #expect(listening.events == [.began(item.id)])
+        listening.origin.script("/a.wav", FaultScript())
+        listening.origin.release("/a.wav")
+        try await listening.waitForReady(item)
+        #expect(!listening.events.contains { if case .waiting = $0 { true } else { false } })
+      }
+    }
+
+    // MARK: Pauses by the system
 
     @Test func `A rate that AVPlayer refuses is a pause if bytes are available`() async throws {
       try await AppleListening.with { listening in

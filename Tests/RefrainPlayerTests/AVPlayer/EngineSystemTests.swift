@@ -13,13 +13,6 @@
 
   /// Calls, headphones, other apps, and other code that controls the player.
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineSystemTests {
-    /// Returns the reported pauses.
-    private func pauses(_ listening: AppleListening) -> [Bool] {
-      listening.events.compactMap {
-        if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil }
-      }
-    }
-
     private func playing(_ listening: AppleListening, isPaused: Bool = false) async throws {
       try await listening.start(listening.item(seconds: 100), isPaused: isPaused)
       await listening.pass(1)
@@ -38,30 +31,44 @@
       }
     }
 
-    @Test func `A call pauses playback, and its end resumes it`() async throws {
+    /// Plays an item with a player over the engine, until a call pauses it.
+    private func withCall(
+      _ body: (AppleListening, Player) async throws -> Void
+    ) async throws {
       try await AppleListening.with { listening in
-        try await playing(listening)
+        let player = Player(cache: listening.cache, engine: listening.engine)
+        player.play([listening.item(seconds: 100).media])
+        try await eventually("it plays") {
+          player.status == .playing && listening.engine.player.timeControlStatus == .playing
+        }
         listening.session.standInInterrupt()
-        await listening.pass(5)
-        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
-        listening.session.standInEndInterruption(shouldResume: true)
-        await listening.pass(5)
-        #expect(pauses(listening) == [true, false])
-        #expect(listening.positions.last == .seconds(6))
+        try await eventually("paused") { player.status == .paused }
+        #expect(listening.engine.player.rate == 0)
+        try await body(listening, player)
+        await player.close()
       }
     }
 
-    @Test func `A call reported after its pause still resumes playback at its end`() async throws {
-      try await AppleListening.with { listening in
-        try await playing(listening)
-        listening.engine.player.standInPause(for: .audioSessionInterrupted)
-        await listening.pass(1)
-        listening.session.standInInterrupt()
-        await listening.pass(1)
-        #expect(pauses(listening) == [true])
+    @Test func `A call pauses playback, and its end resumes it`() async throws {
+      try await withCall { listening, player in
+        let before = player.position
+        await listening.pass(5)
+        #expect(player.position == before)
         listening.session.standInEndInterruption(shouldResume: true)
-        await listening.pass(1)
-        #expect(pauses(listening) == [true, false] && listening.engine.player.rate == 1)
+        try await eventually("plays") {
+          player.status == .playing && listening.engine.player.rate == 1
+        }
+        await listening.pass(5)
+        #expect(player.position == before + .seconds(5))
+      }
+    }
+
+    @Test func `A player paused during a call stays paused`() async throws {
+      try await withCall { listening, player in
+        player.pause()
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(2)
+        #expect(player.status == .paused && listening.engine.player.rate == 0)
       }
     }
 
@@ -71,23 +78,11 @@
         listening.session.standInInterrupt()
         listening.session.standInEndInterruption(shouldResume: false)
         await listening.pass(2)
-        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        #expect(listening.pauses == [true] && listening.engine.player.rate == 0)
         // The end of another interruption has no effect.
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.pass(2)
-        #expect(pauses(listening) == [true])
-      }
-    }
-
-    @Test func `A player paused during a call stays paused`() async throws {
-      try await AppleListening.with { listening in
-        try await playing(listening)
-        listening.session.standInInterrupt()
-        await listening.settle()
-        listening.engine.pause()
-        listening.session.standInEndInterruption(shouldResume: true)
-        await listening.pass(2)
-        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        #expect(listening.pauses == [true])
       }
     }
 
@@ -97,7 +92,7 @@
         listening.session.standInInterrupt()
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.pass(2)
-        #expect(pauses(listening).isEmpty && listening.engine.player.rate == 0)
+        #expect(listening.pauses.isEmpty && listening.engine.player.rate == 0)
       }
     }
 
@@ -107,13 +102,13 @@
         try await playing(listening)
         listening.session.standInChangeRoute(.newDeviceAvailable)
         await listening.pass(1)
-        #expect(pauses(listening).isEmpty)
+        #expect(listening.pauses.isEmpty)
         listening.session.standInChangeRoute(.oldDeviceUnavailable)
         await listening.pass(1)
-        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        #expect(listening.pauses == [true] && listening.engine.player.rate == 0)
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.pass(1)
-        #expect(pauses(listening) == [true])
+        #expect(listening.pauses == [true])
       }
     }
 
@@ -123,26 +118,6 @@
         listening.session.standInRefusal = NSError(domain: NSOSStatusErrorDomain, code: 560_557_684)
         listening.engine.play()
         try await listening.wait("paused") { $0 == .pausedBySystem(true) }
-        #expect(listening.engine.player.rate == 0)
-      }
-    }
-
-    @Test func `Pausing and playing by a video player are reported`() async throws {
-      try await AppleListening.with { listening in
-        try await playing(listening)
-        listening.engine.player.pause()
-        await listening.pass(2)
-        #expect(pauses(listening) == [true])
-        listening.engine.player.play()
-        await listening.pass(2)
-        #expect(pauses(listening) == [true, false])
-        #expect(listening.positions.last == .seconds(3))
-        // A call comes long after a pause: its end does not start playback.
-        listening.engine.player.pause()
-        await listening.settle()
-        listening.session.standInInterrupt()
-        listening.session.standInEndInterruption(shouldResume: true)
-        await listening.pass(1)
         #expect(listening.engine.player.rate == 0)
       }
     }
@@ -171,7 +146,7 @@
         // No interruption from before the reset resumes it.
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.pass(1)
-        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        #expect(listening.pauses == [true] && listening.engine.player.rate == 0)
         listening.forget()
         listening.engine.play()
         try await eventually("it goes on") { listening.engine.player.timeControlStatus == .playing }
@@ -179,7 +154,7 @@
         #expect(listening.positions.last == .seconds(9))
         await listening.pass(12)
         #expect(
-          listening.events.filter { !$0.isOfMany }.prefix(2) == [
+          listening.steps.prefix(2) == [
             .ended(one.id, followedBy: two.id), .began(two.id),
           ])
       }

@@ -49,5 +49,47 @@
         #expect(listening.positions.last == .seconds(5))
       }
     }
+
+    private func serveDASH(_ listening: AppleListening) -> Media {
+      listening.origin.serve(
+        OriginResource(.bytes(Array("<MPD type=\"static\"/>".utf8)), etag: "\"d\""), at: "/show.mpd"
+      )
+      return Media(listening.origin.url("/show.mpd"))
+    }
+
+    @Test(arguments: [true, false])
+    func `AVPlayer refuses a DASH stream with an error that says so`(
+      hasProxy: Bool
+    ) async throws {
+      try await AppleListening.with { listening in
+        let proxied: StreamEngine.StreamURL = { $0.url }
+        let streams = StreamEngine(
+          listening.engine, cache: listening.cache, streamURL: hasProxy ? proxied : nil)
+        let referee = EngineReferee(streams)
+        let id = referee.load(serveDASH(listening))
+        try await eventually("it fails") { referee.failure(of: id) != nil }
+        let error = try #require(referee.failure(of: id))
+        #expect(error.reason.contains("DASH") && error.reason.contains("AVPlayer cannot play"))
+        #expect(error.remedy.contains("HLS"))
+        #expect(listening.engine.player.items().isEmpty)
+        #expect(referee.violations == [])
+      }
+    }
+
+    @Test func `A DASH stream does not follow in AVPlayer's queue`() async throws {
+      try await AppleListening.with { listening in
+        let streams = StreamEngine(
+          listening.engine, cache: listening.cache, streamURL: { $0.url })
+        let referee = EngineReferee(streams)
+        referee.load(listening.item().media, isPaused: true)
+        let show = serveDASH(listening)
+        referee.follow(with: show)
+        try await eventually("it is looked up, and read") {
+          try await listening.cache.progress(of: Resource(url: show.url)).isComplete
+        }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(listening.engine.player.items().count == 1)
+      }
+    }
   }
 #endif

@@ -30,17 +30,34 @@ struct EngineContractTests {
       #expect(!rig.referee.isOver(id))
       #expect((rig.referee.position(of: id) ?? .seconds(9)) < .seconds(0.2))
       rig.referee.play()
+      try await rig.until("it plays") { rig.referee.position(of: id) ?? .zero > .zero }
+      rig.referee.pause()
+      for _ in 0..<20 { try await rig.pass() }
+      let place = rig.referee.position(of: id)
+      for _ in 0..<20 { try await rig.pass() }
+      #expect(rig.referee.position(of: id) == place && !rig.referee.isOver(id))
+      // A pause by the listener is none by the system.
+      #expect(!rig.referee.events.contains(.pausedBySystem(true)))
+      rig.referee.play()
       try await rig.until("it ends") { rig.referee.isOver(id) }
     }
   }
 
   @Test(arguments: EngineKind.usable)
-  func `An item begins at the given position`(_ kind: EngineKind) async throws {
+  func `An item begins at the given position, and no earlier one is reported`(
+    _ kind: EngineKind
+  ) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 100), at: .seconds(7), isPaused: true)
       try await rig.until("it is ready") { rig.referee.isReady(id) }
       let position = try #require(rig.referee.position(of: id))
       #expect(abs(position / .seconds(1) - 7) < 0.05)
+      rig.referee.play()
+      try await rig.until("it plays") { rig.referee.position(of: id) ?? .zero > position }
+      #expect(
+        rig.referee.events.allSatisfy {
+          if case .position(_, let place) = $0 { place > .seconds(6.95) } else { true }
+        })
     }
   }
 
@@ -130,7 +147,11 @@ struct EngineContractTests {
         try await rig.until("it fails") { rig.referee.isOver(id) }
         let error = try #require(rig.referee.failure(of: id))
         #expect(error.code == (media == rig.missing ? .status : .invalidResponse))
+        #expect(error.status == (media == rig.missing ? 404 : nil))
         #expect(!error.remedy.isEmpty)
+        #expect(
+          error.reason.contains(media.url.lastPathComponent) || media == rig.missing
+            || kind == .scripted)
       }
       let fine = rig.referee.load(rig.media(tenths: 10))
       try await rig.until("the next one ends") { rig.referee.isOver(fine) }
@@ -148,16 +169,20 @@ struct EngineContractTests {
       let early = rig.referee.seek(to: .seconds(3))
       try await rig.until("it arrives") { rig.referee.arrival(of: id)?.serial == early }
       #expect(abs((rig.referee.arrival(of: id)?.position ?? .zero) / .seconds(1) - 3) < 0.05)
-      for target in [8.0, 1.25, 5] {
+      for target in [8.0, 1.25, -5, 5] {
         rig.referee.seek(to: .seconds(9))
         let last = rig.referee.seek(to: .seconds(target))
         try await rig.until("it arrives at \(target)") {
           rig.referee.arrival(of: id)?.serial == last
         }
         let place = try #require(rig.referee.arrival(of: id)?.position)
-        #expect(abs(place / .seconds(1) - target) < 0.05)
+        #expect(abs(place / .seconds(1) - max(0, target)) < 0.05)
       }
       #expect(!rig.referee.isOver(id))
+      guard isPaused else { return }
+      for _ in 0..<20 { try await rig.pass() }
+      let place = try #require(rig.referee.position(of: id))
+      #expect(abs(place / .seconds(1) - 5) < 0.05)
     }
   }
 
@@ -171,6 +196,9 @@ struct EngineContractTests {
       try await rig.until("it ends") { rig.referee.isOver(id) }
       #expect(rig.referee.events.contains(.ended(id, followedBy: next)))
       try await rig.until("what follows is ready") { rig.referee.isReady(next) }
+      for _ in 0..<20 { try await rig.pass() }
+      let place = try #require(rig.referee.position(of: next))
+      #expect(!isPaused || place < .seconds(0.2))
     }
   }
 
@@ -228,14 +256,18 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Random commands never violate the engine's contract`(_ kind: EngineKind) async throws {
+  func `Random commands and disturbances never violate the engine's contract`(
+    _ kind: EngineKind
+  ) async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)
+    let (lives, commands) = kind.lives
     try await kind.with { rig in
-      for life in 0..<(TestSeed.isSoak ? kind.lives * 20 : kind.lives) {
-        for _ in 0..<Int.random(in: 1...12, using: &random) {
+      for life in 0..<(TestSeed.isSoak ? lives * 20 : lives) {
+        for _ in 0..<Int.random(in: 1...commands, using: &random) {
           step(rig, &random)
+          await rig.disturb(&random)
           for _ in 0..<Int.random(in: 0...4, using: &random) { try await rig.pass() }
         }
         // This one plays, whatever came before.
@@ -254,6 +286,7 @@ struct EngineContractTests {
     let referee = rig.referee
     let media = [
       rig.media(tenths: 2), rig.media(tenths: 5), rig.media(tenths: 100), rig.missing, rig.noise,
+      rig.held ?? rig.missing,
     ]
     switch Int.random(in: 0..<14, using: &random) {
     case 0...2:

@@ -26,19 +26,22 @@
         let player = BusPlayer(bus, cache)
         player.player.play(media)
         player.settle()
-        let result: Result<Void, any Error>
         do {
           let client = try BusClient(bus.address)
           try await player.appear(client)
-          result = .success(try await body(player, bus, client))
+          try await body(player, bus, client)
         } catch {
-          result = .failure(error)
+          await player.close()
+          throw error
         }
-        await player.mpris.close()
-        await player.player.close()
-        await cache.close()
-        try result.get()
+        await player.close()
       }
+    }
+
+    private func close() async {
+      await mpris.close()
+      await player.close()
+      await cache.close()
     }
 
     init(_ bus: TestBus, _ cache: MediaCache) {
@@ -89,6 +92,12 @@
         BusPlayer.name, MPRISInterface.path, "org.freedesktop.DBus.Properties", "Get",
         [.value(.string(property.interface.rawValue)), .value(.string(property.rawValue))]
       ).first
+    }
+
+    /// Returns the metadata of the current track.
+    func metadata() async throws -> [String: BusItem] {
+      guard case .map(let fields) = try await get(.metadata) else { return [:] }
+      return fields
     }
 
     func set(_ property: MPRISProperty, _ value: DBusValue) async throws {

@@ -53,30 +53,27 @@
       }
     }
 
-    @Test(
-      arguments: [
+    @Test func `Characters that the bus refuses do not hide the player`() async throws {
+      let titles: [(scalars: [UInt32], shown: String)] = [
         ([0x61, 0xFDD0, 0x62], "a\u{FFFD}b"), ([0x61, 0x1FFFF], "a\u{FFFD}"),
-        ([0x61, 0, 0x62], "ab"),
-        ([0xFFFD, 0xFC], "\u{FFFD}ü"),
-      ] as [([UInt32], String)])
-    func `Characters that the bus refuses do not hide the player`(
-      _ title: [UInt32], _ shown: String
-    ) async throws {
-      var media = ScriptedEngine.media("ok-30")
-      var scalars = String.UnicodeScalarView()
-      scalars.append(contentsOf: title.compactMap { Unicode.Scalar($0) })
-      media.title = String(scalars)
-      try await BusPlayer.with([media]) { player, _, client in
-        let properties = try await client.all(.player)
-        guard case .map(let metadata) = properties["Metadata"] else {
-          Issue.record("\(properties)")
-          return
-        }
-        #expect(metadata["xesam:title"] == .text(shown))
+        ([0x61, 0, 0x62], "ab"), ([0xFFFD, 0xFC], "\u{FFFD}ü"),
+      ]
+      let items = titles.map { title in
+        var scalars = String.UnicodeScalarView()
+        scalars.append(contentsOf: title.scalars.compactMap { Unicode.Scalar($0) })
+        var media = ScriptedEngine.media("ok-30")
+        media.title = String(scalars)
+        return media
+      }
+      try await BusPlayer.with(items) { player, _, client in
         try await client.listen()
-        player.player.next()
-        try await eventually("a change is announced") {
-          try await client.signals().contains { $0.member == "PropertiesChanged" }
+        for (_, shown) in titles {
+          #expect(try await client.metadata()["xesam:title"] == .text(shown))
+          player.player.next()
+          player.settle()
+          try await eventually("a change is announced") {
+            try await client.signals().contains { $0.member == "PropertiesChanged" }
+          }
         }
       }
     }
@@ -222,90 +219,67 @@
     }
 
     @Test func `A picture of the web is a file until the player leaves the bus`() async throws {
-      let origin = try await OriginServer.start()
       let picture = [0x89, 0x50, 0x4E, 0x47, 1, 2, 3] as [UInt8]
-      origin.serve(OriginResource(.bytes(picture), contentType: "image/png"), at: "/cover")
-      origin.serve(OriginResource(.bytes(picture), contentType: "image/png"), at: "/slow")
-      origin.script("/slow", .on(.all, .delay(nil)))
-      let items = [("ok-30", "/cover"), ("ok-40", "/slow")].map { name, path in
-        var media = ScriptedEngine.media(name)
-        media.artwork = origin.url(path)
-        return media
-      }
-      let result: Result<Void, any Error>
-      do {
-        result = .success(
-          try await BusPlayer.with(items) { player, _, client in
-            var shown: URL?
-            try await eventually("it is shown") {
-              guard case .map(let fields) = try await client.get(.metadata),
-                case .text(let text) = fields["mpris:artUrl"]
-              else { return false }
-              shown = URL(string: text)
-              return true
+      try await withOrigin { origin, _, _ in
+        for path in ["/cover", "/slow"] {
+          origin.serve(OriginResource(.bytes(picture), contentType: "image/png"), at: path)
+        }
+        origin.script("/slow", .on(.all, .delay(nil)))
+        let items = [("ok-30", "/cover"), ("ok-40", "/slow")].map { name, path in
+          var media = ScriptedEngine.media(name)
+          media.artwork = origin.url(path)
+          return media
+        }
+        try await BusPlayer.with(items) { player, _, client in
+          var shown: URL?
+          try await eventually("it is shown") {
+            guard case .text(let text) = try await client.metadata()["mpris:artUrl"] else {
+              return false
             }
-            let file = try #require(shown)
-            #expect(file.isFileURL && file.pathExtension == "png")
-            #expect(try Data(contentsOf: file) == Data(picture))
+            shown = URL(string: text)
+            return true
+          }
+          let file = try #require(shown)
+          #expect(file.isFileURL && file.pathExtension == "png")
+          #expect(try Data(contentsOf: file) == Data(picture))
+          player.player.next()
+          try await eventually("the next one is requested") {
+            !origin.log("/slow").requests.isEmpty
+          }
+          let metadata = try await client.metadata()
+          #expect(metadata["mpris:trackid"] != nil && metadata["mpris:artUrl"] == nil)
+          // Does not wait for that origin.
+          await player.mpris.close()
+          let folder = file.deletingLastPathComponent().path(percentEncoded: false)
+          #expect(!FileManager.default.fileExists(atPath: folder))
+        }
+      }
+    }
+
+    @Test func `A picture that is a file is shown as it is, and local files show their folder's`()
+      async throws
+    {
+      try await withDirectory { folder in
+        let stated = folder.appending(path: "stated.png")
+        try Data([0x89, 0x50, 0x4E, 0x47]).write(to: stated)
+        let cover = folder.appending(path: "cover.jpg")
+        try Data([0xFF, 0xD8, 0xFF]).write(to: cover)
+        var media = ScriptedEngine.media("ok-30")
+        media.artwork = stated
+        let items =
+          [media] + ["ok-40", "ok-50"].map { Media(folder.appending(path: $0)) } + [
+            ScriptedEngine.media("ok-60")
+          ]
+        try await BusPlayer.with(items) { player, _, client in
+          for picture in [stated, cover, cover, nil] {
+            try await eventually("\(String(describing: picture)) is shown") {
+              try await client.metadata()["mpris:artUrl"]
+                == picture.map { .text($0.absoluteString) }
+            }
             player.player.next()
-            try await eventually("the next one is requested") {
-              !origin.log("/slow").requests.isEmpty
-            }
-            let metadata = try await client.get(.metadata)
-            guard case .map(let fields) = metadata else {
-              Issue.record("\(String(describing: metadata))")
-              return
-            }
-            #expect(fields["mpris:artUrl"] == nil)
-            // Does not wait for that origin.
-            await player.mpris.close()
-            let folder = file.deletingLastPathComponent().path(percentEncoded: false)
-            #expect(!FileManager.default.fileExists(atPath: folder))
-          })
-      } catch {
-        result = .failure(error)
-      }
-      await origin.stop()
-      try result.get()
-    }
-
-    @Test func `A picture that is a file is shown as it is`() async throws {
-      var media = ScriptedEngine.media("ok-30")
-      let picture = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-\(UUID().uuidString).png")
-      try Data([0x89, 0x50, 0x4E, 0x47]).write(to: picture)
-      defer { try? FileManager.default.removeItem(at: picture) }
-      media.artwork = picture
-      try await BusPlayer.with([media]) { _, _, client in
-        try await eventually("it is shown") {
-          guard case .map(let fields) = try await client.get(.metadata) else { return false }
-          return fields["mpris:artUrl"] == .text(picture.absoluteString)
+            player.settle()
+          }
         }
-      }
-    }
-
-    @Test func `Local files show the picture of their folder`() async throws {
-      let folder = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-\(UUID().uuidString)", directoryHint: .isDirectory)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let picture = folder.appending(path: "cover.jpg")
-      try Data([0xFF, 0xD8, 0xFF]).write(to: picture)
-      let items = ["ok-30", "ok-40"].map { Media(folder.appending(path: $0)) }
-      try await BusPlayer.with(items + [ScriptedEngine.media("ok-50")]) { player, _, client in
-        func shown() async throws -> BusItem? {
-          guard case .map(let fields) = try await client.get(.metadata) else { return nil }
-          return fields["mpris:artUrl"]
-        }
-        try await eventually("it is shown") {
-          try await shown() == .text(picture.absoluteString)
-        }
-        player.player.next()
-        player.settle()
-        #expect(try await shown() == .text(picture.absoluteString))
-        player.player.next()
-        player.settle()
-        try await eventually("another folder has none") { try await shown() == nil }
       }
     }
   }

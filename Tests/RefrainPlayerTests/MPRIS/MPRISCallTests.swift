@@ -6,7 +6,7 @@
 
   @testable import RefrainPlayer
 
-  /// The effects of clients' calls.
+  /// The effects of clients' calls, besides those that `MPRISModelTests` states.
   struct MPRISCallTests {
     private let nothing = MPRISDecision.player([])
 
@@ -27,16 +27,6 @@
       if case .refused(let refusal) = decision { refusal.kind } else { nil }
     }
 
-    @Test func `Playing, pausing and stopping reach the player`() {
-      let playing = MPRISState.sample()
-      #expect(decide(playing, .pause) == .player([.pause]))
-      #expect(decide(playing, .playPause) == .player([.pause]))
-      #expect(decide(playing, .stop) == .player([.stop]))
-      #expect(decide(stopped(), .playPause) == .player([.resume]))
-      #expect(decide(stopped(), .play) == .player([.resume]))
-      #expect(decide(stopped(), .stop) == nothing)
-    }
-
     @Test func `An empty player plays nothing`() {
       let empty = MPRISState.sample([])
       for method in [MPRISMethod.play, .stop, .next, .previous] {
@@ -44,15 +34,6 @@
       }
       #expect(decide(empty, .seek, .int64(1)) == nothing)
       #expect(error(decide(empty, .playPause)) == .failed)
-    }
-
-    @Test func `Next and previous do nothing at the ends of the queue`() {
-      var state = MPRISState.sample()
-      #expect(decide(state, .next) == .player([.next]))
-      #expect(decide(state, .previous) == nothing)
-      state.player.queue.jump(to: state.id(2))
-      #expect(decide(state, .next) == nothing)
-      #expect(decide(state, .previous) == .player([.previous]))
     }
 
     @Test func `A stopped player stays stopped`() throws {
@@ -151,24 +132,6 @@
           decide(state, .addTrack, .string(uri), .path(MPRISTrackID.none), .bool(false)))
           == .notSupported)
       #expect(decide(state, .openURI, .string("HTTPS://h/a")) == .open("HTTPS://h/a"))
-    }
-
-    @Test func `Tracks are added behind others, at the start, or at the end`() {
-      let state = MPRISState.sample()
-      func add(_ track: String) -> MPRISDecision {
-        decide(state, .addTrack, .string("file:///a"), .path(track), .bool(true))
-      }
-      #expect(add(state.track(0)) == .add("file:///a", after: state.id(0), isCurrent: true))
-      #expect(add(MPRISTrackID.none) == .add("file:///a", after: nil, isCurrent: true))
-      #expect(add("/gone") == .add("file:///a", after: state.id(2), isCurrent: true))
-    }
-
-    @Test func `Tracks are removed and selected by their ids`() {
-      let state = MPRISState.sample()
-      let two = DBusValue.path(state.track(1))
-      #expect(decide(state, .removeTrack, two) == .player([.remove(state.id(1))]))
-      #expect(decide(state, .goTo, two) == .player([.jump(state.id(1))]))
-      #expect(decide(state, .goTo, .path("/gone")) == nothing)
     }
 
     @Test func `Arguments of other types are refused`() {

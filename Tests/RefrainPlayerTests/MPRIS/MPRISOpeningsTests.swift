@@ -19,8 +19,8 @@
       /// The searches that were cancelled before they ended.
       private(set) var cancelled: [String] = []
 
-      init(_ cache: MediaCache) {
-        player = Player(cache: cache, engine: ScriptedEngine())
+      init(_ player: Player) {
+        self.player = player
         player.play(["ok-30", "ok-40", "ok-50"].map { ScriptedEngine.media($0) })
       }
 
@@ -43,20 +43,7 @@
     }
 
     private func withDesk(_ body: (Desk) async throws -> Void) async throws {
-      let directory = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-openings-\(UUID().uuidString)", directoryHint: .isDirectory)
-      defer { try? FileManager.default.removeItem(at: directory) }
-      let cache = try MediaCache(directory: directory)
-      let desk = Desk(cache)
-      let result: Result<Void, any Error>
-      do {
-        result = .success(try await body(desk))
-      } catch {
-        result = .failure(error)
-      }
-      await desk.player.close()
-      await cache.close()
-      try result.get()
+      try await withPlayer { player, _ in try await body(Desk(player)) }
     }
 
     @Test(arguments: [["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"], ["c", "a", "b"]])

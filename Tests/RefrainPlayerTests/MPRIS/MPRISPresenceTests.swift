@@ -59,20 +59,15 @@
       // What the thread has reported comes first.
       await Task { @MainActor in }.value
       #expect(calls.all == [])
-      let directory = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-bus-\(UUID().uuidString)", directoryHint: .isDirectory)
-      defer { try? FileManager.default.removeItem(at: directory) }
-      let cache = try MediaCache(directory: directory)
-      let player = Player(cache: cache, engine: ScriptedEngine())
-      var configuration = MPRIS.Configuration("sample")
-      configuration.address = address
-      let mpris = MPRIS(configuration)
-      mpris.follow(player)
-      player.play([ScriptedEngine.media("ok-30")])
-      #expect(player.item != nil && player.wantsToPlay)
-      await mpris.close()
-      await player.close()
-      await cache.close()
+      try await withPlayer { player, _ in
+        var configuration = MPRIS.Configuration("sample")
+        configuration.address = address
+        let mpris = MPRIS(configuration)
+        mpris.follow(player)
+        player.play([ScriptedEngine.media("ok-30")])
+        #expect(player.item != nil && player.wantsToPlay)
+        await mpris.close()
+      }
     }
 
     private static func owner(_ calls: BusCalls) -> MPRISLoop.Owner {

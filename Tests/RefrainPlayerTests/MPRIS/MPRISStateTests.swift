@@ -106,18 +106,6 @@
       #expect(state.value(of: .volume) == .double(0))
     }
 
-    @Test func `The ends of the queue decide what can be reached`() {
-      var state = MPRISState.sample()
-      #expect(state.value(of: .canGoNext) == .bool(true))
-      #expect(state.value(of: .canGoPrevious) == .bool(false))
-      state.player.queue.jump(to: state.id(2))
-      #expect(state.value(of: .canGoNext) == .bool(false))
-      #expect(state.value(of: .canGoPrevious) == .bool(true))
-      state.player.queue.repeatMode = .all
-      #expect(state.value(of: .canGoNext) == .bool(true))
-      #expect(state.value(of: .loopStatus) == .string("Playlist"))
-    }
-
     @Test func `Metadata of tracks comes in the order of the call, without unknown ones`() {
       let state = MPRISState.sample()
       let paths = [state.track(2), "/refrain/track/9", state.track(0), "/refrain/track/00"]
@@ -167,5 +155,31 @@
           "XDG_RUNTIME_DIR": String(path), "DBUS_SESSION_BUS_ADDRESS": "unix:path=/b",
         ]) == "unix:path=/b")
     }
+  }
+
+  extension MPRISState {
+    /// A player with a queue, whose first item plays.
+    static func sample(
+      _ names: [String] = ["one", "two", "three"], _ change: (inout PlayerState) -> Void = { _ in }
+    ) -> MPRISState {
+      var player = PlayerState()
+      player.queue = PlayQueue(seed: 1)
+      player.queue.append(names.map { Media(URL(filePath: "/\($0).ogg"), title: $0) })
+      if !names.isEmpty { (player.status, player.wantsToPlay) = (.playing, true) }
+      player.duration = .seconds(60)
+      change(&player)
+      return MPRISState(app: .sample, player: player)
+    }
+
+    /// The path of the item at `index` of the queue.
+    func track(_ index: Int) -> String { MPRISTrackID.path(player.queue.items[index].id) }
+
+    func id(_ index: Int) -> PlayQueue.Item.ID { player.queue.items[index].id }
+  }
+
+  extension MPRISState.App {
+    static let sample = Self(
+      identity: "Sample", desktopEntry: "sample", uriSchemes: ["file", "https"],
+      mimeTypes: ["audio/ogg"])
   }
 #endif

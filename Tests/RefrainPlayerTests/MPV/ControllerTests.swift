@@ -91,12 +91,11 @@
       async throws
     {
       try await with { listening, engine in
-        let subtitle = listening.directory.appending(path: "good.srt")
-        try SubtitleTests.text.write(to: subtitle, atomically: true, encoding: .utf8)
+        let subtitle = try listening.writeSubtitle("good.srt")
         let other = try listening.file("other.wav", tenths: 100)
         let referee = EngineReferee(engine)
         let item = referee.load(try listening.file("long.wav", tenths: 100))
-        try await eventually("it is ready") { referee.isReady(item) }
+        try await referee.waitUntilReady(item)
         let (first, second) = (MediaTrack.ID(.audio, 1), MediaTrack.ID(.audio, 2))
         let text = MediaTrack.ID(.subtitle, 1)
 
@@ -122,10 +121,9 @@
     @Test(arguments: [VideoConfiguration.window, .none])
     func `The only sound of an item stays selected`(_ video: VideoConfiguration) async throws {
       try await Listening.with { listening in
-        let referee = EngineReferee(
-          try await MPVEngine(cache: listening.cache, output: .silent, video: video))
+        let referee = try await listening.referee(video)
         let item = referee.load(try listening.file("sound.wav", tenths: 100))
-        try await eventually("it is ready") { referee.isReady(item) }
+        try await referee.waitUntilReady(item)
         let reports = referee.tracks.count
         referee.engine.select(nil, of: .audio)
         // Reported again to the player, which showed another selection.
@@ -136,55 +134,6 @@
         let later = referee.tracks.dropFirst(reports)
         #expect(later.allSatisfy { $0.selected == [.init(.audio, 1)] })
       }
-    }
-
-    @Test func `Changes of the sound track and the device fetch no byte twice`() async throws {
-      try await with { listening, engine in
-        listening.origin.script(
-          Listening.path, .on(.all, .stall(at: .resource(Listening.length / 2))))
-        let other = try listening.file("other.wav", tenths: 100)
-        let referee = EngineReferee(engine)
-        let item = referee.load(listening.media)
-        try await eventually("it is ready") { referee.isReady(item) }
-        engine.mailbox.post(
-          .command(["audio-add", other.url.path(percentEncoded: false), "auto"]))
-        for change in 0..<10 {
-          let track = MediaTrack.ID(.audio, change.isMultiple(of: 2) ? 2 : 1)
-          engine.setAudioDevice(change.isMultiple(of: 2) ? "null" : nil)
-          engine.select(track, of: .audio)
-          try await eventually("\(track) is selected") { referee.selected == [track] }
-        }
-        #expect(listening.log.distinctBytesSent < Listening.length)
-        listening.origin.script(Listening.path, FaultScript())
-        listening.origin.release(Listening.path)
-        let frames = Tune.samples.count / Tune.channels
-        referee.seek(to: .seconds(Double(frames) / Double(Tune.sampleRate) - 0.2))
-        try await eventually("it ends") { referee.isOver(item) }
-        #expect(listening.log.bytesSentTwice == 0)
-      }
-    }
-  }
-
-  extension Listening {
-    /// Writes the beginning of the tune to a file.
-    func file(_ name: String, tenths: Int) throws -> Media {
-      let file = directory.appending(path: name)
-      let count = Tune.sampleRate * Tune.channels / 10 * tenths
-      try Tracks.wav(Tune.samples.prefix(count)).write(to: file)
-      return Media(file)
-    }
-  }
-
-  extension EngineReferee {
-    var tracks: [MediaTracks] {
-      events.compactMap { if case .tracks(_, let tracks) = $0 { tracks } else { nil } }
-    }
-
-    /// The selection that was reported last.
-    var selected: Set<MediaTrack.ID>? { tracks.last?.selected }
-
-    var requests: [ListenerRequest] {
-      events.compactMap { if case .requested(let request) = $0 { request } else { nil } }
     }
   }
 #endif

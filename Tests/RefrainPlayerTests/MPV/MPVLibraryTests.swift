@@ -23,14 +23,14 @@
       #expect(error.remedy.contains(Self.package))
     }
 
-    @Test func `A file that is not a library is an error that names the file`() throws {
-      let file = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-\(UUID().uuidString).so")
-      try Data("no library".utf8).write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
-      let error = try #require(failure(file.path(percentEncoded: false)))
-      #expect(error.reason.contains(file.lastPathComponent))
-      #expect(error.remedy.contains(Self.package))
+    @Test func `A file that is not a library is an error that names the file`() async throws {
+      try await withDirectory { directory in
+        let file = directory.appending(path: "no-library.so")
+        try Data("no library".utf8).write(to: file)
+        let error = try #require(failure(file.path(percentEncoded: false)))
+        #expect(error.reason.contains("no-library.so"))
+        #expect(error.remedy.contains(Self.package))
+      }
     }
 
     @Test func `A library without libmpv's functions is an error that names the first`() throws {
@@ -88,6 +88,58 @@
         return try await group.reduce(into: Set()) { $0.insert($1) }
       }
       #expect(addresses.count == 1)
+    }
+  }
+
+  /// The installed libmpv.
+  @MainActor
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
+  struct MPVSetupTests {
+    @Test func `The installed libmpv accepts the options of every output`() async throws {
+      try await Listening.with { listening in
+        let file = listening.directory.appending(path: "x.wav")
+        for output in [AudioOutput.device, .wavFile(file)] {
+          await (try await listening.referee(output: output)).close()
+        }
+        var video = VideoConfiguration.window
+        (video.applicationID, video.applicationName) = ("app", "An $app")
+        var sound = video
+        sound.output = .none
+        for video in [video, .embedded(windowID: 1), sound, .none] {
+          let referee = try await listening.referee(video)
+          #expect(referee.engine.capabilities.externalSubtitles == (video.output != .none))
+          await referee.close()
+        }
+      }
+    }
+
+    @Test func `Several engines run at once, and closing one twice is safe`() async throws {
+      try await Listening.with { listening in
+        let running = (0..<8).map { _ in
+          Task {
+            let engine = try await MPVEngine(cache: listening.cache, output: .silent)
+            engine.play()
+            engine.seek(to: .seconds(3), serial: 1)
+            engine.stop()
+            async let first: Void = engine.close()
+            await engine.close()
+            await first
+            engine.pause()
+          }
+        }
+        for one in running { try await one.value }
+      }
+    }
+
+    @Test(arguments: [
+      MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_NOTHING_TO_PLAY, MPV_ERROR_AO_INIT_FAILED,
+      MPV_ERROR_LOADING_FAILED, MPV_ERROR_GENERIC,
+    ])
+    func `Errors of libmpv have a remedy and show no error number`(_ error: mpv_error) throws {
+      let url = try #require(URL(string: "http://h/song.flac"))
+      let told = try MPVLibrary.load().error(error.rawValue, playing: url)
+      #expect(!told.description.contains("\(error.rawValue)"))
+      #expect(!told.remedy.isEmpty)
     }
   }
 #endif

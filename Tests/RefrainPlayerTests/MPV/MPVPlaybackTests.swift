@@ -7,6 +7,7 @@
   import TestSupport
   import Testing
 
+  /// What the listener hears of songs and queues.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct MPVPlaybackTests {
@@ -14,6 +15,7 @@
       try await Listening.with { listening in
         let cold = try await listening.play()
         #expect(cold.hasEnded && cold.isTheTune)
+        expectOrder(of: cold.events)
         #expect(cold.bytesFromOrigin == Listening.length)
         #expect(listening.log.bodyBytesSent == Listening.length)
 
@@ -26,22 +28,20 @@
       }
     }
 
-    @Test func `The tune plays completely when the connection drops three times`() async throws {
-      try await Listening.with { listening in
-        listening.origin.script(Listening.path, .on(.first(3), .drop(at: .body(20_000))))
-        let heard = try await listening.play()
-        #expect(heard.hasEnded && heard.isTheTune)
-        #expect(listening.log.requests.count > 3)
+    private func expectOrder(of events: [PlayerEvent]) {
+      let places = [
+        events.firstIndex(of: .status(.loading)),
+        events.firstIndex { if case .started = $0 { true } else { false } },
+        events.firstIndex { if case .finished = $0 { true } else { false } },
+      ].map { $0 ?? -1 }
+      #expect(places[0] >= 0 && places[0] < places[1] && places[1] < places[2])
+      let playing = events.firstIndex(of: .status(.playing)) ?? .max
+      #expect(playing < places[2])
+      let durations = events.compactMap { event in
+        if case .duration(let time?) = event { time / .seconds(1) } else { nil as Double? }
       }
-    }
-
-    @Test func `A later start position plays the rest`() async throws {
-      try await Listening.with { listening in
-        let heard = try await listening.play(start: .seconds(9))
-        #expect(heard.hasEnded)
-        let expected = Tune.samples.count / Tune.channels - 9 * Tune.sampleRate
-        #expect(abs(heard.framesOfTheEnd - expected) <= Tune.sampleRate / 20)
-      }
+      let seconds = Double(Tune.samples.count) / Double(Tune.sampleRate * Tune.channels)
+      #expect(abs((durations.last ?? 0) - seconds) < 0.01)
     }
 
     @Test(arguments: [0.0, 0.5, 3.217, 7, 12, 13.9])
@@ -73,11 +73,7 @@
         listening.origin.script(
           Listening.path,
           .on(.all, .stall(at: .resource(late), for: .milliseconds(900)))
-            .on(
-              .where { request in
-                let start = request.range?.dropFirst("bytes=".count).prefix { $0 != "-" }
-                return (start.flatMap { Int64($0) } ?? 0) >= late
-              }, .delay(.milliseconds(900))))
+            .on(.where { $0.firstByte >= late }, .delay(.milliseconds(900))))
         var configuration = Player.Configuration()
         configuration.fill = .onDemand
         let player = try await listening.player(configuration)
@@ -94,42 +90,6 @@
         }
         #expect(places.count == 1)
         await player.close()
-      }
-    }
-
-    @Test func `Events come in order`() async throws {
-      try await Listening.with { listening in
-        let heard = try await listening.play()
-        let started = heard.events.firstIndex { if case .started = $0 { true } else { false } }
-        let finished = heard.events.firstIndex { if case .finished = $0 { true } else { false } }
-        let playing = heard.events.firstIndex(of: .status(.playing))
-        let loading = heard.events.firstIndex(of: .status(.loading))
-        #expect(try #require(loading) < (try #require(started)))
-        #expect((try #require(started)) < (try #require(finished)))
-        #expect(try #require(playing) < (try #require(finished)))
-        let seconds = Double(Tune.samples.count) / Double(Tune.sampleRate * Tune.channels)
-        let durations = heard.events.compactMap { event in
-          if case .duration(let time?) = event { time / .seconds(1) } else { nil as Double? }
-        }
-        #expect(abs((durations.last ?? 0) - seconds) < 0.01)
-      }
-    }
-
-    @Test func `A missing resource fails with the origin's status`() async throws {
-      try await Listening.with { listening in
-        listening.origin.script(Listening.path, .on(.all, .status(404)))
-        let error = try #require(try await listening.play().failure)
-        #expect(error.code == .status)
-        #expect(error.status == 404)
-      }
-    }
-
-    @Test func `A resource that is not media fails with a reason and a remedy`() async throws {
-      try await Listening.with { listening in
-        listening.origin.serve(.synthetic(seed: 1, length: 100_000), at: Listening.path)
-        let error = try #require(try await listening.play().failure)
-        #expect(error.reason.contains("tune.wav"))
-        #expect(!error.remedy.isEmpty)
       }
     }
 
@@ -168,6 +128,87 @@
           if event == .status(.idle) { break }
         }
         await player.close()
+      }
+    }
+
+    // MARK: Queues
+
+    @Test func `Three tracks play completely, in order and without a gap`() async throws {
+      try await Listening.with { listening in
+        let cold = try await listening.play(listening.tracks)
+        #expect(cold.hasEnded && cold.isTheTune)
+        #expect(cold.reports.count == 3)
+
+        await listening.origin.stop()
+        let offline = try await listening.play(listening.tracks)
+        #expect(offline.hasEnded && offline.isTheTune)
+        #expect(offline.bytesFromOrigin == 0)
+      }
+    }
+
+    @Test func `Items chosen with next and previous play completely`() async throws {
+      try await Listening.with { listening in
+        var number = 0
+        let heard = try await listening.play(listening.tracks, isPaused: true) { event, player in
+          guard case .started = event else { return }
+          number += 1
+          switch number {
+          case 1: player.next()
+          case 2: player.next()
+          case 3: player.previous()
+          case 4: player.resume()
+          default: break
+          }
+        }
+        #expect(heard.hasEnded)
+        #expect(heard.reports.count == 5)
+        // Samples of skipped items: at most those that were ready.
+        let expected = Tracks.samples[1].count + Tracks.samples[2].count
+        #expect(heard.framesOfTheEnd * Tune.channels >= expected)
+        #expect(heard.samples.count < expected + Tune.sampleRate)
+      }
+    }
+
+    // MARK: Lost connections
+
+    @Test func `Three lost connections, which the cache makes again, lose no sample`() async throws
+    {
+      try await Listening.with { listening in
+        listening.origin.script(Listening.path, .on(.first(3), .drop(at: .body(20_000))))
+        let heard = try await listening.play()
+        #expect(heard.hasEnded && heard.isTheTune)
+        #expect(listening.log.requests.count > 3)
+      }
+    }
+
+    @Test func `A temporary connection loss neither loses nor repeats a sample`() async throws {
+      var configuration = MediaCache.Configuration()
+      configuration.retry.attempts = 2
+      configuration.retry.firstDelay = .milliseconds(10)
+      try await Listening.with(configuration) { listening in
+        // Bytes from the second third on are withheld until the player has waited for them.
+        let gate = Int64(Tune.wav.count) / 3
+        listening.origin.script(
+          Listening.path, .on(.all, .drop(at: .resource(gate))))
+        var waited = false
+        let heard = try await listening.play { event, _ in
+          if case .status(.buffering(.network)) = event {
+            waited = true
+            listening.origin.script(Listening.path, FaultScript())
+          }
+        }
+        #expect(waited)
+        #expect(heard.hasEnded && heard.isTheTune)
+      }
+    }
+
+    @Test func `A connection loss before the first sound loses no sample`() async throws {
+      try await Listening.with(.impatient) { listening in
+        // It ends in half a frame, which a demuxer drops if a read fails.
+        listening.origin.script(Listening.path, .on(.first(4), .drop(at: .resource(4098))))
+        let heard = try await listening.play()
+        #expect(listening.log.requests.count > 4)
+        #expect(heard.hasEnded && heard.isTheTune)
       }
     }
   }

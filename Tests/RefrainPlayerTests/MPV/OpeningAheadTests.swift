@@ -29,20 +29,7 @@
 
     private func item(_ media: Media, fill: FillPolicy = .onDemand) -> EngineItem {
       // As a player passes it on.
-      EngineItem(id: EngineItem.ID(rawValue: 1), media: media, fill: fill).askingForTitles
-    }
-
-    /// Reads up to the end. Blocks.
-    private nonisolated static func read(_ stream: MPVStream) -> Data {
-      var bytes = Data()
-      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
-        while true {
-          let got = Int(stream.read(into: buffer))
-          guard got > 0 else { return }
-          bytes.append(contentsOf: buffer[..<got])
-        }
-      }
-      return bytes
+      EngineItem(media, fill: fill).askingForTitles
     }
 
     private func expectOneOfEachByte(_ listening: Listening) {
@@ -50,10 +37,6 @@
         $0.request.range?.hasPrefix("bytes=0-") ?? true
       }
       #expect(firsts == 1 && listening.log.bytesSentTwice == 0)
-    }
-
-    private func closes(_ listening: Listening) async throws {
-      try await eventually("the entry is closed") { listening.cache.context.table.isEmpty }
     }
 
     @Test(arguments: Time.allCases, [FillPolicy.onDemand, .wholeResource])
@@ -82,7 +65,7 @@
           try await onThread {
             let stream = try MPVStream(of: playback)
             defer { stream.cancel() }
-            return Self.read(stream)
+            return stream.readAll().bytes
           }
         }
         if time != .afterTheFirstBytes {
@@ -93,7 +76,7 @@
         expectOneOfEachByte(listening)
         let statistics = try #require(playback.statistics)
         #expect(statistics.bytesFromOrigin == Listening.length && statistics.bytesFromDisk == 0)
-        try await closes(listening)
+        try await listening.waitUntilClosed()
       }
     }
 
@@ -120,7 +103,7 @@
         #expect(firsts == 1)
         if start == .zero { expectOneOfEachByte(listening) }
         await player.close()
-        try await closes(listening)
+        try await listening.waitUntilClosed()
       }
     }
 
@@ -133,7 +116,7 @@
           for _ in 0..<3 {
             let stream = try MPVStream(of: playback)
             defer { stream.cancel() }
-            #expect(Self.read(stream) == Tune.wav)
+            #expect(stream.readAll().bytes == Tune.wav)
           }
         }
         #expect(try await opening.take() == nil)
@@ -147,7 +130,7 @@
         let opening = try opening(media, listening)
         try await eventually("its failure is known") { opening.failure != nil }
         // Nothing asks again before an engine does.
-        try await closes(listening)
+        try await listening.waitUntilClosed()
         let engine = try await engine(listening)
         engine.begin(with: opening)
         let referee = EngineReferee(engine)
@@ -186,18 +169,17 @@
     }
 
     @Test func `A stream that waits for the opening's response can be given up`() async throws {
-      try await Listening.with { listening in
+      try await Listening.with(.impatient) { listening in
         listening.origin.script(Listening.path, .on(.all, .delay(nil)))
         let opening = try opening(listening.media, listening)
         try await listening.origin.wait(for: Listening.path) { $0.stalled == 1 }
         let playback = MPVPlayback(
           item: item(listening.media), cache: listening.cache, ahead: opening)
         let reading = Task { try await onThread { try playback.openReader() } }
-        playback.leave()
-        playback.cancelWaits()
+        playback.end()
         await #expect(throws: CancellationError.self) { _ = try await reading.value }
         withExtendedLifetime(opening) {}
-        try await closes(listening)
+        try await listening.waitUntilClosed()
         listening.origin.release(Listening.path)
       }
     }
@@ -214,7 +196,7 @@
           log.requests.contains { $0.request.range?.hasPrefix("bytes=0-") ?? true }
         }
         opening.end()
-        try await closes(listening)
+        try await listening.waitUntilClosed()
       }
     }
 
@@ -227,7 +209,7 @@
     func `An opening that is not used releases its reader and ends its request`(
       _ fate: Fate
     ) async throws {
-      try await Listening.with { listening in
+      try await Listening.with(.impatient) { listening in
         listening.origin.script(Listening.path, .on(.all, .delay(nil)))
         var opening: OpeningAhead? = try opening(listening.media, listening, fill: .wholeResource)
         try await listening.origin.wait(for: Listening.path) { $0.stalled > 0 }
@@ -249,7 +231,7 @@
         }
         // The others end while somebody still has it.
         if fate == .released { opening = nil }
-        try await closes(listening)
+        try await listening.waitUntilClosed()
         withExtendedLifetime(opening) {}
         listening.origin.release(Listening.path)
         try await listening.origin.wait(for: Listening.path) { $0.running == 0 }
@@ -260,22 +242,15 @@
 
     @Test func `An opening that waits for room ends with its item`() async throws {
       try await Listening.with { listening in
-        let slots = EntrySlots(patience: .seconds(1000)) { 1 }
-        let cache = try MediaCache(
-          directory: listening.directory.appending(path: "full"),
-          configuration: MediaCache.Configuration(), disk: SystemDisk(), slots: slots)
-        let other = try await cache.open(try #require(listening.tracks[0].resource))
-        let opening = try #require(OpeningAhead(listening.media, in: cache, fill: .onDemand))
-        try await eventually("it waits") { slots.waiting == 1 }
-        let playback = MPVPlayback(item: item(listening.media), cache: cache, ahead: opening)
-        let reading = Task { try await onThread { try playback.openReader() } }
-        // Whether the thread of mpv waits by now or not.
-        playback.leave()
-        playback.cancelWaits()
-        await #expect(throws: CancellationError.self) { try await reading.value }
-        try await eventually("nothing waits any more") { slots.waiting == 0 }
-        other.cancel()
-        await cache.close()
+        try await listening.withFullCache { cache, slots in
+          let opening = try #require(OpeningAhead(listening.media, in: cache, fill: .onDemand))
+          try await eventually("it waits") { slots.waiting == 1 }
+          let playback = MPVPlayback(item: item(listening.media), cache: cache, ahead: opening)
+          let reading = Task { try await onThread { try playback.openReader() } }
+          // Whether the thread of mpv waits by now or not.
+          playback.end()
+          await #expect(throws: CancellationError.self) { try await reading.value }
+        }
       }
     }
 

@@ -7,29 +7,6 @@
   import TestSupport
   import Testing
 
-  extension Listening {
-    /// Returns a player whose sound goes to a file.
-    fileprivate func recording() async throws -> (Player, URL) {
-      let file = directory.appending(path: "\(UUID().uuidString).wav")
-      let engine = try await MPVEngine(cache: cache, output: .wavFile(file))
-      return (Player(cache: cache, engine: engine), file)
-    }
-
-    /// Waits until the queue has ended, closes the player, and returns the sound.
-    fileprivate func heard(
-      from player: Player, _ events: AsyncStream<PlayerEvent>, in file: URL
-    ) async throws -> Heard {
-      var heard = Heard()
-      for await event in events {
-        heard.events.append(event)
-        if event == .status(.ended) { break }
-      }
-      await player.close()
-      heard.samples = try WAVFile(file).samples
-      return heard
-    }
-  }
-
   /// The start positions of items.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(3)))
@@ -93,11 +70,11 @@
       try await Listening.with { listening in
         var queue = PlayQueue()
         queue.append([listening.media])
-        let (player, file) = try await listening.recording()
-        let events = player.events()
-        player.restore(PlayerSession(queue: queue, position: 10))
-        player.resume()
-        expectTheRest(try await listening.heard(from: player, events, in: file), from: 10)
+        let heard = try await listening.play(begin: { player in
+          player.restore(PlayerSession(queue: queue, position: 10))
+          player.resume()
+        })
+        expectTheRest(heard, from: 10)
       }
     }
   }

@@ -9,6 +9,7 @@
   @testable import RefrainPlayer
 
   /// The state after a failed read.
+  @MainActor
   @Suite(.timeLimit(.minutes(2)))
   struct StreamFailureTests {
     private let lost = MediaCacheError(.unreachable, "The connection broke.")
@@ -58,34 +59,22 @@
 
     /// Reads as a demuxer does: up to the end of the available bytes, at the end of the file, and
     /// again from the start.
-    @MainActor
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
     func `A successful read elsewhere does not hide a failed one`() async throws {
-      var configuration = MediaCache.Configuration()
-      configuration.retry.attempts = 1
-      configuration.retry.firstDelay = .milliseconds(1)
-      configuration.firstRequest = 256 << 10
-      try await Listening.with(configuration) { listening in
+      try await Listening.with(.impatient) { listening in
         listening.origin.script(
           Listening.path,
           .on(.first(1), .drop(at: .body(33_000))).on(.from(2), .drop(at: .body(0), reset: true)))
-        let item = EngineItem(
-          id: EngineItem.ID(rawValue: 1), media: listening.media, fill: .onDemand)
-        let playback = MPVPlayback(item: item, cache: listening.cache)
+        let playback = listening.playback()
         let reads = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
-          var total: Int64 = 0
-          var last = Self.read(stream)
-          while last > 0 {
-            total += last
-            last = Self.read(stream)
-          }
+          let read = stream.readAll()
           #expect(stream.seek(to: 0) == 0)
-          return (total: total, last: last, again: Self.read(stream))
+          return (read.bytes.count, read.last, again: stream.readOnce())
         }
-        #expect(reads.last == -1 && reads.again > 0)
-        #expect((1...33_000).contains(reads.total))
+        #expect(reads.1 == -1 && reads.again > 0)
+        #expect((1...33_000).contains(reads.0))
         #expect(playback.error?.code == .unreachable)
 
         // The origin is reachable again.
@@ -93,54 +82,61 @@
         let rest = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
-          var total: Int64 = 0
-          while case let count = Self.read(stream), count > 0 { total += count }
-          return total
+          return stream.readAll().bytes.count
         }
-        #expect(rest == Listening.length && playback.error == nil)
+        #expect(rest == Int(Listening.length) && playback.error == nil)
       }
     }
 
-    @MainActor
-    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable), arguments: [AudioOutput.silent, nil])
-    func `An outage before the first sound is not reported as the end of the item`(
-      _ output: AudioOutput?
-    ) async throws {
-      var configuration = MediaCache.Configuration()
-      configuration.retry.attempts = 1
-      configuration.retry.firstDelay = .milliseconds(1)
-      configuration.firstRequest = 256 << 10
-      for _ in 0..<4 {
-        try await Listening.with(configuration) { listening in
-          listening.origin.serve(
-            OriginResource(
-              .bytes(SilentMP3.lasting(seconds: 90)), contentType: "audio/mpeg", etag: "\"mp3\""),
-            at: "/long.mp3")
-          listening.origin.script(
-            "/long.mp3",
-            .on(.first(1), .drop(at: .body(33_000))).on(.from(2), .drop(at: .body(0), reset: true)))
-          let file = AudioOutput.wavFile(listening.directory.appending(path: "heard.wav"))
-          let player = Player(
-            cache: listening.cache,
-            engine: try await MPVEngine(cache: listening.cache, output: output ?? file))
-          let events = player.events()
-          player.play(Media(listening.origin.url("/long.mp3")))
-          for await event in events {
-            if case .finished = event { Issue.record("it ended with 2 % of its bytes") }
-            if event == .status(.ended) { break }
-            if case .status(.failed(let error)) = event {
-              #expect(error.code == .unreachable)
-              break
-            }
-            if case .status(.buffering(.network)) = event { break }
+    /// The engine's own tries take eight seconds: all of these wait at once.
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `An outage before the first sound is not reported as the end of the item`() async throws {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for isSilent in [true, true, true, true, false, false, false, false] {
+          group.addTask { try await loseOrigin(isSilent: isSilent) }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    private func loseOrigin(isSilent: Bool) async throws {
+      try await Listening.with(.impatient) { listening in
+        listening.origin.serve(
+          OriginResource(
+            .bytes(SilentMP3.lasting(seconds: 90)), contentType: "audio/mpeg", etag: "\"mp3\""),
+          at: "/long.mp3")
+        listening.origin.script(
+          "/long.mp3",
+          .on(.first(1), .drop(at: .body(33_000))).on(.from(2), .drop(at: .body(0), reset: true)))
+        let file = AudioOutput.wavFile(listening.directory.appending(path: "heard.wav"))
+        let player = Player(
+          cache: listening.cache,
+          engine: try await MPVEngine(cache: listening.cache, output: isSilent ? .silent : file))
+        let events = player.events()
+        player.play(Media(listening.origin.url("/long.mp3")))
+        for await event in events {
+          if case .finished = event { Issue.record("it ended with 2 % of its bytes") }
+          if event == .status(.ended) { break }
+          if case .status(.failed(let error)) = event {
+            #expect(error.code == .unreachable)
+            break
           }
-          await player.close()
+          if case .status(.buffering(.network)) = event { break }
         }
+        await player.close()
       }
     }
 
-    private static func read(_ stream: MPVStream) -> Int64 {
-      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { stream.read(into: $0) }
+    @Test(arguments: [(60, true), (195, false)])
+    func `A stream is complete at the end that its manifest states`(
+      _ position: Int, _ isIncomplete: Bool
+    ) async throws {
+      try await Listening.with { listening in
+        let playback = listening.playback(Media(listening.origin.url("/live.m3u8")))
+        playback.openedStream(lasting: .seconds(200))
+        playback.noteStream(position: .seconds(position))
+        #expect(playback.isStreamIncomplete == isIncomplete)
+      }
     }
   }
 #endif

@@ -22,15 +22,6 @@
       return "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:3\n\(lines.joined())#EXT-X-ENDLIST\n"
     }
 
-    private func serve(_ text: String, at path: String, on origin: OriginServer) -> URL {
-      origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
-          etag: "\"\(path)\""),
-        at: path)
-      return origin.url(path)
-    }
-
     /// Serves a segment, and returns its URL, which names the host.
     private func serveSegment(on origin: OriginServer) -> String {
       origin.serve(
@@ -44,9 +35,8 @@
 
     private func referee(_ listening: Listening) async throws -> EngineReferee {
       // Faster than real time.
-      let heard = listening.directory.appending(path: "heard.wav")
-      return EngineReferee(
-        try await MPVEngine(cache: listening.cache, output: .wavFile(heard)))
+      try await listening.referee(
+        output: .wavFile(listening.directory.appending(path: "heard.wav")))
     }
 
     @Test(arguments: Reference.allCases)
@@ -61,7 +51,8 @@
         switch reference {
         case .segment: list = playlist([segment, file.absoluteString])
         case .variant:
-          let media = serve(playlist([segment]), at: "/media.m3u8", on: listening.origin)
+          let media = listening.origin.serveManifest(
+            playlist([segment]), at: "/media.m3u8")
           list = """
             #EXTM3U
             #EXT-X-STREAM-INF:BANDWIDTH=128000
@@ -71,7 +62,7 @@
 
             """
         }
-        let url = serve(list, at: "/stream.m3u8", on: listening.origin)
+        let url = listening.origin.serveManifest(list, at: "/stream.m3u8")
         let named = reference == .segment ? file : listFile
         let opening = try FileOpening(of: named)
         let referee = try await referee(listening)
@@ -89,7 +80,7 @@
     @Test func `What plays after a stream opens nothing to which it refers`() async throws {
       try await Listening.with { listening in
         let segment = serveSegment(on: listening.origin)
-        let url = serve(playlist([segment]), at: "/stream.m3u8", on: listening.origin)
+        let url = listening.origin.serveManifest(playlist([segment]), at: "/stream.m3u8")
         let referee = try await referee(listening)
         let stream = referee.load(Media(url), streamURL: url)
         try await eventually("the stream is over") { referee.isOver(stream) }
@@ -108,37 +99,29 @@
       }
     }
 
-    @Test func `The options of a stream end with it`() async throws {
+    /// - Parameter isKept: whether a part of the stream is kept, as of a live one.
+    @Test(arguments: [false, true])
+    func `The options of a stream end with it, also those for what is kept`(
+      _ isKept: Bool
+    ) async throws {
       try await Listening.with { listening in
         let stream = SilentStream(segments: 1).serve(on: listening.origin).absoluteString
         let song = listening.directory.appending(path: "song.wav")
         try Tune.wav.write(to: song)
         let path = song.path(percentEncoded: false)
-        let values = try await onThread { try Self.values(stream: stream, song: path) }
-        try #require(values.count == 3 && values[0].count == MPVOptions.stream.count)
-        let changed = values[0].keys.filter { values[0][$0] != values[1][$0] }
-        // That of hls-bitrate is libmpv's default.
-        #expect(Set(changed) == Set(values[0].keys).subtracting(["hls-bitrate"]))
-        #expect(values[1]["access-references"] == "yes")
-        #expect(values[2] == values[0])
-        #expect(values[2]["access-references"] == "no")
-      }
-    }
-
-    @Test func `Of a song after a live stream, nothing is kept`() async throws {
-      try await Listening.with { listening in
-        let stream = SilentStream(segments: 1).serve(on: listening.origin).absoluteString
-        let song = listening.directory.appending(path: "song.wav")
-        try Tune.wav.write(to: song)
-        let path = song.path(percentEncoded: false)
+        let kept = isKept ? MPVOptions.keeping(64 << 20, isStream: true) : []
         let values = try await onThread {
-          try Self.values(
-            stream: stream, keeping: MPVOptions.keeping(64 << 20, isStream: true), song: path)
+          try Self.values(stream: stream, keeping: kept, song: path)
         }
         try #require(values.count == 3)
-        #expect(values[1]["demuxer-seekable-cache"] == "yes")
-        #expect(values[1]["demuxer-max-bytes"] != values[0]["demuxer-max-bytes"])
+        // That of hls-bitrate is libmpv's default.
+        for (name, _) in MPVOptions.stream where name != "hls-bitrate" {
+          #expect(values[0][name] != values[1][name], "\(name)")
+        }
+        #expect(values[1]["access-references"] == "yes" && values[2]["access-references"] == "no")
         #expect(values[2] == values[0])
+        guard isKept else { return }
+        #expect(values[1]["demuxer-seekable-cache"] == "yes")
         #expect(values[2]["demuxer-seekable-cache"] == "no")
         #expect(values[2]["demuxer-max-back-bytes"].flatMap { Double($0.prefix(1)) } == 0)
       }
@@ -149,7 +132,7 @@
     ///
     /// - Parameter options: those that are set when the stream is open.
     private nonisolated static func values(
-      stream: String, keeping options: [(name: String, value: String)] = [], song: String
+      stream: String, keeping options: [(name: String, value: String)], song: String
     ) throws -> [[String: String]] {
       let mpv = try MPVLibrary.load()
       guard let handle = mpv.create() else {

@@ -32,21 +32,6 @@
       var hasCome = false
     }
 
-    private func playback(_ listening: Listening, _ fill: FillPolicy = .onDemand) -> MPVPlayback {
-      let item = EngineItem(id: EngineItem.ID(rawValue: 1), media: listening.media, fill: fill)
-      return MPVPlayback(item: item, cache: listening.cache)
-    }
-
-    /// Reads until there are no bytes. Blocks.
-    private nonisolated static func readAll(_ stream: MPVStream) -> Int64 {
-      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
-        while true {
-          let count = stream.read(into: buffer)
-          if count <= 0 { return count }
-        }
-      }
-    }
-
     /// The number of readers of the tune, without one that fills the cache in the background.
     private func readers(_ listening: Listening) -> Int {
       let table = listening.cache.context.table
@@ -57,7 +42,7 @@
 
     private func readersLeave(_ listening: Listening) async throws {
       #expect(readers(listening) == 0)
-      try await eventually("the entry is closed") { listening.cache.context.table.isEmpty }
+      try await listening.waitUntilClosed()
       listening.origin.release(Listening.path)
       try await listening.origin.wait(for: Listening.path) { $0.running == 0 }
     }
@@ -66,19 +51,15 @@
     func `A cancelled stream has no reader any more`(
       _ waiting: Waiting, _ fill: FillPolicy
     ) async throws {
-      var configuration = MediaCache.Configuration()
-      configuration.retry.attempts = 1
-      configuration.retry.firstDelay = .milliseconds(1)
-      configuration.firstRequest = 256 << 10
-      try await Listening.with(configuration) { listening in
+      try await Listening.with(.impatient) { listening in
         listening.origin.script(Listening.path, waiting.script)
-        let playback = playback(listening, fill)
+        let playback = listening.playback(fill: fill)
         // A read that waits for a lost network is one of an item that plays.
         playback.isHeard = true
         let stream = try await onThread { try MPVStream(of: playback) }
         let result = Task {
           try await onThread {
-            waiting == .length ? stream.size() : Self.readAll(stream)
+            waiting == .length ? stream.size() : stream.readAll().last
           }
         }
         switch waiting {
@@ -101,12 +82,12 @@
     @Test func `A stream that was cancelled before it reads or has a length asks for nothing`()
       async throws
     {
-      try await Listening.with { listening in
-        let playback = playback(listening)
+      try await Listening.with(.impatient) { listening in
+        let playback = listening.playback()
         let results = try await onThread {
           let stream = try MPVStream(of: playback)
           stream.cancel()
-          return [Self.readAll(stream), stream.size(), Self.readAll(stream)]
+          return [stream.readAll().last, stream.size(), stream.readAll().last]
         }
         #expect(results.allSatisfy { $0 < 0 } && playback.error == nil)
         try await readersLeave(listening)
@@ -115,17 +96,15 @@
     }
 
     @Test func `Readers that seeks have interrupted are not kept`() async throws {
-      var configuration = MediaCache.Configuration()
-      configuration.firstRequest = 256 << 10
-      try await Listening.with(configuration) { listening in
+      try await Listening.with(.impatient) { listening in
         listening.origin.script(Listening.path, .on(.all, .stall(at: .resource(33_000))))
-        let playback = playback(listening)
+        let playback = listening.playback()
         let stream = try await onThread { try MPVStream(of: playback) }
         for round in 1...20 as ClosedRange<Int64> {
           let end = Ending()
           let result = Task {
             defer { end.hasCome = true }
-            return try await onThread { Self.readAll(stream) }
+            return try await onThread { stream.readAll().last }
           }
           // A seek that comes just before the wait has no effect; libmpv's loop looks again.
           try await eventually("it waits, and is interrupted") {
@@ -148,29 +127,43 @@
       }
     }
 
-    @Test func `The opening of a stream ends when its item is no longer wanted`() async throws {
+    // MARK: Openings while too many other resources are open
+
+    private func withFullCache(
+      _ body: (Media, MediaCache, EntrySlots) async throws -> Void
+    ) async throws {
       try await Listening.with { listening in
-        let playback = playback(listening)
-        let (started, begin) = AsyncStream.makeStream(of: Void.self)
-        let opening = Task {
-          try await onThread {
-            try playback.waiting {
-              begin.yield()
-              // Stands for a cache in which no entry can be opened for now.
-              try await Task.sleep(for: .seconds(3600))
-            }
-          }
-        }
-        for await _ in started { break }
-        // mpv's thread may register its wait a moment after the task has begun.
-        let ending = Task {
-          while !Task.isCancelled {
-            playback.cancelWaits()
-            await Task.yield()
-          }
-        }
+        try await listening.withFullCache { try await body(listening.media, $0, $1) }
+      }
+    }
+
+    @Test func `An opening ends when its item is over`() async throws {
+      try await withFullCache { media, cache, slots in
+        let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
+        let opening = Task { try await onThread { try playback.openReader() } }
+        try await eventually("it waits") { slots.waiting == 1 }
+        playback.end()
         await #expect(throws: CancellationError.self) { try await opening.value }
-        ending.cancel()
+      }
+    }
+
+    @Test func `An opening that begins when its item is over ends`() async throws {
+      try await withFullCache { media, cache, _ in
+        let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
+        playback.end()
+        await #expect(throws: CancellationError.self) {
+          try await onThread { try playback.openReader() }
+        }
+      }
+    }
+
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `An engine closes while an item is being opened`() async throws {
+      try await withFullCache { media, cache, slots in
+        let engine = try await MPVEngine(cache: cache, output: .silent)
+        engine.load(EngineItem(media, fill: .wholeResource), at: .zero, isPaused: true)
+        try await eventually("it waits") { slots.waiting == 1 }
+        await engine.close()
       }
     }
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Refrain
-  import TestSupport
   import Testing
 
   @testable import RefrainPlayer
@@ -27,23 +25,6 @@
     ])
     func `Other messages are ignored`(_ words: [String]) {
       #expect(MPVWindowKeys.event(words) == nil)
-    }
-
-    @MainActor
-    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `The installed libmpv accepts the options of every video output`() async throws {
-      try await Listening.with { listening in
-        var video = VideoConfiguration.window
-        (video.applicationID, video.applicationName) = ("app", "An $app")
-        var sound = video
-        sound.output = .none
-        for video in [video, .embedded(windowID: 1), sound, .none] {
-          let engine = try await MPVEngine(
-            cache: listening.cache, output: .silent, video: video)
-          #expect(engine.capabilities.externalSubtitles == (video.output != .none))
-          await engine.close()
-        }
-      }
     }
 
     @Test func `Sound alone has the application's names too`() {

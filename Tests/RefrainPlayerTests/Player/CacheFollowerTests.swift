@@ -48,29 +48,18 @@ struct CacheFollowerTests {
   }
 
   private func with(_ body: (Rig) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-follower-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    var resource = OriginResource.synthetic(seed: 7, length: Self.length)
-    resource.headers.append(Field("Cache-Control", "max-age=3600"))
-    origin.serve(resource, at: Self.path)
-    origin.script(
-      Self.path,
-      .on(.number(1), .stall(at: .resource(Self.stall)))
-        .on(.number(2), .stall(at: .resource(Self.far + 10))))
-    var configuration = MediaCache.Configuration()
-    configuration.joinPatience = .zero
-    configuration.abandonedSilence = .milliseconds(20)
-    // A stalled request waits for the test, however slow the machine is.
-    configuration.silenceTimeout = .seconds(100)
-    let cache = try MediaCache(directory: directory, configuration: configuration)
-    var failure: (any Error)?
-    let rig = Rig(origin: origin, cache: cache, reports: Reports())
-    do { try await body(rig) } catch { failure = error }
-    await cache.close()
-    await origin.stop()
-    if let failure { throw failure }
+    try await withOrigin { configuration, origin in
+      configuration.keepRequestsApart()
+      var resource = OriginResource.synthetic(seed: 7, length: Self.length)
+      resource.headers.append(Field("Cache-Control", "max-age=3600"))
+      origin.serve(resource, at: Self.path)
+      origin.script(
+        Self.path,
+        .on(.number(1), .stall(at: .resource(Self.stall)))
+          .on(.number(2), .stall(at: .resource(Self.far + 10))))
+    } _: { origin, cache, _ in
+      try await body(Rig(origin: origin, cache: cache, reports: Reports()))
+    }
   }
 
   @Test func `A request that began earlier is reported until it ends`() async throws {

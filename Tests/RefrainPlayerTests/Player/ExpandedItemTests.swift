@@ -14,27 +14,12 @@ struct ExpandedItemTests {
   private typealias ReadList =
     @Sendable (Media, MediaCacheError) async throws -> [Media]?
 
-  private func withPlayer(
+  private func withReader(
     _ readList: @escaping ReadList, _ body: (Player, ScriptedEngine) async throws -> Void
   ) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-expanded-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
-    let engine = ScriptedEngine()
     var configuration = Player.Configuration()
     configuration.readList = readList
-    let player = Player(cache: cache, engine: engine, configuration: configuration)
-    let result: Result<Void, any Error>
-    do {
-      try await body(player, engine)
-      result = .success(())
-    } catch {
-      result = .failure(error)
-    }
-    await player.close()
-    await cache.close()
-    try result.get()
+    try await withPlayer(configuration, body)
   }
 
   /// Lets the engine find no media in the current item.
@@ -52,7 +37,7 @@ struct ExpandedItemTests {
   }
 
   @Test func `The items of a list take its place, and nothing fails`() async throws {
-    try await withPlayer({ _, _ in await Self.songs() }) { player, engine in
+    try await withReader({ _, _ in await Self.songs() }) { player, engine in
       let events = player.events()
       var list = ScriptedEngine.media("broken")
       list.subtitles = [Media.Subtitle(URL(filePath: "/words.srt"))]
@@ -82,7 +67,7 @@ struct ExpandedItemTests {
   }
 
   @Test func `A list that is opened while paused stays paused`() async throws {
-    try await withPlayer({ _, _ in await Self.songs() }) { player, engine in
+    try await withReader({ _, _ in await Self.songs() }) { player, engine in
       player.play(media("broken"))
       player.pause()
       refuse(engine)
@@ -93,7 +78,7 @@ struct ExpandedItemTests {
 
   @Test func `In a shuffled queue that repeats, the list is read once`() async throws {
     let readings = Mutex(0)
-    try await withPlayer({ _, _ in
+    try await withReader({ _, _ in
       readings.withLock { $0 += 1 }
       return await Self.songs()
     }) { player, engine in
@@ -114,14 +99,14 @@ struct ExpandedItemTests {
 
   @Test func `What is no list fails with the engine's error, or with another`() async throws {
     let media = media("broken", "ok-4")
-    try await withPlayer({ _, _ in nil }) { player, engine in
+    try await withReader({ _, _ in nil }) { player, engine in
       player.play([media[0]])
       refuse(engine)
       let error = ScriptedEngine.error(of: media[0])
       try await eventually("it fails") { player.status == .failed(error) }
     }
     let empty = MediaCacheError(.invalidResponse, "It is empty.", remedy: "Fill it.")
-    try await withPlayer({ _, _ in throw empty }) { player, engine in
+    try await withReader({ _, _ in throw empty }) { player, engine in
       player.play(media)
       let events = player.events()
       refuse(engine)
@@ -135,7 +120,7 @@ struct ExpandedItemTests {
 
   @Test func `A list in itself is not read again, and the next item plays`() async throws {
     let readings = Mutex(0)
-    try await withPlayer({ media, _ in
+    try await withReader({ media, _ in
       readings.withLock { $0 += 1 }
       return await [Media(media.url)] + Self.songs()
     }) { player, engine in
@@ -157,7 +142,7 @@ struct ExpandedItemTests {
   }
 
   @Test func `Lists in lists are expanded to a depth`() async throws {
-    try await withPlayer({ media, _ in
+    try await withReader({ media, _ in
       [Media(URL(filePath: "/\(media.lists.count + 1)/broken"))]
     }) { player, engine in
       player.play(media("broken"))
@@ -180,7 +165,7 @@ struct ExpandedItemTests {
   @Test func `A list that the listener leaves while it is read stays as it is`() async throws {
     let (gate, open) = AsyncStream<Void>.makeStream()
     let (readings, begun) = AsyncStream<Void>.makeStream()
-    try await withPlayer({ _, _ in
+    try await withReader({ _, _ in
       begun.yield()
       for await _ in gate {}
       return await Self.songs()

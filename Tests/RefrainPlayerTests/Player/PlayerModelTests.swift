@@ -13,22 +13,19 @@ struct PlayerModelTests {
   @Test func `A player matches the listener model under random commands and events`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed)")
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-model-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
     let lives = TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 500 : 600
-    for life in 0..<lives {
-      var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
-      let trouble = run.live(steps: 40)
-      guard trouble == nil else {
-        Issue.record("life \(life) of seed \(seed): \(trouble ?? "")\n\(run.history.suffix(40))")
-        break
+    try await withCache { cache, _ in
+      for life in 0..<lives {
+        var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
+        let trouble = run.live(steps: 40)
+        guard trouble == nil else {
+          Issue.record("life \(life) of seed \(seed): \(trouble ?? "")\n\(run.history.suffix(40))")
+          break
+        }
+        // Other tasks also need the main actor.
+        await Task.yield()
       }
-      // Other tasks also need the main actor.
-      await Task.yield()
     }
-    await cache.close()
   }
 }
 

@@ -11,13 +11,7 @@ struct ScrubbingTests {
   private func machine(storing spans: Range<Int64>...) throws -> PlayerMachine {
     var machine = PlayerMachine()
     let url = try #require(URL(string: "http://h/a.mp3"))
-    _ = machine.handle(.play([Media(url)], startingAt: 0, from: .zero))
-    let id = try #require(machine.engineItem)
-    for event in [
-      EngineEvent.began(id), .duration(id, .seconds(100)), .ready(id, at: .zero),
-    ] {
-      _ = machine.handle(event)
-    }
+    _ = try machine.play([Media(url)]) { [.duration($0, .seconds(100)), .ready($0, at: .zero)] }
     machine.note(
       progress: CacheProgress(length: 1000, spans: RangeSet(spans)), fetching: RangeSet(),
       streamTitle: nil)

@@ -124,6 +124,10 @@ import Testing
       playlist.locations == ["http://music.example/etc/passwd", "http://music.example/x/a.mp3"])
     #expect(playlist.skipped.count == 3)
     #expect(playlist.skipped[0].contains("a playlist from the network cannot name"))
+    let pls = try Playlist.reading(
+      "[playlist]\nFile1=file:///etc/passwd\nFile2=a.mp3", from: "https://a.example/l.pls")
+    #expect(pls.locations == ["https://a.example/a.mp3"])
+    #expect(pls.skipped.first?.hasPrefix("Line 2: ") == true)
   }
 
   @Test func `Only playable locations are accepted`() throws {

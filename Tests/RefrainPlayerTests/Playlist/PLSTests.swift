@@ -65,13 +65,6 @@ import Testing
     #expect(playlist.entries.allSatisfy { $0.duration == nil })
   }
 
-  @Test func `A playlist from the network cannot name local files`() throws {
-    let playlist = try Playlist.reading(
-      "[playlist]\nFile1=file:///etc/passwd\nFile2=a.mp3", from: "https://a.example/l.pls")
-    #expect(playlist.locations == ["https://a.example/a.mp3"])
-    #expect(playlist.skipped.first?.hasPrefix("Line 2: ") == true)
-  }
-
   @Test func `A PLS file without a section is refused`() throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading("File1=http://a.example/1", from: "/list.pls")

@@ -122,6 +122,83 @@ import Testing
       if round % 50 == 0 { await Task.yield() }
     }
   }
+
+  // MARK: Large ones, built to make naive parsing take for ever or exhaust memory
+
+  private func filled(_ head: String, _ repeated: String, _ tail: String = "") -> String {
+    let rest = (1 << 19) - head.utf8.count - tail.utf8.count
+    return head + String(repeating: repeated, count: rest / repeated.utf8.count) + tail
+  }
+
+  @Test(arguments: [
+    ("", "\n"), ("", "a"), ("#EXTINF:", "1"), ("#EXTINF:1 ", "a=\" "), ("#EXTINF:1 ", "a "),
+    ("#EXTINF:1,", "- "), ("#", "a:"), ("#EXTIMG:", "/"), ("", "\\"), ("", "../"), ("", "%"),
+  ]) func `A very long line is read`(_ head: String, _ repeated: String) throws {
+    let playlist = try Playlist.reading(filled("#EXTM3U\n" + head, repeated))
+    #expect(playlist.entries.count <= 1)
+  }
+
+  @Test func `A long artist for all entries is shortened in each entry`() throws {
+    let long = String(repeating: "a - ", count: 1 << 20)
+    let playlist = try Playlist.reading(
+      "#EXTM3U\n#EXTART:\(long)\n" + String(repeating: "#EXTINF:1,a\nb\n", count: 20_000))
+    #expect(playlist.entries.count == 20_000)
+    #expect(playlist.entries.allSatisfy { ($0.artist?.count ?? 0) <= PlaylistText.shownLimit })
+  }
+
+  @Test func `A very long line in a PLS section is read`() throws {
+    #expect(try Playlist.reading(filled("[playlist]\nFile1=", "=")).entries.count == 1)
+  }
+}
+
+/// Manifests of streams, told from lists of songs by their first bytes.
+@Suite struct StreamKindTests {
+  @Test(
+    arguments: [
+      ("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts", .hls),
+      ("#EXTM3U\r\n#EXT-X-STREAM-INF:X=1\r\na", .hls),
+      ("\u{FEFF}#EXTM3U\n\n## a comment\n#EXT-X-INDEPENDENT-SEGMENTS\n", .hls),
+      ("#extm3u\n#ext-x-endlist\n", .hls),
+      ("#EXTM3U\n#EXTINF:123,Artist - Title\nsong.mp3\n", nil),
+      ("#EXTM3U\n#EXT-X-SOMETHING-ELSE:1\na.mp3\n", nil), ("song.mp3\n#EXT-X-ENDLIST\n", nil),
+      ("#EXTM3U\n", nil), ("", nil),
+      ("<MPD type=\"static\"></MPD>", .dash),
+      ("<?xml version=\"1.0\"?>\n<!-- <rss> -->\n<MPD>", .dash),
+      (
+        "\u{FEFF}<?xml version=\"1.0\"?><dash:MPD xmlns:dash=\"urn:mpeg:dash:schema:mpd:2011\"/>",
+        .dash
+      ),
+      ("<playlist><MPD/></playlist>", nil), ("<!-- <MPD> -->", nil), ("<!-- <MPD>", nil),
+      ("<!DOCTYPE html><html>", nil), ("<", nil), ("<MPDX>", nil), ("text <MPD>", nil),
+    ] as [(String, StreamKind?)])
+  func `The tags of HLS and the root MPD make a stream`(_ text: String, _ kind: StreamKind?) {
+    #expect(StreamKind(beginning: text.utf8) == kind)
+  }
+
+  @Test func `Bytes of media are no stream`() {
+    #expect(StreamKind(beginning: SilentMP3.frames(100)) == nil)
+  }
+}
+
+extension Playlist {
+  /// - Parameter origin: a URL, or a path that begins with a slash.
+  static func reading(
+    _ text: String, from origin: String = "https://music.example/lists/list.m3u",
+    mimeType: String? = nil
+  ) throws -> Playlist {
+    try Playlist(Data(text.utf8), from: .of(origin), mimeType: mimeType)
+  }
+
+  var locations: [String] { entries.map(\.url.absoluteString) }
+  var titles: [String?] { entries.map(\.title) }
+  var artists: [String?] { entries.map(\.artist) }
+}
+
+extension URL {
+  static func of(_ text: String) -> URL {
+    text.hasPrefix("/")
+      ? URL(fileURLWithPath: text) : URL(string: text) ?? URL(fileURLWithPath: "/nothing")
+  }
 }
 
 extension Playlist {

@@ -91,8 +91,12 @@ private struct QueueRun {
       try isNew(ids, count: count)
       model.insertedNext(ids)
     case 7, 8, 9: try touch(&generator, index)
-    case 10, 11, 12, 13: try advance(Bool.random(using: &generator) ? .ended : .asked)
-    case 14, 15, 16: try goBack()
+    case 10, 11, 12, 13:
+      // Several at a time, so that rounds end.
+      let cause: PlayQueue.Cause = Bool.random(using: &generator) ? .ended : .asked
+      for _ in 0..<Int.random(in: 1...8, using: &generator) { try advance(cause) }
+    case 14, 15, 16:
+      for _ in 0..<Int.random(in: 1...8, using: &generator) { try goBack() }
     case 17:
       note("shuffled \(!queue.isShuffled)")
       queue.setShuffled(!queue.isShuffled)
@@ -160,6 +164,7 @@ private struct QueueRun {
     try model.require(
       advanced == nil ? queue.current == before : queue.current == advanced, "is it")
     try model.advanced(cause, queue)
+    try model.check(queue)
     if let advanced, let before, advanced != before {
       var back = queue
       try model.require(back.goBack() == before, "going back returns")
@@ -174,6 +179,7 @@ private struct QueueRun {
     try model.require(back == previous, "previous and goBack agree")
     try model.require(back == nil ? queue.current == before : queue.current == back, "is it")
     model.wentBack()
+    try model.check(queue)
     if let back, let before, back != before {
       var forward = queue
       try model.require(forward.advance(.asked) == before, "forward leads where it came from")

@@ -31,10 +31,12 @@ extension PlayQueue {
 
   /// Returns the names of the next items, the current one first, until the queue is over or `limit`
   /// is reached.
-  func names(played limit: Int, cause: Cause = .ended) -> String {
+  func names(played limit: Int) -> String {
     var copy = self
     var played = copy.currentName ?? ""
-    while played.count < limit, let item = copy.advance(cause) { played += item.media.title ?? "?" }
+    while played.count < limit, let item = copy.advance(.ended) {
+      played += item.media.title ?? "?"
+    }
     return played
   }
 }

@@ -16,11 +16,11 @@ struct PlaybackPositionsTests {
 
   private func files(in directory: URL) throws -> [URL] {
     try FileManager.default.contentsOfDirectory(
-      at: directory.appending(path: "private"), includingPropertiesForKeys: nil)
+      at: directory.appending(path: "cache/private"), includingPropertiesForKeys: nil)
   }
 
   @Test func `A position is found again, in files that only their owner can read`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       let positions = await PlaybackPositions.open(for: cache)
       #expect(positions.mark(for: film) == nil)
       var mark = PlaybackMark.at(1234.5)
@@ -45,7 +45,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `Another signature or an ignored parameter leads to the same position`() async throws {
-    try await withResumptionCache { cache, _ in
+    try await withCache { cache, _ in
       let positions = await PlaybackPositions.open(for: cache)
       let signed = "https://h/film.mp4?Expires=1&Signature=a&Key-Pair-Id=k"
       positions.keep(.at(60), for: try url(signed))
@@ -55,7 +55,7 @@ struct PlaybackPositionsTests {
     }
     var configuration = MediaCache.Configuration()
     configuration.cacheKey = CacheKeyRule(ignoring: ["token"]).key(for:)
-    try await withResumptionCache(configuration) { cache, _ in
+    try await withCache(configuration) { cache, _ in
       let positions = await PlaybackPositions.open(for: cache)
       positions.keep(.at(60), for: try url("https://h/film.mp4?id=1&token=a"))
       #expect(positions.mark(for: try url("https://h/film.mp4?id=1&token=b")) == .at(60))
@@ -64,7 +64,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `Removing a URL forgets its position`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       let (media, other) = (try url("https://h/a.mp4"), try url("https://h/b.mp4"))
       let positions = await PlaybackPositions.open(for: cache)
       for one in [media, other] { positions.keep(.at(60), for: one) }
@@ -79,7 +79,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `The oldest positions beyond the capacity are forgotten`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       var policy = ResumptionPolicy()
       policy.capacity = 5
       let positions = await PlaybackPositions.open(for: cache, policy: policy)
@@ -99,7 +99,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `Removing everything also forgets the positions in memory`() async throws {
-    try await withResumptionCache { cache, _ in
+    try await withCache { cache, _ in
       let positions = await PlaybackPositions.open(for: cache)
       positions.keep(.at(60), for: film)
       positions.remember(TrackLanguages(audio: "de"))
@@ -120,7 +120,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `A negative capacity keeps nothing`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       var policy = ResumptionPolicy()
       policy.capacity = -1
       let positions = await PlaybackPositions.open(for: cache, policy: policy)
@@ -132,7 +132,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `A damaged or unfinished file costs its own position alone`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed)")
       var random = SeededGenerator(seed: seed)
@@ -162,7 +162,7 @@ struct PlaybackPositionsTests {
   }
 
   @Test func `Any directory can hold the positions`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       let folder = directory.appending(path: "one/two", directoryHint: .isDirectory)
       let positions = await PlaybackPositions.open(for: cache, in: folder)
       positions.keep(.at(60), for: film)

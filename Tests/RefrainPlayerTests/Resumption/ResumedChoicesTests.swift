@@ -13,8 +13,7 @@ struct ResumedChoicesTests: ResumingPlayerTest {
   @Test func `The volume set for a film is its own, and later items have the usual one`()
     async throws
   {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, _, _ in
       player.volume = 0.75
       player.play([film, song, other])
       begin(engine)
@@ -29,13 +28,11 @@ struct ResumedChoicesTests: ResumingPlayerTest {
       #expect(player.session.volume == 0.5, "a session keeps the usual one")
       player.next()
       #expect(engine.volume == 0.5 && player.volume == 0.5)
-      await player.close()
     }
   }
 
   @Test func `The tracks chosen for a film are selected again`() async throws {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, _, cache in
       player.play([film], from: .seconds(60))
       begin(engine)
       try reportTracks(engine)
@@ -73,8 +70,7 @@ struct ResumedChoicesTests: ResumingPlayerTest {
   @Test func `A restored session selects the tracks of its current item, however short it is`()
     async throws
   {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, positions, cache in
       player.play([other, song], startingAt: 1)
       begin(engine)
       try reportLikeTracks(engine)
@@ -106,8 +102,7 @@ struct ResumedChoicesTests: ResumingPlayerTest {
   @Test func `An item that was stopped, or failed, has its tracks when it is played again`()
     async throws
   {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, _, _ in
       player.play([song])
       begin(engine)
       try reportLikeTracks(engine)
@@ -134,16 +129,14 @@ struct ResumedChoicesTests: ResumingPlayerTest {
       begin(engine)
       try reportLikeTracks(engine)
       #expect(player.state.tracks.selected(.audio)?.id.number == 1)
-      await player.close()
     }
   }
 
   @Test func `Another item than that of a restored session has its own tracks`() async throws {
-    try await withPositions { cache, positions in
+    try await withResumption { player, engine, _, _ in
       var queue = PlayQueue()
       queue.replace(with: [song, song])
       let session = PlayerSession(queue: queue, audio: .track(number: 2, language: "en"))
-      let (player, engine) = player(cache, positions)
       player.restore(session)
       player.next()
       begin(engine)
@@ -154,16 +147,14 @@ struct ResumedChoicesTests: ResumingPlayerTest {
       begin(engine)
       try reportLikeTracks(engine)
       #expect(player.state.tracks.selected(.audio)?.id.number == 1)
-      await player.close()
     }
   }
 
   @Test func `Turning the subtitles off forgets their language, and a stored choice does not`()
     async throws
   {
-    try await withPositions { cache, positions in
+    try await withResumption { player, engine, positions, _ in
       positions.remember(TrackLanguages(audio: "de", subtitle: "en"))
-      let (player, engine) = player(cache, positions)
       player.play([film], from: .seconds(60))
       begin(engine)
       try reportTracks(engine)
@@ -177,7 +168,6 @@ struct ResumedChoicesTests: ResumingPlayerTest {
       try reportTracks(engine)
       #expect(player.state.tracks.selected(.subtitle) == nil)
       #expect(positions.languages == TrackLanguages(subtitle: "fr"))
-      await player.close()
     }
   }
 

@@ -11,8 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct ResumingPlayerTests: ResumingPlayerTest {
   @Test func `A film goes on where it was left, in the same and in the next player`() async throws {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, positions, cache in
       player.play([film, song], from: .seconds(100))
       begin(engine)
       for _ in 0..<5 { engine.take(.tick) }
@@ -43,9 +42,8 @@ struct ResumingPlayerTests: ResumingPlayerTest {
   }
 
   @Test func `An item to go on with does not follow without a gap from its start`() async throws {
-    try await withPositions { cache, positions in
+    try await withResumption { player, engine, positions, _ in
       positions.keep(.at(600), for: film)
-      let (player, engine) = player(cache, positions)
       player.play([song, film, song])
       begin(engine)
       #expect(engine.next == nil)
@@ -53,14 +51,12 @@ struct ResumingPlayerTests: ResumingPlayerTest {
       engine.take(.end)
       #expect(engine.current?.item.media == film && engine.current?.position == .seconds(600))
       #expect(engine.next?.media == song)
-      await player.close()
     }
   }
 
   @Test func `A film that was played to its end begins at its start again`() async throws {
-    try await withPositions { cache, positions in
+    try await withResumption { player, engine, positions, cache in
       positions.keep(.at(3000), for: film)
-      let (player, engine) = player(cache, positions)
       player.repeatMode = .one
       player.play([film])
       begin(engine)
@@ -74,10 +70,9 @@ struct ResumingPlayerTests: ResumingPlayerTest {
   }
 
   @Test func `A film that has become shorter begins at its start`() async throws {
-    try await withPositions { cache, positions in
+    try await withResumption { player, engine, positions, _ in
       let shorter = ScriptedEngine.media("film-700")
       positions.keep(.at(3000), for: shorter)
-      let (player, engine) = player(cache, positions)
       player.play([shorter, song])
       #expect(engine.current?.position == .seconds(3000))
       engine.take(.begin)
@@ -86,13 +81,11 @@ struct ResumingPlayerTests: ResumingPlayerTest {
       #expect(engine.next?.media == song, "the next item still follows without a gap")
       begin(engine)
       #expect(player.status == .playing)
-      await player.close()
     }
   }
 
   @Test func `Songs and live streams have no position`() async throws {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, positions, _ in
       for media in [song, ScriptedEngine.media("live")] {
         player.play([media])
         begin(engine)
@@ -100,15 +93,13 @@ struct ResumingPlayerTests: ResumingPlayerTest {
         player.pause()
         #expect(positions.mark(for: media) == nil)
       }
-      await player.close()
     }
   }
 
   @Test func `A film that is chosen again, or stopped, begins at its start`() async throws {
-    try await withPositions { cache, positions in
+    try await withResumption { player, engine, positions, _ in
       positions.keep(.at(600), for: film)
       positions.keep(.at(700), for: other)
-      let (player, engine) = player(cache, positions)
       player.play([film, other])
       begin(engine)
       let items = player.queue.items
@@ -128,12 +119,11 @@ struct ResumingPlayerTests: ResumingPlayerTest {
       player.seek(to: .seconds(50))
       player.resume()
       #expect(engine.current?.position == .seconds(50))
-      await player.close()
     }
   }
 
   @Test func `Each of two calls that close a player waits until all is stored`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       let positions = await PlaybackPositions.open(for: cache)
       let (player, engine) = player(cache, positions)
       player.play([film], from: .seconds(100))
@@ -145,7 +135,7 @@ struct ResumingPlayerTests: ResumingPlayerTest {
       let first = Task { await player.close() }
       let second = Task {
         await player.close()
-        let folder = directory.appending(path: "private").path(percentEncoded: false)
+        let folder = directory.appending(path: "cache/private").path(percentEncoded: false)
         return try FileManager.default.contentsOfDirectory(atPath: folder).count
       }
       let stored = try await second.value
@@ -155,8 +145,7 @@ struct ResumingPlayerTests: ResumingPlayerTest {
   }
 
   @Test func `A sound device that plays again ends the silence`() async throws {
-    try await withPositions { cache, positions in
-      let (player, engine) = player(cache, positions)
+    try await withResumption { player, engine, _, _ in
       player.play([song])
       begin(engine)
       for _ in 0..<2 {
@@ -165,7 +154,6 @@ struct ResumingPlayerTests: ResumingPlayerTest {
         engine.report?(.audioAvailable)
         #expect(!player.isSilent)
       }
-      await player.close()
     }
   }
 

@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import TestSupport
 import Testing
 
 @testable import RefrainPlayer
-
-/// Runs `body` with a new cache, and removes it.
-@MainActor
-func withResumptionCache(
-  _ configuration: MediaCache.Configuration = MediaCache.Configuration(),
-  _ body: (_ cache: MediaCache, _ directory: URL) async throws -> Void
-) async throws {
-  let directory = FileManager.default.temporaryDirectory
-    .appending(path: "refrain-resumption-\(UUID().uuidString)", directoryHint: .isDirectory)
-  defer { try? FileManager.default.removeItem(at: directory) }
-  let cache = try MediaCache(directory: directory, configuration: configuration)
-  do {
-    try await body(cache, directory)
-  } catch {
-    await cache.close()
-    throw error
-  }
-  await cache.close()
-}
 
 extension PlaybackMark {
   /// A mark in a film of an hour. The date is whole, as it is read back.
@@ -42,8 +22,24 @@ extension ResumingPlayerTest {
   func withPositions(
     _ body: (MediaCache, PlaybackPositions) async throws -> Void
   ) async throws {
-    try await withResumptionCache { cache, _ in
+    try await withCache { cache, _ in
       try await body(cache, await PlaybackPositions.open(for: cache))
+    }
+  }
+
+  /// Runs `body` with a player that stores positions, and closes it.
+  func withResumption(
+    _ body: (Player, ScriptedEngine, PlaybackPositions, MediaCache) async throws -> Void
+  ) async throws {
+    try await withPositions { cache, positions in
+      let (player, engine) = player(cache, positions)
+      do {
+        try await body(player, engine, positions, cache)
+      } catch {
+        await player.close()
+        throw error
+      }
+      await player.close()
     }
   }
 

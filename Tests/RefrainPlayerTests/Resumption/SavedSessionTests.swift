@@ -25,7 +25,7 @@ struct SavedSessionTests {
   }
 
   @Test func `A stored queue is found with its order and place`() async throws {
-    try await withResumptionCache { cache, directory in
+    try await withCache { cache, directory in
       let saved = SavedSession(for: cache)
       #expect(try await saved.load() == nil)
       for position in [0, 1.5, 3] {
@@ -38,7 +38,7 @@ struct SavedSessionTests {
       #expect(try await SavedSession(for: cache).load() == next)
       for name in ["queue", "queue-place"] {
         let attributes = try FileManager.default.attributesOfItem(
-          atPath: directory.appending(path: "private/\(name)").path())
+          atPath: directory.appending(path: "cache/private/\(name)").path())
         #expect(attributes[.posixPermissions] as? Int == 0o600)
       }
       try await cache.removeAll()
@@ -50,7 +50,7 @@ struct SavedSessionTests {
   }
 
   @Test func `The tracks of the current item are stored with the place`() async throws {
-    try await withResumptionCache { cache, directory async throws in
+    try await withCache { cache, _ async throws in
       let saved = SavedSession(for: cache)
       var session = session("a", at: 5)
       await store(session, in: saved)
@@ -93,8 +93,8 @@ struct SavedSessionTests {
   }
 
   @Test func `A place that belongs to another queue, or is damaged, does not count`() async throws {
-    try await withResumptionCache { cache, directory in
-      let place = directory.appending(path: "private/queue-place")
+    try await withCache { cache, directory in
+      let place = directory.appending(path: "cache/private/queue-place")
       let saved = SavedSession(for: cache)
       await store(session("a", at: 5), in: saved)
       let older = try Data(contentsOf: place)
@@ -113,8 +113,8 @@ struct SavedSessionTests {
   }
 
   @Test func `A damaged queue is reported, and replaced by the next one`() async throws {
-    try await withResumptionCache { cache, directory in
-      let file = directory.appending(path: "private/queue")
+    try await withCache { cache, directory in
+      let file = directory.appending(path: "cache/private/queue")
       await store(session("a", at: 5), in: SavedSession(for: cache))
       let bytes = try Data(contentsOf: file)
       for end in [0, 1, bytes.count / 2, bytes.count - 1] {
@@ -127,7 +127,7 @@ struct SavedSessionTests {
   }
 
   @Test func `Of two programs, the last one to play wins`() async throws {
-    try await withResumptionCache { cache, _ in
+    try await withCache { cache, _ in
       let (first, second) = (
         SavedSession(for: cache, in: nil, silence: 60),
         SavedSession(for: cache, in: nil, silence: 60)
@@ -146,7 +146,7 @@ struct SavedSessionTests {
   }
 
   @Test func `The first program takes over when the second one has stopped`() async throws {
-    try await withResumptionCache { cache, _ in
+    try await withCache { cache, _ in
       // The second program counts as stopped at once.
       let first = SavedSession(for: cache, in: nil, silence: 0)
       await store(session("a", at: 5), in: first)
@@ -158,7 +158,7 @@ struct SavedSessionTests {
   }
 
   @Test func `Programs that store at the same time damage nothing`() async throws {
-    try await withResumptionCache { cache, _ in
+    try await withCache { cache, _ in
       let names = ["a", "b", "c"]
       await withTaskGroup(of: Void.self) { group in
         for name in names {

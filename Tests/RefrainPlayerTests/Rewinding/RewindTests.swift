@@ -3,9 +3,10 @@
   import Foundation
   import OriginServer
   import Refrain
-  import RefrainPlayer
   import TestSupport
   import Testing
+
+  @testable import RefrainPlayer
 
   /// Pausing and rewinding a station, as libmpv plays it. Its sound arrives hundreds of times
   /// faster than it lasts, and each sample says its place.
@@ -198,6 +199,34 @@
         try #require(runs.count == 2, "\(runs)")
         let heard = Duration.seconds(runs[1].lowerBound) / Self.rate
         #expect(kept.contains(heard), "\(runs) \(start)")
+      }
+    }
+
+    /// Otherwise, the player would show the title of sound that is heard later.
+    @Test func `The title of what is heard follows the part that is kept`() async throws {
+      try await Listening.with { listening in
+        // All of the sound, with a second title, arrives while libmpv opens the station.
+        let radio = listening.serveStation(seconds: 400, speed: nil).asEngineMedia
+        let referee = try await listening.referee()
+        let item = referee.load(radio, rewind: 256 << 20)
+        try await eventually("it has a title") {
+          referee.events.contains {
+            if case .streamTitle(_, let title) = $0 { title.title != nil } else { false }
+          }
+        }
+        let kinds = referee.events.compactMap { event -> String? in
+          switch event {
+          case .liveWindow: "window"
+          case .ready: "ready"
+          case .streamTitle(_, let title): title.title
+          default: nil
+          }
+        }
+        let title = try #require(kinds.firstIndex { $0 != "window" && $0 != "ready" })
+        #expect(kinds[title] == "First" && kinds[..<title].contains("window"), "\(kinds)")
+        #expect(referee.violations == [])
+        #expect(!referee.isOver(item))
+        await referee.close()
       }
     }
   }

@@ -134,15 +134,6 @@ struct RewindingPlayerTests {
     #expect(machine.state.shownBehindLive == .seconds(7))
   }
 
-  @Test func `A station that is loaded again plays at the present`() throws {
-    var (machine, id) = try playing(window)
-    _ = machine.handle(.skip(.seconds(-20)))
-    #expect(machine.state.hasLeftLive)
-    _ = machine.handle(EngineEvent.failed(id, MediaCacheError(.unreachable, "It broke.")))
-    _ = machine.handle(PlayerCommand.retry)
-    #expect(!machine.state.hasLeftLive && machine.state.shownBehindLive == nil)
-  }
-
   @Test func `The title of sound within a window is the one that is heard`() throws {
     var (machine, id) = try playing(window)
     _ = machine.handle(EngineEvent.streamTitle(id, StreamTitle(title: "Heard")))
@@ -190,14 +181,17 @@ struct RewindingPlayerTests {
     }
   }
 
-  @Test func `A station that is loaded again has no window yet`() throws {
+  @Test func `A station that is loaded again plays at the present, and has no window yet`() throws {
     var (machine, id) = try playing(window)
+    _ = machine.handle(.skip(.seconds(-20)))
+    #expect(machine.state.hasLeftLive)
     let lost = MediaCacheError(.unreachable, "The connection broke.")
     _ = machine.handle(EngineEvent.failed(id, lost))
     #expect(machine.state.status == .buffering(.network(lost)))
     let actions = machine.handle(PlayerCommand.retry)
     #expect(actions.contains { if case .load = $0 { true } else { false } })
     #expect(machine.state.isLive && machine.state.liveWindow == nil)
+    #expect(!machine.state.hasLeftLive && machine.state.shownBehindLive == nil)
     #expect(machine.state.behindLive == nil)
     #expect(targets(machine.handle(PlayerCommand.seek(.seconds(50)))) == [])
   }

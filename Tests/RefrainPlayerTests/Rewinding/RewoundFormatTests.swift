@@ -35,33 +35,22 @@
     }
 
     private static let seconds = 120
-    /// The seconds of sound that the station sends in a second.
-    private static let speed = 10
 
-    /// - Parameter breaks: whether the first response breaks off after a third of the sound.
-    private func serve(
-      _ format: Format, _ listening: Listening, breaks: Bool = false
-    ) async throws -> Media {
+    /// Serves the tune over and over, as fast as it is read. Returns the station and its bytes.
+    private func serve(_ format: Format, _ listening: Listening) async throws -> (Media, Int64) {
       try Tune.wav.write(to: listening.directory.appending(path: "tune.wav"))
-      let ffmpeg = try LeashedProcess(
-        try RequiredProgram.ffmpeg.path,
-        ["-v", "error", "-stream_loop", "-1", "-i", "tune.wav", "-t", "\(Self.seconds)"]
-          + format.options + ["station"],
-        in: listening.directory, output: listening.directory.appending(path: "ffmpeg.txt"))
-      try #require(try await ffmpeg.exitStatus(within: .seconds(90)) == 0)
+      try await listening.ffmpeg(
+        ["-stream_loop", "-1", "-i", "tune.wav", "-t", "\(Self.seconds)"] + format.options + [
+          "station"
+        ])
       let sound = try Data(contentsOf: listening.directory.appending(path: "station"))
-      listening.origin.serve(
-        OriginResource(
-          .bytes(sound), contentType: format.type, supportsRanges: false,
-          declaresLength: false,
-          headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")],
-          bytesPerSecond: sound.count / Self.seconds * Self.speed),
-        at: "/radio")
-      // The station stays on, however slowly the test runs.
-      var script = FaultScript.on(.all, .stall(at: .body(Int64(sound.count) * 9 / 10)))
-      if breaks { script = script.on(.number(1), .drop(at: .body(Int64(sound.count / 3)))) }
-      listening.origin.script("/radio", script)
-      return Media(listening.origin.url("/radio"))
+      return (listening.serveStation(sound, type: format.type), Int64(sound.count))
+    }
+
+    private func player(_ listening: Listening) async throws -> Player {
+      var configuration = Player.Configuration()
+      configuration.rewind = 64 << 20
+      return try await listening.player(configuration)
     }
 
     @Test(arguments: Format.allCases)
@@ -69,11 +58,12 @@
       _ format: Format
     ) async throws {
       try await Listening.with { listening in
-        var configuration = Player.Configuration()
-        configuration.rewind = 64 << 20
-        let player = try await listening.player(configuration)
+        let (radio, length) = try await serve(format, listening)
+        // It stays on at the last place, however slowly the test runs.
+        let release = listening.holdStation(atBytes: [5, 50, 80].map { length * $0 / 120 })
+        let player = try await player(listening)
         let events = player.events()
-        player.play(try await serve(format, listening))
+        player.play(radio)
         var arrivals: [(position: Duration, target: Duration)] = []
         var paused: Duration?
         var resumed: Duration?
@@ -84,6 +74,7 @@
           case .position(let position) where paused == nil && position > .milliseconds(500):
             paused = position
             player.pause()
+            release()
           case .position(let position) where player.wantsToPlay && resumed == nil && paused != nil:
             resumed = position
             target = .seconds(20)
@@ -98,6 +89,7 @@
             }
           case .seekCompleted(let position):
             arrivals.append((position, target))
+            if arrivals.count == 1 { release() }
             if arrivals.count == 2 {
               target = .milliseconds(200)
               player.seek(to: target)
@@ -122,11 +114,14 @@
       _ format: Format
     ) async throws {
       try await Listening.with { listening in
-        var configuration = Player.Configuration()
-        configuration.rewind = 64 << 20
-        let player = try await listening.player(configuration)
+        let (radio, length) = try await serve(format, listening)
+        listening.origin.script(
+          Listening.stationPath,
+          .on(.all, .stall(at: .body(length * 9 / 10))).on(.number(1), .drop(at: .body(length / 3)))
+        )
+        let player = try await player(listening)
         let events = player.events()
-        player.play(try await serve(format, listening, breaks: true))
+        player.play(radio)
         for await event in events {
           switch event {
           case .failed, .seekRefused, .finished: Issue.record("\(event)")
@@ -138,7 +133,7 @@
           }
         }
         #expect(player.position < .seconds(30))
-        #expect(listening.origin.log("/radio").requests.count == 2)
+        #expect(listening.origin.log(Listening.stationPath).requests.count == 2)
         await player.close()
       }
     }

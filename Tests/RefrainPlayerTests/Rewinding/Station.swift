@@ -4,33 +4,42 @@
   import OriginServer
   import RefrainPlayer
 
-  /// A station whose samples say their places (`NumberedFrames.wav`).
+  /// Stations: live sound without a length, ranges or an index.
   extension Listening {
-    private static let stationPath = "/radio"
+    static let stationPath = "/radio"
 
-    /// Serves a station whose title changes after 300 seconds.
+    func serveStation(
+      _ sound: Data, type: String, _ change: (inout OriginResource) -> Void = { _ in }
+    ) -> Media {
+      var station = OriginResource(
+        .bytes(sound), contentType: type, supportsRanges: false, declaresLength: false,
+        headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")])
+      change(&station)
+      origin.serve(station, at: Self.stationPath)
+      return Media(origin.url(Self.stationPath))
+    }
+
+    /// Serves a station whose samples say their places (`NumberedFrames.wav`), and whose title
+    /// changes after 300 seconds.
     ///
     /// - Parameter speed: the seconds of sound that are sent in a second; nil: as many as are read.
     func serveStation(seconds: Int, speed: Int? = 400) -> Media {
       let change = Int64(300 * NumberedFrames.wavBytesPerSecond / 16_000)
-      origin.serve(
-        OriginResource(
-          .bytes(NumberedFrames.wav(seconds: seconds)), contentType: "audio/wav",
-          supportsRanges: false, declaresLength: false,
-          headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")],
-          bytesPerSecond: speed.map { $0 * NumberedFrames.wavBytesPerSecond },
-          interleaving: Interleaving(interval: 16_000, titles: [1: "First", change: "Second"])),
-        at: Self.stationPath)
-      return Media(origin.url(Self.stationPath))
+      return serveStation(NumberedFrames.wav(seconds: seconds), type: "audio/wav") {
+        $0.bytesPerSecond = speed.map { $0 * NumberedFrames.wavBytesPerSecond }
+        $0.interleaving = Interleaving(
+          interval: 16_000, titles: [1: "First", change: "Second"])
+      }
     }
 
-    /// Has the station stop at some places, so that each step of a test waits for the one before:
+    /// Has that station stop at some places, so that each step of a test waits for the one before:
     /// sound is written faster than it lasts. Returns what releases it at one of them.
     func holdStation(at seconds: Int...) -> () -> Void {
-      let faults = seconds.map {
-        Fault.stall(at: .body(Int64($0 * NumberedFrames.wavBytesPerSecond)))
-      }
-      origin.script(Self.stationPath, .on(.all, faults))
+      holdStation(atBytes: seconds.map { Int64($0 * NumberedFrames.wavBytesPerSecond) })
+    }
+
+    func holdStation(atBytes places: [Int64]) -> () -> Void {
+      origin.script(Self.stationPath, .on(.all, places.map { .stall(at: .body($0)) }))
       return { [origin] in
         _ = Task {
           try await origin.wait(for: Self.stationPath) { $0.stalled == 1 }

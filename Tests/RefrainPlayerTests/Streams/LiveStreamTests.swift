@@ -15,11 +15,7 @@ struct LiveStreamTests {
   private func reloading(_ names: String...) throws -> (PlayerMachine, EngineItem.ID) {
     let media = try names.map { Media(try #require(URL(string: "https://h/\($0)"))) }
     var machine = PlayerMachine()
-    _ = machine.handle(.play(media, startingAt: 0, from: .zero))
-    let id = try #require(machine.engineItem)
-    for event in [EngineEvent.began(id), .live(id), .ready(id, at: .zero)] {
-      _ = machine.handle(event)
-    }
+    let id = try machine.play(media) { [.live($0), .ready($0, at: .zero)] }
     _ = machine.handle(.failed(id, lost))
     #expect(machine.state.status == .buffering(.network(lost)))
     _ = machine.handle(.retry)

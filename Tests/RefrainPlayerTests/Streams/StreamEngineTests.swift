@@ -26,24 +26,16 @@ struct StreamEngineTests {
   }
 
   private func with(hasProxy: Bool = true, _ body: (Rig) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-streams-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    let cache = try MediaCache(directory: directory)
-    let engine = ScriptedEngine()
-    let proxied: StreamEngine.StreamURL = { Rig.proxied($0.url) }
-    let streams = StreamEngine(engine, cache: cache, streamURL: hasProxy ? proxied : nil)
-    let rig = Rig(
-      origin: origin, cache: cache, engine: engine, streams: streams,
-      referee: EngineReferee(streams))
-    var failure: (any Error)?
-    do { try await body(rig) } catch { failure = error }
-    await rig.referee.close()
-    await cache.close()
-    await origin.stop()
-    #expect(rig.referee.violations == [])
-    if let failure { throw failure }
+    try await withOrigin { origin, cache, _ in
+      let engine = ScriptedEngine()
+      let proxied: StreamEngine.StreamURL = { Rig.proxied($0.url) }
+      let streams = StreamEngine(engine, cache: cache, streamURL: hasProxy ? proxied : nil)
+      let referee = EngineReferee(streams)
+      try await referee.closing {
+        try await body(
+          Rig(origin: origin, cache: cache, engine: engine, streams: streams, referee: referee))
+      }
+    }
   }
 
   @Test func `A stream reaches the engine with its own URL, and is fetched once`() async throws {
@@ -61,20 +53,29 @@ struct StreamEngineTests {
     }
   }
 
+  @Test func `A stream without a proxy fails with an error that names the remedy`() async throws {
+    try await with(hasProxy: false) { rig in
+      let id = rig.referee.load(Media(SilentStream().serve(on: rig.origin)))
+      try await eventually("it fails") { rig.referee.failure(of: id) != nil }
+      let error = try #require(rig.referee.failure(of: id))
+      #expect(error.reason.contains("HTTP Live Stream"))
+      #expect(error.remedy.contains("Player.Configuration.streamURL"))
+      #expect(rig.engine.current == nil && rig.origin.log("/0.mp3").requests.isEmpty)
+    }
+  }
+
   @Test func `A DASH manifest is recognized`() async throws {
     try await with { rig in
-      rig.origin.serve(
-        OriginResource(.bytes(Array("<MPD type=\"static\"/>".utf8)), etag: "\"d\""), at: "/ok.mpd")
-      rig.referee.load(Media(rig.origin.url("/ok.mpd")))
+      let url = rig.origin.serveManifest("<MPD type=\"static\"/>", at: "/ok.mpd")
+      rig.referee.load(Media(url))
       try await eventually("it is loaded") { rig.engine.current?.item.streamURL != nil }
     }
   }
 
   @Test func `A list of songs with a manifest's name reaches the engine as it is`() async throws {
     try await with { rig in
-      rig.origin.serve(
-        OriginResource(.bytes(Array("#EXTM3U\nsong.mp3\n".utf8)), etag: "\"s\""), at: "/ok.m3u8")
-      rig.referee.load(Media(rig.origin.url("/ok.m3u8")))
+      let url = rig.origin.serveManifest("#EXTM3U\nsong.mp3\n", at: "/ok.m3u8")
+      rig.referee.load(Media(url))
       try await eventually("it is loaded") { rig.engine.current != nil }
       #expect(rig.engine.current?.item.streamURL == nil)
       #expect(rig.streams.hasOwnBytes)
@@ -144,11 +145,7 @@ struct StreamEngineTests {
   }
 
   private static func serve(_ variant: String, at path: String, on origin: OriginServer) {
-    let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(variant)\n"
-    origin.serve(
-      OriginResource(
-        .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
-        etag: "\"v\""), at: path)
+    origin.serveManifest("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(variant)\n", at: path)
   }
 
   @Test(arguments: ["self.m3u8", "/self.m3u8", "a.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=2\nself.m3u8"])

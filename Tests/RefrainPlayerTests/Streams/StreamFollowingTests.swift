@@ -39,35 +39,29 @@ struct StreamFollowingTests {
     clock: LiveClock? = nil, cache change: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (Rig) async throws -> Void
   ) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-following-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    var configuration = MediaCache.Configuration()
-    configuration.retry.firstDelay = .milliseconds(1)
-    configuration.retry.longestDelay = .milliseconds(2)
-    if let clock {
-      let start = Uptime.now
-      configuration.clock = {
-        Moment(wall: clock.date, uptime: start + clock.now / .seconds(1))
+    try await withOrigin { configuration, _ in
+      configuration.retry.firstDelay = .milliseconds(1)
+      configuration.retry.longestDelay = .milliseconds(2)
+      if let clock {
+        let start = Uptime.now
+        configuration.clock = {
+          Moment(wall: clock.date, uptime: start + clock.now / .seconds(1))
+        }
+      }
+      change(&configuration)
+    } _: { origin, cache, _ in
+      let engine = ScriptedEngine()
+      let streams = StreamEngine(engine, cache: cache, streamURL: { $0.url })
+      let reports = Reports()
+      streams.reportProgress = { reports.all.append($0) }
+      let referee = EngineReferee(streams)
+      try await referee.closing {
+        try await body(
+          Rig(
+            origin: origin, cache: cache, engine: engine, streams: streams, referee: referee,
+            reports: reports))
       }
     }
-    change(&configuration)
-    let cache = try MediaCache(directory: directory, configuration: configuration)
-    let engine = ScriptedEngine()
-    let streams = StreamEngine(engine, cache: cache, streamURL: { $0.url })
-    let reports = Reports()
-    streams.reportProgress = { reports.all.append($0) }
-    let rig = Rig(
-      origin: origin, cache: cache, engine: engine, streams: streams,
-      referee: EngineReferee(streams), reports: reports)
-    var failure: (any Error)?
-    do { try await body(rig) } catch { failure = error }
-    await rig.referee.close()
-    await cache.close()
-    await origin.stop()
-    #expect(rig.referee.violations == [])
-    if let failure { throw failure }
   }
 
   /// Loads a stream, and plays it up to a position.
@@ -110,12 +104,7 @@ struct StreamFollowingTests {
     _ body: (Rig, Media, Resource, Int64) async throws -> Void
   ) async throws {
     let (length, middle): (Int64, Int64) = (16 << 20, 8 << 20)
-    try await with(cache: { configuration in
-      configuration.joinPatience = .zero
-      configuration.abandonedSilence = .milliseconds(20)
-      // A stalled request waits for the test, however slow the machine is.
-      configuration.silenceTimeout = .seconds(100)
-    }) { rig in
+    try await with(cache: { $0.keepRequestsApart() }) { rig in
       let text = """
         #EXTM3U
         #EXT-X-VERSION:4
@@ -129,10 +118,7 @@ struct StreamFollowingTests {
         #EXT-X-ENDLIST
 
         """
-      rig.origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl", etag: "\"1\""),
-        at: "/one.m3u8")
+      rig.origin.serveManifest(text, at: "/one.m3u8")
       var file = OriginResource.synthetic(seed: 7, length: length)
       file.headers.append(Field("Cache-Control", "max-age=3600"))
       rig.origin.serve(file, at: "/all.mp3")
@@ -224,10 +210,7 @@ struct StreamFollowingTests {
         <BaseURL>a.mp4</BaseURL><SegmentBase indexRange="20-99"/></Representation>
         </AdaptationSet></Period></MPD>
         """
-      rig.origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: "application/dash+xml", etag: "\"m\""),
-        at: "/film.mpd")
+      rig.origin.serveManifest(text, at: "/film.mpd")
       rig.origin.serve(
         OriginResource(.bytes(content), contentType: "audio/mp4", etag: "\"a\""), at: "/a.mp4")
       let file = Resource(url: rig.origin.url("/a.mp4"))
@@ -369,10 +352,7 @@ struct StreamFollowingTests {
       let text =
         "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n0.mp3?\(signed)\n#EXTINF:2,\n1.mp3\n"
         + "#EXT-X-ENDLIST\n"
-      rig.origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl", etag: "\"1\""),
-        at: "/signed.m3u8")
+      rig.origin.serveManifest(text, at: "/signed.m3u8")
       rig.origin.serve(
         OriginResource(
           .bytes(Array(SilentStream.segment(0))), contentType: "audio/mpeg", etag: "W/\"0\""),

@@ -33,13 +33,9 @@ struct StreamMapDASHTests {
     ])
   }
 
-  private func url(_ name: String) throws -> URL { try #require(URL(string: "https://h/\(name)")) }
-
-  private func key(_ name: String) throws -> CacheKey { CacheKey(url: try url(name)) }
-
   private func map(_ text: String, isSoundOnly: Bool = false) throws -> StreamMap? {
     StreamMap(
-      presentation: Array(text.utf8), at: try url("film.mpd"), isSoundOnly: isSoundOnly,
+      presentation: Array(text.utf8), at: try URL(named: "film.mpd"), isSoundOnly: isSoundOnly,
       keys: { [CacheKey(url: $0)] })
   }
 
@@ -50,37 +46,16 @@ struct StreamMapDASHTests {
     }
   }
 
-  /// Answers the look-ups: these resources are stored whole, or in these ranges.
-  private func store(
-    _ names: [String], ranges: [Range<Int64>] = [0..<9], in map: inout StreamMap
-  ) throws {
-    let keys = Set(try names.map { try key($0) })
-    for key in keys { map.note(.fetchFinished(key, 0..<9, nil)) }
-    for changed in map.takeChanged() {
-      let timeline = try #require(map.playlists[changed.playlist].timeline)
-      let found = changed.resources.map {
-        keys.isDisjoint(with: timeline.keys[$0])
-          ? CacheProgress(length: nil, spans: RangeSet())
-          : CacheProgress(length: 9, spans: RangeSet(ranges))
-      }
-      map.note(found, of: changed.resources, in: changed.playlist)
-    }
-  }
-
-  private func seconds(_ ranges: [Range<Duration>]?) -> [[Double]]? {
-    ranges?.map { [$0.lowerBound / .seconds(1), $0.upperBound / .seconds(1)] }
-  }
-
   @Test func `The Representations play of which a segment was opened last`() throws {
     var map = try #require(try map(film))
     // What a player takes that has not said anything yet.
     #expect(try playing(map) == ["high", "good"])
     // It examines the first segment of each.
     for name in ["low1.m4s", "high1.m4s", "de1.m4s", "en1.m4s", "good1.m4s"] {
-      map.note(.opened(try key(name)))
+      map.note(.opened(try CacheKey(named: name)))
     }
-    map.note(.opened(try key("low2.m4s")))
-    map.note(.opened(try key("de2.m4s")))
+    map.note(.opened(try CacheKey(named: "low2.m4s")))
+    map.note(.opened(try CacheKey(named: "de2.m4s")))
     #expect(try playing(map) == ["low", "de"])
     #expect(map.variant?.bandwidth == 1000)
   }
@@ -96,10 +71,10 @@ struct StreamMapDASHTests {
     var map = try #require(try map(film))
     #expect(map.progress?.duration == .seconds(12) && map.progress?.fraction == 0)
     let segments = ["high1.m4s", "high2.m4s", "good2.m4s", "good3.m4s"]
-    try store(segments, in: &map)
+    try map.store(segments)
     #expect(map.progress?.fraction == 0)
-    try store(segments + ["high.mp4", "good.mp4"], in: &map)
-    #expect(seconds(map.progress?.cachedRanges) == [[4, 8]])
+    try map.store(segments + ["high.mp4", "good.mp4"])
+    #expect(map.progress?.cachedRanges.inSeconds == [[4, 8]])
     #expect(map.hasEnded && map.liveChanges == nil)
   }
 
@@ -112,21 +87,21 @@ struct StreamMapDASHTests {
     var map = try #require(try map(mpd([text])))
     let (index, file) = try #require(map.unindexed.first)
     #expect(file.index.range == 2..<4)
-    try store(["a.mp4"], ranges: [0..<6], in: &map)
+    try map.store(["a.mp4"], ranges: [0..<6])
     #expect(map.progress?.duration == .seconds(12) && map.progress?.fraction == 0)
     // The second segment needs the initialization, which stands before the index.
     let parts = [
-      StreamPlan.Part(url: try url("a.mp4"), range: 0..<4),
-      StreamPlan.Part(url: try url("a.mp4"), range: 4..<6, seconds: 3),
-      StreamPlan.Part(url: try url("a.mp4"), range: 6..<9, seconds: 9),
+      StreamPlan.Part(url: try URL(named: "a.mp4"), range: 0..<4),
+      StreamPlan.Part(url: try URL(named: "a.mp4"), range: 4..<6, seconds: 3),
+      StreamPlan.Part(url: try URL(named: "a.mp4"), range: 6..<9, seconds: 9),
     ]
     map.read(index, indexed: StreamTimeline(parts, keys: { [CacheKey(url: $0)] }))
     #expect(map.unindexed.isEmpty)
-    try store(["a.mp4"], ranges: [4..<9], in: &map)
+    try map.store(["a.mp4"], ranges: [4..<9])
     #expect(map.progress?.fraction == 0)
-    try store(["a.mp4"], ranges: [0..<6], in: &map)
-    #expect(seconds(map.progress?.cachedRanges) == [[0, 3]])
-    try store(["a.mp4"], ranges: [0..<9], in: &map)
+    try map.store(["a.mp4"], ranges: [0..<6])
+    #expect(map.progress?.cachedRanges.inSeconds == [[0, 3]])
+    try map.store(["a.mp4"], ranges: [0..<9])
     #expect(map.progress?.isComplete == true)
   }
 

@@ -18,19 +18,13 @@ struct StreamMapTests {
     high.m3u8
     """
 
-  private let whole = CacheProgress(length: 9, spans: RangeSet(0..<9))
-
-  private func url(_ name: String) throws -> URL { try #require(URL(string: "https://h/\(name)")) }
-
-  private func key(_ name: String) throws -> CacheKey { CacheKey(url: try url(name)) }
-
   /// Returns a map with these playlists, each of three segments of four seconds: `low0.ts`, …
   private func map(
     _ text: String? = nil, isSoundOnly: Bool = false, with names: [String]
   ) throws -> StreamMap {
     var map = try #require(
       StreamMap(
-        Array((text ?? master).utf8), at: try url("master.m3u8"), isSoundOnly: isSoundOnly,
+        Array((text ?? master).utf8), at: try URL(named: "master.m3u8"), isSoundOnly: isSoundOnly,
         keys: { [CacheKey(url: $0)] }))
     for name in names { try read(name, &map) }
     return map
@@ -42,27 +36,13 @@ struct StreamMapTests {
     let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts" }
     let text = "#EXTM3U\n" + lines.joined(separator: "\n") + "\n#EXT-X-ENDLIST\n"
     let stored = StoredPlaylist(
-      Array(text.utf8), at: try url("\(name).m3u8"), keys: { [CacheKey(url: $0)] })
+      Array(text.utf8), at: try URL(named: "\(name).m3u8"), keys: { [CacheKey(url: $0)] })
     map.read(index, stored)
-  }
-
-  /// Answers the look-ups: these segments are stored.
-  private func store(_ names: [String], in map: inout StreamMap) throws {
-    let keys = Set(try names.map { try key("\($0).ts") })
-    for name in names { map.note(.fetchFinished(try key("\(name).ts"), 0..<9, nil)) }
-    for changed in map.takeChanged() {
-      let timeline = try #require(map.playlists[changed.playlist].timeline)
-      let found = changed.resources.map {
-        keys.isDisjoint(with: timeline.keys[$0])
-          ? CacheProgress(length: nil, spans: RangeSet()) : whole
-      }
-      map.note(found, of: changed.resources, in: changed.playlist)
-    }
   }
 
   /// Answers the look-ups of requests: these segments are being fetched.
   private func fetch(_ names: [String], in map: inout StreamMap) throws {
-    let keys = Set(try names.map { try key("\($0).ts") })
+    let keys = Set(try names.map { try CacheKey(named: "\($0).ts") })
     for key in keys { map.note(.fetchStarted(key, 0..<9)) }
     for changed in map.takeChangedFetches() {
       let timeline = try #require(map.playlists[changed.playlist].timeline)
@@ -76,25 +56,21 @@ struct StreamMapTests {
     indices.compactMap { map.playlists[$0].url?.deletingPathExtension().lastPathComponent }
   }
 
-  private func seconds(_ ranges: [Range<Duration>]?) -> [[Double]]? {
-    ranges?.map { [$0.lowerBound / .seconds(1), $0.upperBound / .seconds(1)] }
-  }
-
   @Test func `The variant plays of which a segment was opened last`() throws {
     var map = try map(with: ["low", "high", "de", "en"])
     #expect(names(map.playing, map) == ["low", "en"])
-    map.note(.opened(try key("high0.ts")))
+    map.note(.opened(try CacheKey(named: "high0.ts")))
     #expect(names(map.playing, map) == ["high", "en"] && map.variant?.bandwidth == 5000)
-    map.note(.opened(try key("de1.ts")))
+    map.note(.opened(try CacheKey(named: "de1.ts")))
     #expect(names(map.playing, map) == ["high", "de"])
-    map.note(.opened(try key("low2.ts")))
+    map.note(.opened(try CacheKey(named: "low2.ts")))
     #expect(names(map.playing, map) == ["low", "de"] && map.variant?.bandwidth == 1000)
   }
 
   @Test func `A segment that was opened before its playlist was read counts`() throws {
     var map = try map(with: ["low"])
-    map.note(.opened(try key("low0.ts")))
-    map.note(.opened(try key("high0.ts")))
+    map.note(.opened(try CacheKey(named: "low0.ts")))
+    map.note(.opened(try CacheKey(named: "high0.ts")))
     try read("high", &map)
     #expect(names(map.playing, map) == ["high", "en"])
   }
@@ -106,7 +82,7 @@ struct StreamMapTests {
       map.noteShare(names([index], map) == ["high"] ? 0.5 : 0.2, of: index)
     }
     #expect(map.unsampled.isEmpty && names(map.playing, map) == ["high", "en"])
-    map.note(.opened(try key("low0.ts")))
+    map.note(.opened(try CacheKey(named: "low0.ts")))
     #expect(names(map.playing, map) == ["low", "en"])
   }
 
@@ -115,7 +91,7 @@ struct StreamMapTests {
     #expect(names(map.playing, map) == ["en"] && map.variant?.bandwidth == 5000)
     // It examines the first segment of each playlist.
     for name in ["low0.ts", "high0.ts", "en0.ts", "de0.ts", "en1.ts"] {
-      map.note(.opened(try key(name)))
+      map.note(.opened(try CacheKey(named: name)))
     }
     #expect(names(map.playing, map) == ["en"])
     let plain = """
@@ -132,12 +108,12 @@ struct StreamMapTests {
   @Test func `A time is stored if pictures and sound are`() throws {
     var map = try map(with: ["low", "en"])
     #expect(map.progress?.duration == .seconds(12) && map.progress?.fraction == 0)
-    try store(["low0", "low1", "en1", "en2"], in: &map)
-    #expect(seconds(map.progress?.cachedRanges) == [[4, 8]])
+    try map.store(["low0.ts", "low1.ts", "en1.ts", "en2.ts"])
+    #expect(map.progress?.cachedRanges.inSeconds == [[4, 8]])
     #expect(map.progress?.fraction == 4.0 / 12 && map.progress?.isComplete == false)
     try fetch(["low2"], in: &map)
-    #expect(seconds(map.progress?.fetchingRanges) == [[8, 12]])
-    try store(["low0", "low1", "low2", "en0", "en1", "en2"], in: &map)
+    #expect(map.progress?.fetchingRanges.inSeconds == [[8, 12]])
+    try map.store(["low0.ts", "low1.ts", "low2.ts", "en0.ts", "en1.ts", "en2.ts"])
     #expect(map.progress?.isComplete == true && map.progress?.fetchingRanges == [])
   }
 
@@ -153,18 +129,18 @@ struct StreamMapTests {
     var map = try map(live, with: [])
     func read(_ text: String) throws {
       let stored = StoredPlaylist(
-        Array(text.utf8), at: try url("master.m3u8"), keys: { [CacheKey(url: $0)] })
+        Array(text.utf8), at: try URL(named: "master.m3u8"), keys: { [CacheKey(url: $0)] })
       map.read(0, stored)
     }
     try read(live)
     #expect(map.progress == nil && !map.hasEnded)
-    map.note(.fetchFinished(try key("master.m3u8"), 0..<9, nil))
+    map.note(.fetchFinished(try CacheKey(named: "master.m3u8"), 0..<9, nil))
     #expect(map.unread == [0])
     try read(live + "#EXT-X-ENDLIST\n")
     #expect(map.hasEnded && map.unread == [] && map.progress?.duration == .seconds(4))
     // Another broadcast under the same URL.
     try read(live)
-    map.note(.fetchFinished(try key("a.ts"), 0..<9, nil))
+    map.note(.fetchFinished(try CacheKey(named: "a.ts"), 0..<9, nil))
     #expect(map.progress == nil && map.takeChanged().isEmpty)
   }
 
@@ -172,20 +148,21 @@ struct StreamMapTests {
     var map = try map(with: ["low", "en"])
     let gone = MediaCacheError(.status, "It is not there.", status: 404)
     #expect(map.permanentFailure(after: .zero) == nil)
-    map.note(.failed(try key("low1.ts"), gone))
+    map.note(.failed(try CacheKey(named: "low1.ts"), gone))
     #expect(map.permanentFailure(after: .seconds(3)) == gone)
     #expect(map.permanentFailure(after: .seconds(8)) == nil)
     for passing in [
       MediaCacheError(.unreachable, "It is far away."),
       MediaCacheError(.status, "Busy.", status: 503),
     ] {
-      map.note(.failed(try key("low2.ts"), passing))
+      map.note(.failed(try CacheKey(named: "low2.ts"), passing))
       #expect(map.permanentFailure(after: .seconds(3)) == nil)
     }
     // Another variant's failure is another matter.
-    map.note(.failed(try key("low2.ts"), gone))
+    map.note(.failed(try CacheKey(named: "low2.ts"), gone))
     try read("high", &map)
-    map.note(.failed(try key("high2.ts"), MediaCacheError(.unreachable, "It is far away.")))
+    map.note(
+      .failed(try CacheKey(named: "high2.ts"), MediaCacheError(.unreachable, "It is far away.")))
     #expect(map.permanentFailure(after: .seconds(3)) == gone)
   }
 
@@ -197,7 +174,7 @@ struct StreamMapTests {
         "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
         + names.map { "#EXTINF:4,\n\($0).ts\n" }.joined()
       let stored = StoredPlaylist(
-        Array(text.utf8), at: try url("master.m3u8"), keys: { [CacheKey(url: $0)] })
+        Array(text.utf8), at: try URL(named: "master.m3u8"), keys: { [CacheKey(url: $0)] })
       answered = answered + 1
       map.read(0, stored, answered: answered)
     }
@@ -211,9 +188,11 @@ struct StreamMapTests {
     #expect(map.liveChanges == 2)
     try read("b", "c", "d", from: 1)
     #expect(map.liveChanges == 3)
-    map.note(.failed(try key("master.m3u8"), MediaCacheError(.unreachable, "It is far away.")))
+    map.note(
+      .failed(try CacheKey(named: "master.m3u8"), MediaCacheError(.unreachable, "It is far away.")))
     #expect(map.liveChanges == 4)
-    map.note(.failed(try key("master.m3u8"), MediaCacheError(.status, "Gone.", status: 410)))
+    map.note(
+      .failed(try CacheKey(named: "master.m3u8"), MediaCacheError(.status, "Gone.", status: 410)))
     #expect(map.liveChanges == 4)
   }
 
@@ -222,12 +201,12 @@ struct StreamMapTests {
       [CacheKey(url: url), CacheKey(rawValue: "\(url.absoluteString) shared")]
     }
     let text = Array("#EXTM3U\n#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n#EXT-X-ENDLIST\n".utf8)
-    let base = try url("list.m3u8")
+    let base = try URL(named: "list.m3u8")
     var map = try #require(StreamMap(text, at: base, isSoundOnly: true, keys: keys))
     map.read(0, StoredPlaylist(text, at: base, keys: keys))
     let first = map.takeChanged()
     #expect(first.map(\.resources) == [[0, 1]] && map.unread == [])
-    for key in keys(try url("b.ts")) {
+    for key in keys(try URL(named: "b.ts")) {
       let concerns = map.note(.fetchFinished(key, 0..<9, nil))
       #expect(concerns)
       let changed = map.takeChanged()
@@ -252,14 +231,14 @@ struct StreamMapTests {
     }
     let text = "#EXTM3U\n" + sounds.joined() + pictures.joined()
     let map = StreamMap(
-      Array(text.utf8), at: try url("master.m3u8"), isSoundOnly: true,
+      Array(text.utf8), at: try URL(named: "master.m3u8"), isSoundOnly: true,
       keys: { [CacheKey(url: $0)] })
     #expect(map?.playlists.count == count)
     #expect(map?.variant?.bandwidth == count.map { _ in Int64(variants) })
   }
 
   @Test func `Manifests of other kinds have no map`() throws {
-    let address = try url("a")
+    let address = try URL(named: "a")
     for text in ["#EXTM3U\nsong.mp3\n", "<MPD/>", ""] {
       let map = StreamMap(
         Array(text.utf8), at: address, isSoundOnly: false, keys: { [CacheKey(url: $0)] })

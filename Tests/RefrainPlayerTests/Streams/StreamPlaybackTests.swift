@@ -42,15 +42,21 @@
       }
     }
 
-    @Test func `A stream has a duration, and seeks`() async throws {
+    @Test func `A stream begins at its start position, has a duration, and seeks`() async throws {
       try await Listening.with { listening in
         let stream = SilentStream()
         let player = try await listening.player(Self.configuration)
         let events = player.events()
-        player.play(Media(stream.serve(on: listening.origin)))
+        player.play([Media(stream.serve(on: listening.origin))], from: .seconds(9))
         var target: Duration?
         for await event in events {
-          if case .started = event { player.seek(to: .seconds(11)) }
+          if target == nil, case .position(let position) = event, position > .zero {
+            #expect(position >= .seconds(8.5))
+          }
+          if case .started = event {
+            #expect(player.position >= .seconds(8.5))
+            player.seek(to: .seconds(11))
+          }
           if case .failed(_, let error) = event { Issue.record("\(error)") }
           if case .seekCompleted(let position) = event {
             target = position
@@ -66,23 +72,6 @@
       }
     }
 
-    @Test func `A stream begins at the start position`() async throws {
-      try await Listening.with { listening in
-        let player = try await listening.player(Self.configuration)
-        let events = player.events()
-        player.play([Media(SilentStream().serve(on: listening.origin))], from: .seconds(9))
-        for await event in events {
-          if case .position(let position) = event, position > .zero {
-            #expect(position >= .seconds(8.5))
-          }
-          if case .failed(_, let error) = event { Issue.record("\(error)") }
-          if case .started = event { break }
-        }
-        #expect(player.position >= .seconds(8.5))
-        await player.close()
-      }
-    }
-
     @Test func `A playlist without an end is live, and does not seek`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player(Self.configuration)
@@ -94,7 +83,7 @@
           if case .duration(.some) = event { Issue.record("\(event)") }
           if case .failed(_, let error) = event { Issue.record("\(error)") }
           if case .seekRefused = event { hasRefused = true }
-          if hasRefused, case .position(let position) = event, position > .seconds(2) { break }
+          if hasRefused, case .position(let position) = event, position > .seconds(1) { break }
         }
         #expect(player.isLive && player.duration == nil && player.status == .playing)
         await player.close()
@@ -130,44 +119,6 @@
           if case .failed(let error) = player.status { return error.reason.contains("segments") }
           return false
         }
-        await player.close()
-      }
-    }
-
-    @Test func `A playlist that names itself fails, and is not requested over and over`()
-      async throws
-    {
-      try await Listening.with { listening in
-        let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nself.m3u8\n"
-        listening.origin.serve(
-          OriginResource(
-            .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
-            etag: "\"self\""), at: "/self.m3u8")
-        let player = try await listening.player(Self.configuration)
-        player.play(Media(listening.origin.url("/self.m3u8")))
-        try await eventually("it fails") {
-          if case .failed(let error) = player.status {
-            return error.reason.contains("no media playlist")
-          }
-          return false
-        }
-        #expect(listening.origin.log("/self.m3u8").requests.count == 1)
-        await player.close()
-      }
-    }
-
-    @Test func `A stream without a proxy fails with an error that names the remedy`() async throws {
-      try await Listening.with { listening in
-        let player = try await listening.player()
-        player.play(Media(SilentStream().serve(on: listening.origin)))
-        try await eventually("it fails") {
-          if case .failed(let error) = player.status {
-            return error.reason.contains("HTTP Live Stream")
-              && error.remedy.contains("Player.Configuration.streamURL")
-          }
-          return false
-        }
-        #expect(listening.origin.log("/0.mp3").requests.isEmpty)
         await player.close()
       }
     }

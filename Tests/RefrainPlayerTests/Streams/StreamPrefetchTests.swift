@@ -47,41 +47,27 @@ struct StreamPrefetchTests {
     isLive: Bool = false, isPublic: Bool = false,
     _ body: (OriginServer, MediaCache, Resource) async throws -> Void
   ) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-opening-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    func serve(_ text: String, _ name: String) {
-      origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
-          etag: "\"\(name)\"", headers: [Field("Cache-Control", "max-age=3600")]),
-        at: "/\(name)")
-    }
-    serve(Self.master, "master.m3u8")
-    for name in Self.playlists {
-      let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts\n" }.joined()
-      let end = isLive ? "" : "#EXT-X-ENDLIST\n"
-      serve("#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(lines)\(end)", "\(name).m3u8")
-      for index in 0..<3 {
-        origin.serve(
-          .synthetic(seed: UInt64(index), length: Self.segmentLength), at: "/\(name)\(index).ts")
+    try await withOrigin { configuration, origin in
+      if isPublic { configuration.transport = PublicHost(origin: origin.baseURL) }
+    } _: { origin, cache, _ in
+      func serve(_ text: String, _ name: String) {
+        origin.serveManifest(
+          text, at: "/\(name)", headers: [Field("Cache-Control", "max-age=3600")])
       }
-    }
-    var configuration = MediaCache.Configuration()
-    if isPublic { configuration.transport = PublicHost(origin: origin.baseURL) }
-    let cache = try MediaCache(directory: directory, configuration: configuration)
-    var failure: (any Error)?
-    do {
+      serve(Self.master, "master.m3u8")
+      for name in Self.playlists {
+        let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts\n" }.joined()
+        let end = isLive ? "" : "#EXT-X-ENDLIST\n"
+        serve("#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(lines)\(end)", "\(name).m3u8")
+        for index in 0..<3 {
+          origin.serve(
+            .synthetic(seed: UInt64(index), length: Self.segmentLength), at: "/\(name)\(index).ts")
+        }
+      }
       let resource = Resource(url: origin.url("/master.m3u8"))
       try await cache.prefetch(resource)
       try await body(origin, cache, resource)
-    } catch {
-      failure = error
     }
-    await cache.close()
-    await origin.stop()
-    if let failure { throw failure }
   }
 
   /// Returns the requested playlists and segments, without the manifest.
@@ -104,9 +90,7 @@ struct StreamPrefetchTests {
         #EXT-X-ENDLIST
 
         """
-      origin.serve(
-        OriginResource(.bytes(Array(list.utf8)), contentType: "application/vnd.apple.mpegurl"),
-        at: "/list.m3u8")
+      origin.serveManifest(list, at: "/list.m3u8")
       let url = try #require(URL(string: "http://cdn.example.com/list.m3u8"))
       let error = await #expect(throws: MediaCacheError.self) {
         try await StreamOpening(cache: cache, resource: Resource(url: url), variant: .first)
@@ -178,19 +162,24 @@ struct StreamPrefetchTests {
     }
   }
 
+  /// Returns the state while a stream of nine seconds plays, of which the first are stored.
+  private func playing(storedTo seconds: Int, before next: URL) throws -> PlayerState {
+    var state = PlayerState()
+    state.queue.replace(with: [
+      Media(try #require(URL(string: "http://h/now.m3u8"))), Media(next),
+    ])
+    state.status = .playing
+    state.streamProgress = StreamProgress(
+      duration: .seconds(9), cachedRanges: [.zero..<Duration.seconds(seconds)])
+    return state
+  }
+
   @Test func `The segments of the next stream are fetched once the current one is stored`()
     async throws
   {
     try await with { origin, cache, resource in
-      var state = PlayerState()
-      state.queue.replace(with: [
-        Media(try #require(URL(string: "http://h/now.m3u8"))), Media(resource.url),
-      ])
-      state.status = .playing
-      state.streamProgress = StreamProgress(
-        duration: .seconds(9), cachedRanges: [.zero..<Duration.seconds(8)])
-      #expect(PrefetchWish(of: state) == nil)
-      state.streamProgress?.cachedRanges = [.zero..<Duration.seconds(9)]
+      #expect(PrefetchWish(of: try playing(storedTo: 8, before: resource.url)) == nil)
+      let state = try playing(storedTo: 9, before: resource.url)
       #expect(PrefetchWish(of: state)?.isWhole == true)
       var prefetcher = NextPrefetcher(cache: cache, opening: 100)
       prefetcher.update(state) { .soundOfHighest }
@@ -210,13 +199,7 @@ struct StreamPrefetchTests {
         OriginResource(
           .bytes(Array(list.utf8)), contentType: "application/octet-stream", etag: "\"next\""),
         at: "/next")
-      var state = PlayerState()
-      state.queue.replace(with: [
-        Media(try #require(URL(string: "http://h/now.m3u8"))), Media(origin.url("/next")),
-      ])
-      state.status = .playing
-      state.streamProgress = StreamProgress(
-        duration: .seconds(9), cachedRanges: [.zero..<Duration.seconds(9)])
+      let state = try playing(storedTo: 9, before: origin.url("/next"))
       var prefetcher = NextPrefetcher(cache: cache, opening: 100)
       prefetcher.update(state) { .soundOfHighest }
       let segment = Resource(url: origin.url("/high0.ts"))
@@ -229,11 +212,9 @@ struct StreamPrefetchTests {
 
   @Test func `The cookies of a manifest that was looked up are kept for its stream`() async throws {
     try await with { origin, cache, _ in
-      origin.serve(
-        OriginResource(
-          .bytes(Array(Self.master.utf8)), contentType: "application/vnd.apple.mpegurl",
-          headers: [Field("Set-Cookie", "id=1; Path=/")]), at: "/cookie.m3u8")
-      let stream = Resource(url: origin.url("/cookie.m3u8"))
+      let url = origin.serveManifest(
+        Self.master, at: "/cookie.m3u8", headers: [Field("Set-Cookie", "id=1; Path=/")])
+      let stream = Resource(url: url)
       let kind = try await StreamLookup(cache: cache).kind(of: stream)
       #expect(kind == .hls)
       #expect(cache.streamCookies(of: stream).map(\.pair.value) == ["1"])

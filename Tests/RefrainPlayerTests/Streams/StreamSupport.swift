@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
+import Refrain
+import Testing
+
+@testable import RefrainPlayer
 
 /// An HTTP Live Stream of silence: packed MPEG audio in segments of two seconds (RFC 8216 §3.4).
 struct SilentStream {
@@ -38,17 +42,60 @@ struct SilentStream {
   func serve(
     on origin: OriginServer, as name: String = "stream.m3u8", segments numbers: Range<Int>? = nil
   ) -> URL {
-    origin.serve(
-      OriginResource(
-        .bytes(Array(playlist.utf8)), contentType: "application/vnd.apple.mpegurl",
-        etag: "\"\(segments)-\(isLive)\""),
-      at: "/\(name)")
     for index in numbers ?? 0..<segments {
       origin.serve(
         OriginResource(
           .bytes(Array(Self.segment(index))), contentType: "audio/mpeg", etag: "\"\(index)\""),
         at: "/\(index).mp3")
     }
-    return origin.url("/\(name)")
+    return origin.serveManifest(playlist, at: "/\(name)")
+  }
+}
+
+extension OriginServer {
+  /// Serves a playlist or an MPD, and returns its URL.
+  @discardableResult
+  func serveManifest(_ text: String, at path: String, headers: [Field] = []) -> URL {
+    let isDASH = path.hasSuffix(".mpd")
+    serve(
+      OriginResource(
+        .bytes(Array(text.utf8)),
+        contentType: isDASH ? "application/dash+xml" : "application/vnd.apple.mpegurl",
+        etag: "\"\(text.hashValue)\"", headers: headers),
+      at: path)
+    return url(path)
+  }
+}
+
+// MARK: Maps of streams
+
+extension URL {
+  init(named name: String) throws { self = try #require(URL(string: "https://h/\(name)")) }
+}
+
+extension CacheKey {
+  init(named name: String) throws { self.init(url: try URL(named: name)) }
+}
+
+extension Sequence<Range<Duration>> {
+  var inSeconds: [[Double]] {
+    map { [$0.lowerBound / .seconds(1), $0.upperBound / .seconds(1)] }
+  }
+}
+
+extension StreamMap {
+  /// Answers the look-ups: these resources are stored whole, which is nine bytes, or in these ranges.
+  mutating func store(_ names: [String], ranges: [Range<Int64>] = [0..<9]) throws {
+    let keys = Set(try names.map { try CacheKey(named: $0) })
+    for key in keys { note(.fetchFinished(key, 0..<9, nil)) }
+    for changed in takeChanged() {
+      let timeline = try #require(playlists[changed.playlist].timeline)
+      let found = changed.resources.map {
+        keys.isDisjoint(with: timeline.keys[$0])
+          ? CacheProgress(length: nil, spans: RangeSet())
+          : CacheProgress(length: 9, spans: RangeSet(ranges))
+      }
+      note(found, of: changed.resources, in: changed.playlist)
+    }
   }
 }

@@ -17,10 +17,6 @@ struct StreamTimelineTests {
 
   private let whole = CacheProgress(length: 100, spans: RangeSet(0..<100))
 
-  private func seconds(_ times: RangeSet<Duration>) -> [[Double]] {
-    times.ranges.map { [$0.lowerBound / .seconds(1), $0.upperBound / .seconds(1)] }
-  }
-
   @Test func `The stored times are the sums of the durations of stored segments`() throws {
     var timeline = try timeline(
       "#EXTINF:4,", "a.ts", "#EXTINF:2.5,", "b.ts", "#EXTINF:6,", "https://other/c.ts",
@@ -30,13 +26,13 @@ struct StreamTimelineTests {
     #expect(timeline.duration == .seconds(13.5) && timeline.cachedTimes.isEmpty)
     #expect(timeline.takeChanged() == [0, 1, 2, 3] && timeline.takeChanged() == [])
     for index in [0, 1, 3] { timeline.note(whole, of: index) }
-    #expect(seconds(timeline.cachedTimes) == [[0, 6.5], [12.5, 13.5]])
+    #expect(timeline.cachedTimes.ranges.inSeconds == [[0, 6.5], [12.5, 13.5]])
     #expect(!timeline.isComplete)
     // A part of a segment does not play.
     timeline.note(CacheProgress(length: 100, spans: RangeSet(0..<99)), of: 1)
-    #expect(seconds(timeline.cachedTimes) == [[0, 4], [12.5, 13.5]])
+    #expect(timeline.cachedTimes.ranges.inSeconds == [[0, 4], [12.5, 13.5]])
     for index in [1, 2] { timeline.note(whole, of: index) }
-    #expect(timeline.isComplete && seconds(timeline.cachedTimes) == [[0, 13.5]])
+    #expect(timeline.isComplete && timeline.cachedTimes.ranges.inSeconds == [[0, 13.5]])
   }
 
   @Test func `A segment also needs its initialization and its key`() throws {
@@ -52,7 +48,7 @@ struct StreamTimelineTests {
     }
     #expect(timeline.cachedTimes.isEmpty)
     timeline.note(whole, of: try #require(keys.firstIndex(of: "init.mp4")))
-    #expect(seconds(timeline.cachedTimes) == [[4, 12]])
+    #expect(timeline.cachedTimes.ranges.inSeconds == [[4, 12]])
     timeline.note(whole, of: try #require(keys.firstIndex(of: "key")))
     #expect(timeline.isComplete)
   }
@@ -64,18 +60,11 @@ struct StreamTimelineTests {
       "#EXTINF:4,", "#EXT-X-BYTERANGE:100", "a.mp4")
     #expect(timeline.urls.count == 1)
     timeline.note(CacheProgress(length: 300, spans: RangeSet(50..<210)), of: 0)
-    #expect(seconds(timeline.cachedTimes) == [[4, 8]])
+    #expect(timeline.cachedTimes.ranges.inSeconds == [[4, 8]])
     timeline.note(fetching: RangeSet(210..<250), of: 0)
-    #expect(seconds(timeline.fetchingTimes) == [[8, 12]])
+    #expect(timeline.fetchingTimes.ranges.inSeconds == [[8, 12]])
     timeline.note(fetching: RangeSet(), of: 0)
     #expect(timeline.fetchingTimes.isEmpty)
-  }
-
-  @Test func `Requests of a segment are looked up at first, and whenever they change`() throws {
-    var timeline = try timeline("#EXTINF:4,", "a.ts", "#EXTINF:4,", "b.ts")
-    #expect(timeline.takeChangedFetches() == [0, 1] && timeline.takeChangedFetches() == [])
-    timeline.noteFetchChange(of: 1)
-    #expect(timeline.takeChangedFetches() == [1] && timeline.takeChangedFetches() == [])
   }
 
   @Test func `A segment that the origin does not have is not missed`() throws {
@@ -94,12 +83,5 @@ struct StreamTimelineTests {
     #expect(timeline.failures(after: .seconds(8)) == [far])
     timeline.note(whole, of: 1)
     #expect(timeline.failures(after: .zero) == [far])
-  }
-
-  @Test func `A sample is spread over the segments`() throws {
-    let timeline = try timeline(
-      (0..<1000).map { "#EXTINF:4,\n\($0).ts" }.joined(separator: "\n"))
-    #expect(timeline.sample(4) == [0, 250, 500, 750])
-    #expect(timeline.sample(2000).count == 1000)
   }
 }

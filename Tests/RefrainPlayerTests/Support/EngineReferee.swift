@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainPlayer
+import Testing
 
 /// Passes commands to an engine, and checks its events against the rules of `EngineEvent`.
 @MainActor
@@ -20,7 +21,10 @@ final class EngineReferee {
   /// The item that has to begin before any other event.
   private var due: EngineItem.ID?
   private var isPaused = false
-  private var isWaiting = false
+  private var waiting: WaitingReason?
+  /// Whether the listener has paused since the last report of a wait: that ends one, reported or not.
+  private var hasPaused = false
+  private var lastArrival = 0
 
   init(_ engine: any PlayerEngine) {
     self.engine = engine
@@ -40,7 +44,7 @@ final class EngineReferee {
     var item = makeItem(media)
     (item.streamURL, item.rewind) = (streamURL, rewind)
     (current, next, due) = (item.id, nil, nil)
-    (self.isPaused, isWaiting) = (isPaused, false)
+    (self.isPaused, waiting, hasPaused) = (isPaused, nil, false)
     engine.load(item, at: start, isPaused: isPaused)
     return item.id
   }
@@ -59,8 +63,7 @@ final class EngineReferee {
   }
 
   func pause() {
-    isPaused = true
-    isWaiting = false
+    (isPaused, waiting, hasPaused) = (true, nil, true)
     engine.pause()
   }
 
@@ -79,6 +82,18 @@ final class EngineReferee {
   func close() async {
     (current, next, due) = (nil, nil, nil)
     await engine.close()
+  }
+
+  /// Closes the engine after `body`, and expects that it kept to the rules.
+  func closing(_ body: () async throws -> Void) async throws {
+    do {
+      try await body()
+    } catch {
+      await close()
+      throw error
+    }
+    await close()
+    #expect(violations == [])
   }
 
   private func makeItem(_ media: Media) -> EngineItem {
@@ -154,12 +169,14 @@ final class EngineReferee {
     case .waiting(_, let reason):
       rule(ready.contains(id), "waits before it is ready")
       rule(reason == nil || !isPaused, "waits, and is paused")
-      rule(isWaiting || reason != nil, "stopped waiting, and did not wait")
+      rule(reason != waiting || hasPaused, "tells twice of a wait, or of its end")
       rule(reason != .seek, "tells of a seek as a wait")
-      isWaiting = reason != nil
+      (waiting, hasPaused) = (reason, false)
     case .seekCompleted(_, let serial, let position):
       rule(begun.contains(id), "arrived before it began")
-      rule((1...max(1, lastSerial)).contains(serial), "a seek that nobody asked for")
+      rule(serial > lastArrival, "an earlier seek arrived later")
+      rule(serial <= lastSerial, "a seek that nobody asked for")
+      lastArrival = serial
       rule(position >= .zero, "arrived before the start")
     case .ended(_, let follower):
       // An item that began behind its end ends without being ready.
@@ -167,13 +184,13 @@ final class EngineReferee {
       rule(follower == nil || follower == next, "goes on with what was not asked for")
       over.insert(id)
       (current, due, next) = (follower, follower, nil)
-      isWaiting = false
+      waiting = nil
     case .failed(_, let error):
       rule(begun.contains(id), "failed before it began")
       rule(!error.reason.isEmpty, "failed without a reason")
       over.insert(id)
       (current, next) = (nil, nil)
-      isWaiting = false
+      waiting = nil
     case .tracks(_, let tracks):
       rule(begun.contains(id), "has tracks before it began")
       let kinds = tracks.selected.map(\.kind)
@@ -184,7 +201,7 @@ final class EngineReferee {
       rule(begun.contains(id), "was displaced before it began")
       over.insert(id)
       (current, next) = (nil, nil)
-      isWaiting = false
+      waiting = nil
     case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
       .fullscreen, .requested:
       break

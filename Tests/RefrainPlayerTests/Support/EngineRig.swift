@@ -15,17 +15,20 @@ import Testing
 @MainActor
 protocol EngineRig {
   var referee: EngineReferee { get }
-  /// The number of random runs that fit in the time.
-  static var lives: Int { get }
   /// Returns media of that duration, in tenths of a second.
   func media(tenths: Int) -> Media
   /// Media that cannot be fetched.
   var missing: Media { get }
   /// A resource that is not media.
   var noise: Media { get }
+  /// Media whose bytes stop in their middle for now; nil: there is none.
+  var held: Media? { get }
   /// Lets some time pass.
   func pass() async throws
-  func close() async
+  /// Has something happen that no command has asked for.
+  func disturb(_ random: inout SeededGenerator) async
+  /// The violations by the engine of its platform's rules.
+  var platformViolations: [String] { get }
 }
 
 enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -48,37 +51,38 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   @MainActor
   func with(_ body: (any EngineRig) async throws -> Void) async throws {
-    let rig: any EngineRig =
-      switch self {
-      case .scripted: ScriptedRig()
-      #if os(Linux)
-        case .mpv: try await MPVRig()
-        case .avPlayer: try await AVPlayerRig()
-      #endif
-      }
-    do {
-      try await body(rig)
-    } catch {
-      await rig.close()
-      throw error
+    try await withOrigin { origin, cache, _ in
+      let rig: any EngineRig =
+        switch self {
+        case .scripted: ScriptedRig()
+        #if os(Linux)
+          case .mpv: try await MPVRig(origin, cache)
+          case .avPlayer: AVPlayerRig(origin, cache)
+        #endif
+        }
+      try await rig.referee.closing { try await body(rig) }
+      #expect(rig.platformViolations == [])
     }
-    await rig.close()
-    #expect(rig.referee.violations == [])
   }
 
-  @MainActor
-  var lives: Int {
+  /// The random runs that fit in the time, and the most commands of each.
+  var lives: (count: Int, commands: Int) {
     switch self {
-    case .scripted: ScriptedRig.lives
+    case .scripted: (1_500, 12)
     #if os(Linux)
-      case .mpv: MPVRig.lives
-      case .avPlayer: AVPlayerRig.lives
+      case .mpv: (15, 12)
+      case .avPlayer: (80, 50)
     #endif
     }
   }
 }
 
 extension EngineRig {
+  var held: Media? { nil }
+  var platformViolations: [String] { [] }
+
+  func disturb(_ random: inout SeededGenerator) {}
+
   /// Lets time pass until the condition holds.
   func until(_ what: String, _ condition: () -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(TestSeed.isSanitized ? 120 : 30)
@@ -93,7 +97,6 @@ extension EngineRig {
 /// The scripted engine, whose possible steps happen in turn.
 @MainActor
 final class ScriptedRig: EngineRig {
-  static let lives = 1_500
   private let engine = ScriptedEngine()
   let referee: EngineReferee
   private var turn = 0
@@ -121,88 +124,85 @@ final class ScriptedRig: EngineRig {
     let others = possible.filter { $0 != .end }
     if !others.isEmpty { engine.take(others[turn % others.count]) }
   }
-
-  func close() async { await referee.close() }
 }
 
 #if os(Linux)
-  /// libmpv in real time, without sound, over a real origin.
+  /// An engine that fetches its media from a real origin.
   @MainActor
-  final class MPVRig: EngineRig {
-    static let lives = 15
-    let referee: EngineReferee
-    private let origin: OriginServer
-    private let cache: MediaCache
-    private let directory: URL
+  protocol FetchingRig: EngineRig {
+    var origin: OriginServer { get }
+  }
 
-    init() async throws {
-      directory = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-engine-\(UUID().uuidString)", directoryHint: .isDirectory)
-      origin = try await OriginServer.start()
-      cache = try MediaCache(directory: directory)
-      referee = EngineReferee(try await MPVEngine(cache: cache, output: .silent))
-      for tenths in [2, 5, 10, 100] {
-        let samples = Tune.samples[..<(Tune.sampleRate * Tune.channels / 10 * tenths)]
-        origin.serve(
-          OriginResource(
-            .bytes(Tracks.wav(samples)), contentType: "audio/wav", etag: "\"\(tenths)\""),
-          at: "/\(tenths).wav")
-      }
-      origin.serve(.synthetic(seed: 3, length: 60_000), at: "/noise")
-    }
-
+  extension FetchingRig {
     func media(tenths: Int) -> Media { Media(origin.url("/\(tenths).wav")) }
     var missing: Media { Media(origin.url("/missing.wav")) }
     var noise: Media { Media(origin.url("/noise")) }
 
-    func pass() async throws { try await Task.sleep(for: .milliseconds(5)) }
-
-    func close() async {
-      await referee.close()
-      await cache.close()
-      await origin.stop()
-      try? FileManager.default.removeItem(at: directory)
+    /// - Parameter file: returns a file of that duration, in tenths of a second.
+    fileprivate func serve(_ file: (Int) -> OriginResource) {
+      for tenths in [2, 5, 10, 100] { origin.serve(file(tenths), at: "/\(tenths).wav") }
+      origin.serve(.synthetic(seed: 3, length: 60_000), at: "/noise")
     }
   }
 
-  /// AVPlayer's stand-in, whose time the test advances, over a real origin.
+  /// libmpv in real time, without sound.
   @MainActor
-  final class AVPlayerRig: EngineRig {
-    static let lives = 80
+  final class MPVRig: FetchingRig {
+    let origin: OriginServer
     let referee: EngineReferee
-    private let engine: AVPlayerEngine
-    private let origin: OriginServer
-    private let cache: MediaCache
-    private let directory: URL
 
-    init() async throws {
-      directory = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-engine-\(UUID().uuidString)", directoryHint: .isDirectory)
-      origin = try await OriginServer.start()
-      cache = try MediaCache(directory: directory)
-      engine = AVPlayerEngine(cache: cache, audio: AudioSession(AVAudioSession()))
-      referee = EngineReferee(engine)
-      for tenths in [2, 5, 10, 100] {
-        origin.serve(Wave(seconds: Double(tenths) / 10).resource, at: "/\(tenths).wav")
+    init(_ origin: OriginServer, _ cache: MediaCache) async throws {
+      self.origin = origin
+      referee = EngineReferee(try await MPVEngine(cache: cache, output: .silent))
+      serve { tenths in
+        let samples = Tune.samples[..<(Tune.sampleRate * Tune.channels / 10 * tenths)]
+        return OriginResource(
+          .bytes(Tracks.wav(samples)), contentType: "audio/wav", etag: "\"\(tenths)\"")
       }
-      origin.serve(.synthetic(seed: 3, length: 60_000), at: "/noise")
     }
 
-    func media(tenths: Int) -> Media { Media(origin.url("/\(tenths).wav")) }
-    var missing: Media { Media(origin.url("/missing.wav")) }
-    var noise: Media { Media(origin.url("/noise")) }
+    func pass() async throws { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  /// AVPlayer's stand-in, whose time the test advances.
+  @MainActor
+  final class AVPlayerRig: FetchingRig {
+    let origin: OriginServer
+    let referee: EngineReferee
+    private let engine: AVPlayerEngine
+    private let session = AVAudioSession()
+
+    init(_ origin: OriginServer, _ cache: MediaCache) {
+      self.origin = origin
+      engine = AVPlayerEngine(cache: cache, audio: AudioSession(session))
+      referee = EngineReferee(engine)
+      serve { Wave(seconds: Double($0) / 10).resource }
+      origin.serve(Wave(seconds: 5).resource, at: "/held.wav")
+      origin.script("/held.wav", .nothingBeyond(2000))
+    }
+
+    var held: Media? { Media(origin.url("/held.wav")) }
+    var platformViolations: [String] { engine.player.standInViolations }
 
     func pass() async throws {
       try await Task.sleep(for: .milliseconds(1))
-      engine.player.standInAdvance(0.02)
+      await advance(0.02)
+    }
+
+    /// Advances the clock, and lets the engine report what has changed.
+    private func advance(_ seconds: Double) async {
+      engine.player.standInAdvance(seconds)
       for _ in 0..<4 { await Task { @MainActor in }.value }
     }
 
-    func close() async {
-      await referee.close()
-      await cache.close()
-      await origin.stop()
-      try? FileManager.default.removeItem(at: directory)
+    func disturb(_ random: inout SeededGenerator) async {
+      switch Int.random(in: 0..<20, using: &random) {
+      case 0: origin.release("/held.wav")
+      case 1: session.standInInterrupt()
+      case 2..<5: session.standInEndInterruption(shouldResume: true)
+      case 5: session.standInResetMediaServices()
+      default: await advance(Double.random(in: 0...1, using: &random))
+      }
     }
   }
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
+import Testing
 
 @testable import RefrainPlayer
 
@@ -111,5 +112,17 @@ struct ListenerModel {
 
   private mutating func rest(_ kind: Kind) {
     (self.kind, wants, interrupted) = (kind, false, false)
+  }
+}
+
+extension PlayerMachine {
+  /// Plays media, and has the engine report events of the first. Returns its id.
+  mutating func play(
+    _ media: [Media], then events: (EngineItem.ID) -> [EngineEvent]
+  ) throws -> EngineItem.ID {
+    _ = handle(.play(media, startingAt: 0, from: .zero))
+    let id = try #require(engineItem)
+    for event in [.began(id)] + events(id) { _ = handle(event) }
+    return id
   }
 }

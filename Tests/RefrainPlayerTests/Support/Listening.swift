@@ -25,33 +25,22 @@
       (1...3).map { Media(origin.url("/track-\($0).wav"), title: "Part \($0)") }
     }
 
-    /// Runs `body`, and removes everything.
+    /// - Parameter configuration: that of the cache.
     static func with(
       _ configuration: MediaCache.Configuration = MediaCache.Configuration(),
       _ body: (Listening) async throws -> Void
     ) async throws {
-      let directory = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-player-\(UUID().uuidString)", directoryHint: .isDirectory)
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: directory) }
-      let origin = try await OriginServer.start()
-      origin.serve(Tune.resource, at: path)
-      for (index, track) in Tracks.all.enumerated() {
-        origin.serve(
-          OriginResource(.bytes(track), contentType: "audio/wav", etag: "\"track-\(index)\""),
-          at: "/track-\(index + 1).wav")
-      }
-      let cache = try MediaCache(
-        directory: directory.appending(path: "cache"), configuration: configuration)
-      do {
+      try await withOrigin { changed, _ in
+        changed = configuration
+      } _: { origin, cache, directory in
+        origin.serve(Tune.resource, at: path)
+        for (index, track) in Tracks.all.enumerated() {
+          origin.serve(
+            OriginResource(.bytes(track), contentType: "audio/wav", etag: "\"track-\(index)\""),
+            at: "/track-\(index + 1).wav")
+        }
         try await body(Listening(origin: origin, cache: cache, directory: directory))
-      } catch {
-        await cache.close()
-        await origin.stop()
-        throw error
       }
-      await cache.close()
-      await origin.stop()
     }
 
     /// Returns a player without sound output, in real time.
@@ -65,17 +54,25 @@
 
     /// Plays until the queue has ended or failed; calls `act` with each event.
     func play(
-      _ media: [Media]? = nil, from cache: MediaCache? = nil, start: Duration = .zero,
-      isPaused: Bool = false,
+      _ media: [Media]? = nil, start: Duration = .zero, isPaused: Bool = false,
       act: (PlayerEvent, Player) -> Void = { _, _ in }
     ) async throws -> Heard {
+      try await play(
+        begin: { player in
+          player.play(media ?? [self.media], from: start)
+          if isPaused { player.pause() }
+        }, act: act)
+    }
+
+    /// - Parameter begin: begins to play.
+    func play(
+      begin: (Player) -> Void, act: (PlayerEvent, Player) -> Void = { _, _ in }
+    ) async throws -> Heard {
       let file = directory.appending(path: "\(UUID().uuidString).wav")
-      let cache = cache ?? self.cache
       let player = Player(
         cache: cache, engine: try await MPVEngine(cache: cache, output: .wavFile(file)))
       let events = player.events()
-      player.play(media ?? [self.media], from: start)
-      if isPaused { player.pause() }
+      begin(player)
       var heard = Heard()
       for await event in events {
         heard.events.append(event)
@@ -88,6 +85,21 @@
         heard.samples = try WAVFile(file).samples
       }
       return heard
+    }
+  }
+
+  extension ReceivedRequest {
+    /// The first byte of the range that is requested.
+    var firstByte: Int64 {
+      let start = range?.dropFirst("bytes=".count).prefix { $0 != "-" }
+      return start.flatMap { Int64($0) } ?? 0
+    }
+  }
+
+  extension FaultScript {
+    /// Returns faults that withhold all bytes from `offset` on, until the origin releases them.
+    static func nothingBeyond(_ offset: Int64) -> FaultScript {
+      .on(.all, .stall(at: .resource(offset))).on(.where { $0.firstByte > offset }, .delay(nil))
     }
   }
 

@@ -40,11 +40,8 @@ struct MediaTracksTests {
   private func playing() throws -> PlayerMachine {
     var machine = PlayerMachine()
     let url = try #require(URL(string: "http://h/film.mkv"))
-    _ = machine.handle(.play([Media(url)], startingAt: 0, from: .zero))
-    let id = try #require(machine.engineItem)
-    _ = machine.handle(.began(id))
-    _ = machine.handle(.ready(id, at: .zero))
-    _ = machine.handle(.tracks(id, MediaTracks([english, german], selected: [english.id])))
+    let tracks = MediaTracks([english, german], selected: [english.id])
+    _ = try machine.play([Media(url)]) { [.ready($0, at: .zero), .tracks($0, tracks)] }
     return machine
   }
 

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainPlayer
 import TestSupport
 import Testing
 
-/// The end of the last item.
+@testable import RefrainPlayer
+
+/// Items that end or fail, and what plays then.
 @MainActor
 @Suite(.timeLimit(.minutes(1)))
-struct LastItemTests {
-  private func withPlayer(_ body: (Player, ScriptedEngine) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-last-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
-    let engine = ScriptedEngine()
-    try await body(Player(cache: cache, engine: engine), engine)
-    await cache.close()
+struct ItemEndTests {
+  /// Has the engine fail to begin each of so many items.
+  private func fail(_ count: Int, _ engine: ScriptedEngine) {
+    for _ in 0..<count {
+      engine.take(.begin)
+      engine.take(.fail)
+    }
   }
 
   @Test func `Next on the last item ends the queue, which announces no next item`() async throws {
@@ -46,22 +45,13 @@ struct LastItemTests {
   @Test func `Items that do not exist are skipped, however many follow each other`() async throws {
     try await withPlayer { player, engine in
       player.play(["missing", "missing", "missing", "ok-30"].map(ScriptedEngine.media))
-      for _ in 0..<3 {
-        engine.take(.begin)
-        engine.take(.fail)
-      }
+      fail(3, engine)
       #expect(player.queue.currentIndex == 3 && player.status == .loading)
       // The same failure of one item is one of the others, too, if that is repeated.
       player.play(["missing", "ok-30", "ok-40"].map(ScriptedEngine.media))
       player.repeatMode = .one
-      for _ in 0..<2 {
-        engine.take(.begin)
-        engine.take(.fail)
-      }
-      guard case .failed = player.status else {
-        Issue.record("\(player.status)")
-        return
-      }
+      fail(2, engine)
+      _ = try #require(player.failure)
     }
   }
 
@@ -70,14 +60,8 @@ struct LastItemTests {
   {
     try await withPlayer { player, engine in
       player.play(["gone", "gone", "ok-30"].map(ScriptedEngine.media))
-      for _ in 0..<2 {
-        engine.take(.begin)
-        engine.take(.fail)
-      }
-      guard case .failed = player.status else {
-        Issue.record("\(player.status)")
-        return
-      }
+      fail(2, engine)
+      _ = try #require(player.failure)
       #expect(player.queue.currentIndex == 1)
     }
   }
@@ -87,10 +71,7 @@ struct LastItemTests {
       player.play([ScriptedEngine.media("ok-30")], from: .seconds(30))
       engine.take(.begin)
       engine.take(.duration)
-      guard case .failed(let error) = player.status else {
-        Issue.record("\(player.status)")
-        return
-      }
+      let error = try #require(player.failure)
       #expect(error.code == .badRange && error.reason.contains("0:30"))
       player.resume()
       #expect(engine.current?.position == .zero)
@@ -98,5 +79,35 @@ struct LastItemTests {
       engine.take(.duration)
       #expect(player.status == .loading)
     }
+  }
+
+  @Test func `An item whose resource keeps changing is loaded again, and then fails`() async throws
+  {
+    try await withPlayer { player, engine in
+      player.play([ScriptedEngine.media("changes")])
+      @MainActor func change() {
+        for step in [ScriptedEngine.Step.begin, .ready, .fail] { engine.take(step) }
+      }
+      var loads = 0
+      while loads < 100 {
+        change()
+        guard case .absent = player.stage else { break }
+        loads += 1
+        player.send(.retry)
+      }
+      #expect(loads == 8)
+      let error = try #require(player.failure)
+      #expect(error.code == .resourceChanged)
+      // Played again, it is tried as often.
+      player.resume()
+      change()
+      #expect(player.loadsAgain(after: error))
+    }
+  }
+}
+
+extension Player {
+  fileprivate var failure: MediaCacheError? {
+    if case .failed(let error) = status { error } else { nil }
   }
 }

@@ -5,19 +5,16 @@ import RefrainPlayer
 import TestSupport
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A player over an engine whose steps the test takes.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
-struct SessionTests {
-  private func withPlayer(_ body: (Player, ScriptedEngine) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-session-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
-    let engine = ScriptedEngine()
-    try await body(Player(cache: cache, engine: engine), engine)
-    await cache.close()
-  }
-
+struct PlayerTests {
   @Test
   func `A restored session has its queue and position, and loads nothing at first`() async throws {
     try await withPlayer { player, engine in
@@ -137,21 +134,18 @@ struct SessionTests {
   }
 
   @Test func `Releasing a player ends playback and its events`() async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-session-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
-    let engine = ScriptedEngine()
-    var player: Player? = Player(cache: cache, engine: engine)
-    let events = try #require(player?.events())
-    player?.play(ScriptedEngine.media("ok-30"))
-    player?.sleep(after: .seconds(3600))
-    weak let held = player
-    player = nil
-    #expect(held == nil)
-    for await _ in events {}
-    try await eventually("nothing plays") { engine.current == nil }
-    await cache.close()
+    try await withCache { cache, _ in
+      let engine = ScriptedEngine()
+      var player: Player? = Player(cache: cache, engine: engine)
+      let events = try #require(player?.events())
+      player?.play(ScriptedEngine.media("ok-30"))
+      player?.sleep(after: .seconds(3600))
+      weak let held = player
+      player = nil
+      #expect(held == nil)
+      for await _ in events {}
+      try await eventually("nothing plays") { engine.current == nil }
+    }
   }
 
   @Test func `Events report each status and item in order`() async throws {
@@ -183,6 +177,75 @@ struct SessionTests {
         ])
       #expect(
         moments == ["started ok-3", "finished ok-3", "left ok-3", "failed missing", "left missing"])
+    }
+  }
+
+  // MARK: The player's own window
+
+  @Test func `Whether the window fills the screen is known while it is open`() async throws {
+    try await withPlayer { player, engine in
+      let events = player.events()
+      player.play(["ok-30", "ok-40"].map(ScriptedEngine.media))
+      #expect(player.isFullscreen == nil && player.state.isFullscreen == nil)
+      engine.showWindow(false)
+      #expect(player.isFullscreen == false && player.state.isFullscreen == false)
+      player.setFullscreen(true)
+      #expect(player.isFullscreen == true && player.state.isFullscreen == true)
+      // The window stays.
+      player.next()
+      #expect(player.isFullscreen == true)
+      player.setFullscreen(false)
+      engine.showWindow(nil)
+      #expect(player.isFullscreen == nil && player.state.isFullscreen == nil)
+      await player.close()
+      var reported: [Bool?] = []
+      for await event in events {
+        if case .fullscreen(let isFullscreen) = event { reported.append(isFullscreen) }
+      }
+      #expect(reported == [false, true, false, nil])
+    }
+  }
+
+  @Test func `Without a window, no engine is told to fill the screen`() async throws {
+    try await withPlayer { player, engine in
+      player.setFullscreen(true)
+      #expect(player.isFullscreen == nil && engine.isFullscreen == nil)
+    }
+  }
+
+  // MARK: Pictures that are files
+
+  private func withPictures(_ body: (Player, _ directory: URL) async throws -> Void) async throws {
+    try await withDirectory { directory in
+      try await withPlayer { player, _ in try await body(player, directory) }
+    }
+  }
+
+  @Test func `A picture is read, up to 16 MiB`() async throws {
+    try await withPictures { player, directory in
+      let file = directory.appending(path: "cover.png")
+      try Data([1, 2, 3]).write(to: file)
+      #expect(try await player.artwork(at: file) == Data([1, 2, 3]))
+      let handle = try FileHandle(forWritingTo: file)
+      try handle.truncate(atOffset: 16 << 20)
+      #expect(try await player.artwork(at: file).count == 16 << 20)
+      try handle.truncate(atOffset: (16 << 20) + 1)
+      try handle.close()
+      let error = await #expect(throws: MediaCacheError.self) {
+        _ = try await player.artwork(at: file)
+      }
+      #expect(error?.code == .badRange)
+    }
+  }
+
+  @Test func `A pipe without a writer is refused`() async throws {
+    try await withPictures { player, directory in
+      let pipe = directory.appending(path: "cover.png")
+      try #require(mkfifo(pipe.path(percentEncoded: false), 0o600) == 0)
+      let error = await #expect(throws: MediaCacheError.self) {
+        _ = try await player.artwork(at: pipe)
+      }
+      #expect(error?.code == .badURL)
     }
   }
 }
