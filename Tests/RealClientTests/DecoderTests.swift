@@ -12,8 +12,8 @@ struct DecoderTests {
     _ decoder: Decoder, _ media: Media
   ) async throws {
     let path = "/" + media.name
-    let whole = try await Reference.decoded(media, by: decoder)
-    let rest = try await Reference.decoded(media, by: decoder, from: Media.middle)
+    let whole = try await Self.direct(media, by: decoder)
+    let rest = try await Self.direct(media, by: decoder, from: Media.middle)
     try await Proxied.with { proxied in
       try await proxied.serve(media, at: path)
       let late = try await decoder.decode(
@@ -36,7 +36,7 @@ struct DecoderTests {
       try await withThrowingTaskGroup(of: Void.self) { group in
         for decoder in Decoder.usable {
           group.addTask {
-            let whole = try await Reference.decoded(media, by: decoder)
+            let whole = try await Self.direct(media, by: decoder)
             let all = try await decoder.decode(try proxied.proxied(path), hasVideo: media.hasVideo)
             #expect(all == whole, "\(decoder)")
           }
@@ -45,6 +45,28 @@ struct DecoderTests {
       }
       await proxied.stop()
       await proxied.expectNoByteReceivedTwice(path, of: try await media.bytes())
+    }
+  }
+
+  private struct Direct: Hashable {
+    var decoder: Decoder
+    var media: Media
+    var start: Double?
+  }
+
+  private static let direct = MadeOnce<Direct, Decoded>()
+
+  /// Returns the result for a file from the origin itself, which is expected through the proxy.
+  private static func direct(
+    _ media: Media, by decoder: Decoder, from start: Double? = nil
+  ) async throws -> Decoded {
+    let key = Direct(decoder: decoder, media: media, start: start)
+    return try await direct.value(for: key) {
+      try await withOrigin { origin in
+        origin.serve(try await media.resource(), at: "/" + media.name)
+        return try await decoder.decode(
+          origin.url("/" + media.name), from: start, hasVideo: media.hasVideo)
+      }
     }
   }
 }

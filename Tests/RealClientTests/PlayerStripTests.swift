@@ -14,27 +14,14 @@
   struct PlayerStripTests {
     /// Half an hour of silence. The sockets take some MiB of it at each jump.
     private static let length: Int64 = 256 << 20
-    private static let headLength: Int64 = 44
+    private static let headLength = Int64(WAV.headLength)
     private static let bytesPerSecond: Int64 = 44_100 * 4
     private static let seconds = Double((length - headLength) / bytesPerSecond)
 
     /// Creates a file of 16-bit samples in stereo. It takes no disk space.
     private static func writeFilm(to url: URL) throws {
-      func number(_ value: Int64, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: value >> Int64(8 * $0)) }
-      }
-      var head = Array("RIFF".utf8)
-      head += number(length - 8, 4)
-      head += Array("WAVEfmt ".utf8)
-      head += number(16, 4)
-      head += number(1, 2)
-      head += number(2, 2)
-      head += number(44_100, 4)
-      head += number(bytesPerSecond, 4)
-      head += number(4, 2)
-      head += number(16, 2)
-      head += Array("data".utf8)
-      head += number(length - headLength, 4)
+      let head = WAV.head(
+        Int(length - headLength), rate: 44_100, channels: 2, bytesPerSample: 2)
       try Data(head).write(to: url)
       let file = try FileHandle(forWritingTo: url)
       try file.truncate(atOffset: UInt64(length))

@@ -29,17 +29,6 @@ struct WebDAVTests {
     }
   }
 
-  @Test func `A range is read with an Authorization header`() async throws {
-    try await withRealOrigin(.rclone) { origin in
-      try origin.put(name, content)
-      try await origin.withCache { cache in
-        let part = try await cache.read(origin.resource(name), 900_000..<950_000)
-        #expect(isSame(part.bytes, content[900_000..<950_000]))
-        #expect(part.statistics.bytesFromOrigin < 256 << 10)
-      }
-    }
-  }
-
   @Test func `The authorize hook is called once, and its header is reused`() async throws {
     try await withRealOrigin(.rclone) { origin in
       try origin.put(name, content)

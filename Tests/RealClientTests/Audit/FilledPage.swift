@@ -67,18 +67,10 @@ enum FilledPage {
 
   /// A second of silence, which every browser plays.
   static var tone: OriginResource {
-    func bytes(_ number: UInt32, _ count: Int) -> [UInt8] {
-      (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * UInt32($0))) }
-    }
     let samples = [UInt8](repeating: 0x80, count: 8000)
-    let format =
-      bytes(1, 2) + bytes(1, 2) + bytes(8000, 4) + bytes(8000, 4) + bytes(1, 2) + bytes(8, 2)
-    let parts = Array("WAVEfmt ".utf8) + bytes(16, 4) + format + Array("data".utf8)
-    let whole =
-      Array("RIFF".utf8) + bytes(UInt32(parts.count + 4 + samples.count), 4) + parts
-      + bytes(UInt32(samples.count), 4) + samples
+    let head = WAV.head(samples.count, rate: 8000, channels: 1, bytesPerSample: 1)
     return OriginResource(
-      .bytes(Data(whole)), contentType: "audio/wav", etag: "\"tone\"",
+      .bytes(head + samples), contentType: "audio/wav", etag: "\"tone\"",
       headers: [Field("Cache-Control", "max-age=3600")])
   }
 
@@ -100,12 +92,8 @@ enum FilledPage {
   private static func get(
     _ path: String, range: String? = nil, _ proxied: Proxied
   ) async throws {
-    let port = proxied.page?.port ?? 0
-    let target = try proxied.proxied(path).path(percentEncoded: true)
     let fields = range.map { ["Range: bytes=\($0)"] } ?? []
-    let reply = try await RawConnection.open(port: port) {
-      try await $0.reply(to: target, fields, host: "127.0.0.1:\(port)")
-    }
+    let reply = try await Proxied.reply(to: proxied.proxied(path), fields)
     guard [200, 206].contains(reply.status) else {
       throw ClientFailure(description: "\(path): \(reply.status)")
     }

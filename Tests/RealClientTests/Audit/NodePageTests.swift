@@ -70,10 +70,7 @@ struct NodePageTests {
         #expect(tried.count == 3 && tried.allSatisfy { $0.hasSuffix(" refused") }, "\(tried)")
       }
       // What was sent without a preflight changed nothing.
-      let port = page.port ?? 0
-      let state = try await RawConnection.open(port: port) {
-        try await $0.reply(to: "/page/state", host: "127.0.0.1:\(port)")
-      }
+      let state = try await Proxied.reply(to: page.appending(path: "page/state"))
       #expect(state.status == 200 && state.text.contains("rows"))
       #expect(!state.text.contains("/secret"))
     }

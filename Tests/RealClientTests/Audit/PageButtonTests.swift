@@ -163,26 +163,35 @@ struct PageButtonTests {
     }
   }
 
-  @Test func `The buttons of a row fetch the rest, copy, and ask before they remove`()
-    async throws
-  {
+  @Test func `A row's name is text, and its buttons do what they say`() async throws {
     try await withPage(hasClipboard: true) { proxied, tools in
-      let length: Int64 = 3 << 20
-      proxied.origin.serve(.synthetic(seed: 2, length: length), at: "/film.mkv")
-      let (target, port) = (try proxied.proxied("/film.mkv"), proxied.page?.port ?? 0)
-      let reply = try await RawConnection.open(port: port) {
-        try await $0.reply(
-          to: target.path(percentEncoded: true), ["Range: bytes=0-99"], host: "127.0.0.1:\(port)")
-      }
-      #expect(reply.status == 206)
+      let path = "/%3Cimg%20src=x%20onerror=alert(1)%3E.flac"
+      proxied.origin.serve(
+        OriginResource(
+          .synthetic(seed: 2, length: 3 << 20), contentType: "audio/flac", etag: "\"a\""), at: path)
+      let target = try proxied.proxied(path)
+      #expect(try await Proxied.reply(to: target, ["Range: bytes=0-99"]).status == 206)
       try await tools.click("document.querySelector('.row')")
+      let names: [String] = try await tools.evaluate(Self.names)
+      #expect(names == ["<img src=x onerror=alert(1)>.flac"])
+      let images: Int = try await tools.evaluate("document.querySelectorAll('img').length")
+      #expect(images == 0)
       try await tools.click(button: "Fetch the rest", in: "#chosen")
       try await tools.wait(
         for: "everything is stored, and the button is gone",
         "document.getElementById('chosen').textContent.includes('100% stored') "
           + "&& !(\(DevTools.button("Fetch the rest", in: "#chosen")))")
-      let key = proxied.cache.key(for: Resource(url: proxied.origin.url("/film.mkv")))
+      let key = proxied.cache.key(for: Resource(url: proxied.origin.url(path)))
       #expect(try await proxied.cache.progress(of: key).isComplete)
+      try await tools.click(button: "Pin", in: "#chosen")
+      try await tools.says("Pinned.")
+      try await tools.click(button: "Unpin", in: "#chosen")
+      try await tools.says("Unpinned.")
+      try await tools.click(button: "Play", in: "#chosen")
+      try await tools.wait(
+        for: "the player",
+        "document.querySelector('#player audio')?.src === \(JSONText.of(target.absoluteString))")
+      try await tools.click(button: "Stop", in: "#player")
       try await tools.click(button: "Copy proxy URL", in: "#chosen")
       try await tools.says("Copied ")
       let copied: String = try await tools.evaluate("navigator.clipboard.readText()")
@@ -191,6 +200,11 @@ struct PageButtonTests {
       try await tools.click(button: "Keep", in: "#ask")
       try await tools.wait(for: "no question", "!document.getElementById('ask').open")
       #expect(try await proxied.cache.progress(of: key).isComplete)
+      try await tools.click(button: "Remove", in: "#chosen")
+      try await tools.click(button: "Remove", in: "#ask")
+      try await tools.says("Removed.")
+      try await tools.wait(for: "no row", "document.querySelectorAll('.row').length === 0")
+      #expect(try await proxied.cache.entries().isEmpty)
     }
   }
 

@@ -63,8 +63,7 @@ struct ChromiumStreamTests {
   }
 
   private static func check(_ stream: StreamFixture) async throws {
-    let pages = try await OriginServer.start()
-    let outcome = await Task {
+    try await withOrigin { pages in
       stream.serve(on: pages)
       let direct = try await play(stream, pages.url(stream.entry), from: pages, seeking: seeksOnce)
       try #require(direct.pictures.count == seeksOnce.count, "\(direct)")
@@ -82,9 +81,7 @@ struct ChromiumStreamTests {
         await proxied.origin.stopListening()
         compare(try await play(stream, url, from: pages), direct, "without the origin")
       }
-    }.result
-    await pages.stop()
-    try outcome.get()
+    }
   }
 
   private static func compare(_ seen: Seen, _ direct: Seen, _ state: String) {

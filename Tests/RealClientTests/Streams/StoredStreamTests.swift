@@ -21,29 +21,27 @@
     @Test func `Players choose the variant that a killed and resumed get has stored`() async throws
     {
       let stream = try await StreamFixture.made(.absoluteVariants)
-      let (pages, origin) = (try await OriginServer.start(), try await OriginServer.start())
-      let outcome = await Task {
+      try await withOrigin { pages in
         stream.serve(on: pages)
         Self.serveFetchedAlone(of: stream, on: pages)
-        stream.serve(on: origin)
-        try await withDirectory { directory in
-          let cache = directory.appending(path: "cache")
-          try await Self.fetch(stream, from: origin, into: cache, in: directory)
-          Self.expectChosenFetchedOnce(of: stream, from: origin)
-          await origin.stopListening()
-          try await Proxied.with(pagesFrom: pages, origin: origin, cacheIn: cache) { proxied in
-            let direct = pages.url(Self.path(of: stream))
-            let proxy = try proxied.proxied(stream.entry)
-            try await Self.compareDecoded(direct, proxy)
-            if RequiredProgram.chromium.isUsable {
-              try await Self.compareInChromium(direct, proxy, pages)
+        try await withOrigin { origin in
+          stream.serve(on: origin)
+          try await withDirectory { directory in
+            let cache = directory.appending(path: "cache")
+            try await Self.fetch(stream, from: origin, into: cache, in: directory)
+            Self.expectChosenFetchedOnce(of: stream, from: origin)
+            await origin.stopListening()
+            try await Proxied.with(pagesFrom: pages, origin: origin, cacheIn: cache) { proxied in
+              let direct = pages.url(Self.path(of: stream))
+              let proxy = try proxied.proxied(stream.entry)
+              try await Self.compareDecoded(direct, proxy)
+              if RequiredProgram.chromium.isUsable {
+                try await Self.compareInChromium(direct, proxy, pages)
+              }
             }
           }
         }
-      }.result
-      await pages.stop()
-      await origin.stop()
-      try outcome.get()
+      }
     }
 
     // MARK: Fetching
@@ -106,9 +104,9 @@
     // MARK: Playing
 
     private static func compareDecoded(_ direct: URL, _ proxy: URL) async throws {
-      for player in StreamPlayer.allCases where player.isUsable {
-        let expected = try await player.decode(direct)
-        let decoded = try await player.decode(proxy)
+      for player in Decoder.usable {
+        let expected = try await player.decodeStream(direct)
+        let decoded = try await player.decodeStream(proxy)
         #expect(decoded == expected, "\(player)")
         // A frame of VLC's has no size.
         guard player != .vlc else { continue }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import RefrainLocks
 import Testing
 
 /// A stream of nine seconds with all of its files, made by ffmpeg once per test run.
@@ -69,16 +68,11 @@ struct StreamFixture: Sendable {
   /// Returns the stream, whose files are made when they are first needed.
   static func made(_ kind: Kind) async throws -> StreamFixture {
     let recipe = kind.recipe
-    let making = making.withLock { makings in
-      if let making = makings[recipe] { return making }
-      let making = Task { try await recipe.files() }
-      makings[recipe] = making
-      return making
-    }
-    return StreamFixture(kind: kind, files: try await making.value)
+    let files = try await made.value(for: recipe) { try await recipe.files() }
+    return StreamFixture(kind: kind, files: files)
   }
 
-  private static let making = Mutex<[StreamRecipe: Task<[String: Data], any Error>]>([:])
+  private static let made = MadeOnce<StreamRecipe, [String: Data]>()
 
   /// Serves all files with a strong ETag. They were modified so long ago that they stay fresh.
   ///

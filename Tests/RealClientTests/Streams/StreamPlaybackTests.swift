@@ -19,13 +19,13 @@ struct StreamPlaybackTests {
       let starts = play.starts
       for (number, start) in starts.enumerated() {
         let direct = try await play.direct(from: start)
-        let decoded = try await play.player.decode(url, from: start)
+        let decoded = try await play.player.decodeStream(url, from: start)
         #expect(decoded == direct, "play \(number + 1) of \(starts)")
       }
       try await stream.expectFetchedOnce(from: proxied.origin, openings: starts.count)
       await proxied.origin.stopListening()
       let direct = try await play.direct()
-      let offline = try await play.player.decode(url)
+      let offline = try await play.player.decodeStream(url)
       #expect(offline == direct, "without the origin")
     }
   }
@@ -36,11 +36,11 @@ struct StreamPlaybackTests {
     let path = stream.folder + "frames/index.m3u8"
     try await Proxied.with { proxied in
       stream.serve(on: proxied.origin)
-      let direct = try await StreamPlayer.ffmpeg.decode(proxied.direct(path), fewest: 9)
+      let direct = try await Decoder.ffmpeg.decode(proxied.direct(path), fewest: 9)
       proxied.origin.resetLog(path)
       proxied.origin.resetLog(stream.folder + "frames/all.ts")
       for state in ["cold", "warm"] {
-        let frames = try await StreamPlayer.ffmpeg.decode(
+        let frames = try await Decoder.ffmpeg.decode(
           try proxied.proxied(path), fewest: 9)
         #expect(frames == direct, "\(state)")
       }

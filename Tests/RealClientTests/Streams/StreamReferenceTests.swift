@@ -44,20 +44,11 @@ struct StreamReferenceTests {
 
   /// Returns the response, and its URL: a stream that needs cookies continues under another one.
   private static func get(_ url: URL) async throws -> (reply: Reply, url: URL) {
-    let reply = try await reply(to: url)
+    let reply = try await Proxied.reply(to: url)
     guard reply.status == 302 else { return (reply, url) }
     let location = try #require(reply["Location"])
     let target = try #require(URL(string: location, relativeTo: url)?.absoluteURL)
-    return (try await Self.reply(to: target), target)
-  }
-
-  private static func reply(to url: URL) async throws -> Reply {
-    let (host, port) = (try #require(url.host()), try #require(url.port))
-    let query = url.query(percentEncoded: true).map { "?\($0)" } ?? ""
-    return try await RawConnection.open(port: port) { connection in
-      try await connection.reply(
-        to: url.path(percentEncoded: true) + query, host: "\(host):\(port)")
-    }
+    return (try await Proxied.reply(to: target), target)
   }
 
   /// Returns the names of the references that the origin serves, with the URLs to which the proxy

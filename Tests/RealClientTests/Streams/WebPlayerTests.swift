@@ -39,8 +39,7 @@ struct WebPlayerTests {
   ) async throws {
     let stream = try await StreamFixture.made(play.kind)
     let undemanding = try await StreamFixture.made(play.kind.undemanding)
-    let pages = try await OriginServer.start()
-    let outcome = await Task {
+    try await withOrigin { pages in
       undemanding.serve(on: pages)
       try await Proxied.with(pagesFrom: pages) { proxied in
         stream.serve(on: proxied.origin)
@@ -59,8 +58,6 @@ struct WebPlayerTests {
         let offline = try await play.player.play([proxy], onPageOf: pages)
         #expect(offline == [direct], "without the origin")
       }
-    }.result
-    await pages.stop()
-    try outcome.get()
+    }
   }
 }

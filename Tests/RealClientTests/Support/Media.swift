@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import RefrainLocks
 import TestSupport
 import Testing
 
@@ -19,7 +18,7 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var hasVideo: Bool { self == .indexFirst || self == .indexLast }
 
   /// The target of a seek, in seconds.
-  static let middle = 4
+  static let middle = 4.0
 
   /// The name of its file.
   var name: String { "bars.\(rawValue)" }
@@ -42,16 +41,10 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   /// Returns the file's bytes, which are made once per test run.
   func bytes() async throws -> Data {
-    let making = Self.made.withLock { made in
-      if let making = made[self] { return making }
-      let making = Task { try await make() }
-      made[self] = making
-      return making
-    }
-    return try await making.value
+    try await Self.made.value(for: self) { try await make() }
   }
 
-  private static let made = Mutex<[Media: Task<Data, any Error>]>([:])
+  private static let made = MadeOnce<Media, Data>()
 
   private func make() async throws -> Data {
     try await withDirectory { directory in
@@ -74,5 +67,24 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
     // A large file: noise in the pictures costs bits.
     case .indexLast: return video + ["-vf", "noise=alls=30:allf=t", "-b:v", "5M"]
     }
+  }
+}
+
+/// A file of plain samples.
+enum WAV {
+  static let headLength = 44
+
+  /// - Parameter count: the number of bytes that follow.
+  static func head(_ count: Int, rate: Int, channels: Int, bytesPerSample: Int) -> [UInt8] {
+    func number(_ value: Int, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    let frame = channels * bytesPerSample
+    var head = Array("RIFF".utf8) + number(count + headLength - 8, 4)
+    head += "WAVEfmt ".utf8
+    head += number(16, 4) + number(1, 2) + number(channels, 2) + number(rate, 4)
+    head += number(rate * frame, 4) + number(frame, 2) + number(8 * bytesPerSample, 2)
+    head += "data".utf8
+    return head + number(count, 4)
   }
 }

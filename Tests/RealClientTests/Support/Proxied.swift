@@ -3,6 +3,7 @@ import Foundation
 import OriginServer
 import Refrain
 import RefrainProxy
+import TestSupport
 import Testing
 
 /// An origin, and a proxy in front of it, usually with an empty cache.
@@ -25,6 +26,18 @@ struct Proxied {
   var page: URL? {
     guard isNode else { return proxy.baseURL }
     return proxy.adminListeningAddress.flatMap { URL(string: "http://\($0)/") }
+  }
+
+  /// Sends one request for a URL of the proxy.
+  static func reply(to url: URL, _ fields: [String] = []) async throws -> Reply {
+    guard let host = url.host(), let port = url.port else {
+      throw ClientFailure(description: "\(url) has no port.")
+    }
+    let query = url.query(percentEncoded: true).map { "?\($0)" } ?? ""
+    return try await RawConnection.open(port: port) { connection in
+      try await connection.reply(
+        to: url.path(percentEncoded: true) + query, fields, host: "\(host):\(port)")
+    }
   }
 
   /// Serves the media at a new path, of which nothing is stored.
@@ -70,8 +83,14 @@ struct Proxied {
     isNode: Bool = false, origin given: OriginServer? = nil, cacheIn stored: URL? = nil,
     _ body: (Proxied) async throws -> Void
   ) async throws {
+    // Bytes in socket buffers count as sent: no more than on a network.
+    guard let origin = given else {
+      return try await withOrigin(sendBuffer: 64 << 10) {
+        try await with(
+          pagesFrom: webOrigin, hasPage: hasPage, isNode: isNode, origin: $0, cacheIn: stored, body)
+      }
+    }
     try await withDirectory { directory in
-      let origin = try await started(given)
       var settings = MediaCache.Configuration()
       settings.isShared = isNode
       let cache = try MediaCache(
@@ -87,6 +106,8 @@ struct Proxied {
       var configuration = CacheProxy.Configuration()
       configuration.allowedWebOrigin = (webOrigin ?? origin).baseURL.absoluteString
       configuration.servesPage = hasPage
+      // The end of a test does not wait for responses that it has left unfinished.
+      configuration.stopTimeout = .milliseconds(200)
       if isNode {
         configuration.origin = origin.baseURL
         configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 0)
@@ -96,26 +117,16 @@ struct Proxied {
       let proxied = Proxied(
         origin: origin, directory: directory, cache: cache, proxy: proxy, isNode: isNode,
         counting: counting)
-      let outcome = await outcome {
+      let outcome: Result<Void, any Error>
+      do {
         try await proxy.waitUntilListening()
-        try await body(proxied)
+        outcome = .success(try await body(proxied))
+      } catch {
+        outcome = .failure(error)
       }
       await proxied.stop()
-      await origin.stop()
       try await running.value
       try outcome.get()
     }
-  }
-
-  private static func started(_ origin: OriginServer?) async throws -> OriginServer {
-    if let origin { return origin }
-    // Bytes in socket buffers count as sent: no more than on a network.
-    return try await OriginServer.start(sendBuffer: 64 << 10)
-  }
-
-  private static func outcome(
-    _ body: () async throws -> Void
-  ) async -> Result<Void, any Error> {
-    do { return .success(try await body()) } catch { return .failure(error) }
   }
 }

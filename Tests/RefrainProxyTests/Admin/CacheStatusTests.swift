@@ -121,7 +121,7 @@ import Testing
           ("/unstored", ["node-1; fwd=bypass", "edge; fwd=bypass"]),
         ] as [(String, [String])] {
           let host = edge.host
-          let reply = try await edge.connect { try await $0.reply(to: path, host: host) }
+          let reply = try await edge.reply(to: path, host: host)
           #expect(reply.body == Caching.bytes(1), "\(path)")
           let found = reply.fields.filter { $0.name == "Cache-Status" }.map {
             $0.value.split(separator: ";").prefix(2).joined(separator: ";")
@@ -134,18 +134,35 @@ import Testing
     }
   }
 
-  @Test func `An invalid name of a node is refused`() async throws {
+  @Test func `Texts in Cache-Status are quoted and bounded`() {
+    let detailed = CacheStatus(forwarded: .bypass, detail: "a \"b\" \\ é\r\n")
+    #expect(
+      detailed.value(node: "n1") == "n1; fwd=bypass; detail=\"a \\\"b\\\" \\\\ ???\"")
+    #expect(CacheStatus(key: "http://a/\"b").value(node: "n1") == "n1; hit; key=\"http://a/\\\"b\"")
+    let long = CacheStatus(timeToLive: .max, key: String(repeating: "a", count: 513))
+    #expect(long.value(node: "n1") == "n1; hit; ttl=999999999999999")
+  }
+
+  @Test func `A name of a node that does not fit into every field is refused`() async throws {
     try await withProxy { test async throws in
-      for change: @Sendable (inout CacheProxy.Configuration) -> Void in [
-        { $0.nodeName = "a b" }, { $0.nodeName = "" }, { $0.healthPath = "up" },
-        { $0.healthPath = "/" }, { $0.healthPath = "/a?b" },
-      ] {
+      func code(
+        _ change: (inout CacheProxy.Configuration) -> Void
+      ) -> CacheProxyError.Code? {
         var configuration = CacheProxy.Configuration()
         change(&configuration)
-        let code = #expect(throws: CacheProxyError.self) {
-          _ = try CacheProxy(cache: test.cache, configuration: configuration)
-        }?.code
-        #expect(code == .invalidConfiguration)
+        do { _ = try CacheProxy(cache: test.cache, configuration: configuration) } catch {
+          return error.code
+        }
+        return nil
+      }
+      for name in ["", "1a", "-a", "a b", "a;b", "a\"", "é", String(repeating: "a", count: 64)] {
+        #expect(code { $0.nodeName = name } == .invalidConfiguration, "\(name)")
+      }
+      for name in ["a", "Refrain", "node-1.example_2", String(repeating: "a", count: 63)] {
+        #expect(code { $0.nodeName = name } == nil, "\(name)")
+      }
+      for path in ["up", "/", "/a?b"] {
+        #expect(code { $0.healthPath = path } == .invalidConfiguration, "\(path)")
       }
     }
   }

@@ -122,7 +122,7 @@ import Testing
       #expect(draining.status == 503 && draining.text == "draining\n")
       #expect(!test.origin.log("/up").requests.contains { $0.request.target == "/up" })
       // A web page whose name points here learns nothing.
-      let foreign = try await test.connect { try await $0.reply(to: "/up", host: "evil.example") }
+      let foreign = try await test.reply(to: "/up", host: "evil.example")
       #expect(foreign.status == 421)
     }
   }
@@ -136,13 +136,11 @@ import Testing
         ("/\(token)/health", "evil.example", 421), ("/health", test.host, 404),
         ("/\(token)x/health", test.host, 404), ("/\(token)/healthy", test.host, 400),
       ] {
-        let reply = try await test.connect { try await $0.reply(to: target, host: host) }
+        let reply = try await test.reply(to: target, host: host)
         #expect(reply.status == status, "\(target) at \(host)")
       }
       for (page, allowed) in [("health", "GET, HEAD, PURGE"), ("purge", "POST, PURGE")] {
-        let reply = try await test.connect {
-          try await $0.reply(to: "/\(token)/\(page)?x", method: "DELETE", host: test.host)
-        }
+        let reply = try await test.reply(to: "/\(token)/\(page)?x", method: "DELETE")
         #expect(reply.status == 405 && reply["Allow"] == allowed, "\(page)")
       }
       #expect(test.proxy.adminListeningAddress == nil)

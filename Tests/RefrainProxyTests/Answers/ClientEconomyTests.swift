@@ -11,21 +11,30 @@ import Testing
   private static let length: Int64 = 48 << 20
   private static let bytes = SyntheticBytes(seed: 1)
 
-  private static func start(of target: String, _ test: TestProxy, range: String = "") -> String {
-    "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\(range)\r\n"
+  /// Runs a test with an origin of whose bytes few are on their way.
+  private func withSlimOrigin(_ body: (TestProxy) async throws -> Void) async throws {
+    try await withOrigin(sendBuffer: 256 << 10) { try await withProxy(origin: $0, body) }
+  }
+
+  /// Requests a path, receives some bytes, and leaves.
+  private func leave(
+    _ path: String, of test: TestProxy, after count: Int, receiveBuffer: CInt? = nil,
+    _ fields: [String] = []
+  ) async throws {
+    try await test.onSocket(receiveBuffer: receiveBuffer) { client in
+      try client.send(try test.request(for: path, fields))
+      _ = try client.receive(exactly: count)
+      client.reset()
+    }
   }
 
   /// The client's receive buffer is small, because bytes in it count as taken. That of the proxy's
   /// connection to the origin grows to 6 MiB or more (tcp(7)).
   @Test func `A client that stalls after 1 MiB costs the origin at most 8 MiB`() async throws {
-    let origin = try await OriginServer.start(sendBuffer: 256 << 10)
-    try await withProxy(origin: origin) { test in
+    try await withSlimOrigin { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
-      let target = try test.target("/a")
-      let (text, port) = (Self.start(of: target, test), test.port)
-      let start = try await onThread {
-        let client = try PlainSocket(port: port, receiveBuffer: 64 << 10)
-        try client.send(text)
+      let start = try await test.onSocket(receiveBuffer: 64 << 10) { client in
+        try client.send(try test.request(for: "/a"))
         let start = try client.receive(exactly: 1 << 20)
         // Bytes in flight for it arrive, and nothing more.
         try client.awaitQuiet(milliseconds: 500)
@@ -39,27 +48,18 @@ import Testing
       try await eventually("it is gone") { test.proxy.connectionCount == 0 }
       try await eventually("it is in the log") { test.log.all.count == 1 }
     }
-    await origin.stop()
   }
 
   /// The same with an origin that does not support ranges.
   @Test func `A client that leaves ends the fetch from an origin without ranges`() async throws {
-    let origin = try await OriginServer.start(sendBuffer: 256 << 10)
-    try await withProxy(origin: origin) { test in
+    try await withSlimOrigin { test in
       var whole = OriginResource.synthetic(seed: 1, length: Self.length)
       whole.supportsRanges = false
-      origin.serve(whole, at: "/a")
-      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
-      try await onThread {
-        let client = try PlainSocket(port: port, receiveBuffer: 64 << 10)
-        try client.send(text)
-        _ = try client.receive(exactly: 1 << 20)
-        client.reset()
-      }
+      test.origin.serve(whole, at: "/a")
+      try await leave("/a", of: test, after: 1 << 20, receiveBuffer: 64 << 10)
       let log = try await test.settledLog("/a")
       #expect(log.bodyBytesSent < Self.length / 2)
     }
-    await origin.stop()
   }
 
   @Test
@@ -68,15 +68,7 @@ import Testing
       let length: Int64 = 8 << 20
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       test.origin.script("/a", .on(.number(1), .stall(at: .body(20_000))))
-      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
-      let leaving = Task {
-        try await onThread {
-          let client = try PlainSocket(port: port)
-          try client.send(text)
-          _ = try client.receive(exactly: 5000)
-          client.reset()
-        }
-      }
+      let leaving = Task { try await leave("/a", of: test, after: 5000) }
       try await test.origin.wait(for: "/a") { $0.stalled > 0 }
       let staying = Task { try await test.get("/a") }
       try await leaving.value
@@ -97,13 +89,7 @@ import Testing
       whole.supportsRanges = false
       test.origin.serve(whole, at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(20_000))))
-      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
-      try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send(text)
-        _ = try client.receive(exactly: 5000)
-        client.reset()
-      }
+      try await leave("/a", of: test, after: 5000)
       // The test does not release the origin: the request is abandoned.
       let log = try await test.settledLog("/a")
       #expect(log.bodyBytesSent <= 64 << 10)
@@ -111,30 +97,21 @@ import Testing
   }
 
   @Test func `A 10-byte range far inside a file costs at most 256 KiB`() async throws {
-    let origin = try await OriginServer.start(sendBuffer: 256 << 10)
-    try await withProxy(origin: origin) { test in
+    try await withSlimOrigin { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
       let lower: Int64 = 40 << 20
       let reply = try await test.get("/a", ["Range: bytes=\(lower)-\(lower + 9)"])
       #expect(reply.status == 206)
       #expect(reply.body == Self.bytes.bytes(in: lower..<lower + 10))
       // The same without an end of the range.
-      let (port, next) = (test.port, lower + 1_000_000)
-      let text = Self.start(
-        of: try test.target("/a"), test, range: "Range: bytes=\(next)-\r\n")
       let closed = try await test.settledLog("/a")
       #expect(closed.bodyBytesSent <= 256 << 10)
-      try await onThread {
-        let client = try PlainSocket(port: port, receiveBuffer: 4 << 10)
-        try client.send(text)
-        _ = try client.receive(exactly: 500)
-        client.reset()
-      }
+      let open = ["Range: bytes=\(lower + 1_000_000)-"]
+      try await leave("/a", of: test, after: 500, receiveBuffer: 4 << 10, open)
       let log = try await test.settledLog("/a")
       // The capacity of the sockets, and little more.
       #expect(log.bodyBytesSent - closed.bodyBytesSent <= 8 << 20)
     }
-    await origin.stop()
   }
 
   @Test(arguments: [true, false])
@@ -164,14 +141,11 @@ import Testing
     try await withProxy(proxy: { configuration, _ in configuration.fetchesWhole = true }) { test in
       let length: Int64 = 8 << 20
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
-      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
-      let origin = test.origin
-      try await onThread {
-        let client = try PlainSocket(port: port, receiveBuffer: 4 << 10)
-        try client.send(text)
+      try await test.onSocket(receiveBuffer: 4 << 10) { client in
+        try client.send(try test.request(for: "/a"))
         _ = try client.receive(exactly: 500)
         // It reads nothing more, and leaves once the origin has sent more than it could take.
-        while origin.log("/a").distinctBytesSent < 6 << 20 { usleep(1000) }
+        while test.origin.log("/a").distinctBytesSent < 6 << 20 { usleep(1000) }
         client.reset()
       }
       let log = try await test.origin.wait(for: "/a") {
@@ -180,6 +154,33 @@ import Testing
       #expect(log.bytesSentTwice == 0)
       #expect(try await test.get("/a").body == Self.bytes.bytes(in: 0..<length))
       #expect(try await test.settledLog("/a").bodyBytesSent == length)
+    }
+  }
+
+  @Test func `Fills beyond the limit are left out, and begin when asked for again`() async throws {
+    try await withProxy { test in
+      let fills = BackgroundFills(cache: test.cache, mostRunning: 2)
+      for path in ["/a", "/b", "/c"] {
+        test.origin.serve(
+          OriginResource(.synthetic(seed: 1, length: 100_000), etag: "\"1\""), at: path)
+        test.origin.script(path, .on(.first(1), .stall(at: .body(30_000))))
+        fills.begin(Resource(url: test.origin.url(path)))
+      }
+      try await eventually("two have begun") {
+        ["/a", "/b"].allSatisfy { test.origin.log($0).stalled == 1 }
+      }
+      #expect(test.origin.log("/c").requests.isEmpty)
+      test.origin.script("/c", FaultScript())
+      for path in ["/a", "/b"] { test.origin.release(path) }
+      try await eventually("there is room for the third") {
+        fills.begin(Resource(url: test.origin.url("/c")))
+        return !test.origin.log("/c").requests.isEmpty
+      }
+      try await eventually("all are stored") {
+        ["/a", "/b", "/c"].map { test.origin.log($0) }
+          .allSatisfy { $0.distinctBytesSent == 100_000 && $0.running == 0 }
+      }
+      await fills.stop()
     }
   }
 
@@ -193,7 +194,7 @@ import Testing
         // A hit, a miss, and a relayed response.
         #expect(try await test.get("/a", ["Range: bytes=0-20000000"]).isComplete)
         let port = test.port
-        let texts = try ["/a", "/a", "/unkept"].map { Self.start(of: try test.target($0), test) }
+        let texts = try ["/a", "/a", "/unkept"].map { try test.request(for: $0) }
         let before = try Self.residentBytes()
         let growth = try await onThread {
           let clients = try (0..<24).map { index in

@@ -17,6 +17,34 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `The bytes that a client has received count, although it leaves`(
+    sendsFiles: Bool
+  ) async throws {
+    let (length, read): (Int64, Int64) = (48 << 20, 20 << 20)
+    try await withProxy(proxy: { configuration, _ in
+      configuration.sendsFiles = sendsFiles
+    }) { test in
+      try await Self.store(test, length)
+      #expect(try await test.get("/a", ["Range: bytes=0-9"]).body.count == 10)
+      try #require(test.proxy.service.hits.resource(for: try test.target("/a")) != nil)
+      try await test.onSocket(receiveBuffer: 64 << 10) { client in
+        try client.send(try test.request(for: "/a"))
+        _ = try client.receive(exactly: Int(read))
+        client.reset()
+      }
+      try await eventually("it is logged") { test.log.all.count == 2 }
+      let logged = try #require(test.log.all.last)
+      #expect(logged.status == 200 && logged.source == .hit)
+      // All but a part of the region that was being sent.
+      #expect(logged.bytesSent >= read - (5 << 20) && logged.bytesSent < length)
+      #expect(logged.bytesFromCache == logged.bytesSent)
+      let values = test.proxy.service.traffic.values
+      #expect(values.sentBytes.reduce(0, +) == 10 + logged.bytesSent)
+      #expect(values.savedBytes == 10 + logged.bytesSent)
+    }
+  }
+
   /// It is sent in pieces that take seconds, and the client leaves in the middle of the first.
   @Test(arguments: [true, false])
   func `What a slow client received counts, although it leaves`(sendsFiles: Bool) async throws {
@@ -25,14 +53,9 @@ import Testing
       configuration.sendsFiles = sendsFiles
       configuration.clientLimits.bytesPerSecond = 40_000
     }) { test async throws in
-      var resource = OriginResource.synthetic(seed: 1, length: length)
-      resource.headers = [Field("Cache-Control", "max-age=600")]
-      test.origin.serve(resource, at: "/a")
-      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
-      let (target, port, host) = (try test.target("/a"), test.port, test.host)
-      try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      try await Self.store(test, length)
+      try await test.onSocket { client in
+        try client.send(try test.request(for: "/a"))
         _ = try client.receive(exactly: 20_000)
         client.reset()
       }
@@ -41,6 +64,13 @@ import Testing
       #expect(logged.bytesSent >= 15_000 && logged.bytesSent < length, "\(logged.bytesSent)")
       #expect(logged.bytesFromCache == logged.bytesSent)
     }
+  }
+
+  private static func store(_ test: TestProxy, _ length: Int64) async throws {
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.headers = [Field("Cache-Control", "max-age=600")]
+    test.origin.serve(resource, at: "/a")
+    try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
   }
 
   @Test func `The page counts what is relayed as received from origins`() async throws {

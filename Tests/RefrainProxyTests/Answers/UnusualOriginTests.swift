@@ -137,9 +137,7 @@ import Testing
         let fields = range.map { ["Range: bytes=\($0.lowerBound)-\($0.upperBound - 1)"] } ?? []
         let url = try test.proxy.url(for: server.url(path)).absoluteString
         let target = String(url.dropFirst("http://\(test.host)".count))
-        let reply = try await test.connect {
-          try await $0.reply(to: target, fields, host: self.test.host)
-        }
+        let reply = try await test.reply(to: target, fields)
         note("\(reply.status)")
         checkHead(reply, path)
         switch reply.status {

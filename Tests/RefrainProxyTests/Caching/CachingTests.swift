@@ -5,43 +5,6 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Helpers for tests of caching: small resources whose origin states their freshness.
-enum Caching {
-  static let length: Int64 = 2000
-
-  static func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<length) }
-
-  static func resource(_ seed: UInt64, _ headers: [String: String]) -> OriginResource {
-    var resource = OriginResource.synthetic(seed: seed, length: length)
-    resource.headers = headers.map { Field($0.key, $0.value) }
-    return resource
-  }
-
-  /// Returns fields that make a response stale on arrival.
-  static func stale(_ rest: String = "") -> [String: String] {
-    ["Cache-Control": "max-age=60" + rest, "Age": "100"]
-  }
-
-  static func withEither(
-    isShared: Bool, _ body: (TestProxy) async throws -> Void
-  ) async throws {
-    if isShared { try await withReverseProxy(body) } else { try await withProxy(body) }
-  }
-}
-
-extension TestProxy {
-  func serve(_ path: String, _ headers: [String: String]) { serve(path, 1, headers) }
-
-  func serve(_ path: String, _ seed: UInt64, _ headers: [String: String]) {
-    origin.serve(Caching.resource(seed, headers), at: path)
-  }
-
-  /// Returns the number of requests that the origin received for a path.
-  func asked(_ path: String) async throws -> Int {
-    try await settledLog(path).requests.count
-  }
-}
-
 @Suite(.timeLimit(.minutes(2))) struct FreshnessOverTheWireTests {
   static let cases: [(fields: [String: String], isShared: Bool, isFresh: Bool)] = [
     (["Cache-Control": "max-age=60"], false, true),
@@ -197,21 +160,15 @@ extension TestProxy {
   }
 
   @Test func `A shared cache does not use a private cache's entries`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    try await withProxy(directory: directory) { test async throws in
-      test.serve("/a", ["Cache-Control": "private, max-age=600"])
-      test.origin.script("/a", .on(.all, .header("X-Person", "secret")))
-      #expect(try await test.get("/a")["X-Person"] == "secret")
-      let shared = test.origin
-      await test.cache.close()
-      try await withProxy(
-        directory: directory, origin: shared, cache: { $0.isShared = true },
-        proxy: { configuration, origin in configuration.origin = origin.baseURL }
-      ) { other async throws in
-        shared.script("/a", .on(.all, .header("X-Person", nil)))
-        let reply = try await other.get("/a")
+    try await withSuccession { origin, directory in
+      try await withProxy(directory: directory, origin: origin) { test async throws in
+        test.serve("/a", ["Cache-Control": "private, max-age=600"])
+        origin.script("/a", .on(.all, .header("X-Person", "secret")))
+        #expect(try await test.get("/a")["X-Person"] == "secret")
+      }
+      try await withReverseProxy(directory: directory, origin: origin) { test async throws in
+        origin.script("/a", .on(.all, .header("X-Person", nil)))
+        let reply = try await test.get("/a")
         #expect(reply.body == Caching.bytes(1))
         #expect(reply["X-Person"] == nil)
       }

@@ -21,7 +21,20 @@ import Testing
     ("Cache-Control: max-stale", Caching.stale(", must-revalidate"), true),
     ("Cache-Control: max-age=0", ["Last-Modified": HTTPDate.format(Date() - 864_000)], true),
     ("Cache-Control: max-age=0", [:], true),
+    // The strictest of contradicting ones.
+    ("Cache-Control: max-age=150, max-age=50", aged, true),
+    ("Cache-Control: min-fresh=400, min-fresh=550", aged, true),
+    ("Cache-Control: min-fresh=\"550\"", aged, true),
+    ("Cache-Control: max-stale, max-stale=10", Caching.stale(), true),
+    ("Cache-Control: No-Cache, x=\"a,no-x\"", aged, true),
+    ("Pragma: x, No-Cache", aged, true),
+    // Invalid ones are ignored, and so is Pragma beside Cache-Control.
+    ("Cache-Control: max-age, max-age=-1, max-age=x, min-fresh, x=\"no-cache, a", aged, false),
+    ("Cache-Control: max-stale=x", Caching.stale(), true),
+    ("Cache-Control: max-age=99999999999999999999", aged, false),
+    ("Cache-Control: max-age=500\r\nPragma: no-cache", aged, false),
   ]
+  private static let aged = ["Cache-Control": "max-age=600", "Age": "100"]
 
   @Test(arguments: cases.indices)
   func `Request directives decide whether the origin is contacted`(index: Int) async throws {

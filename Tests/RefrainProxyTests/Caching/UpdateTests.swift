@@ -7,38 +7,31 @@ import Testing
 
 /// Updates of stored responses by later ones (RFC 9111 §3.2, §4.3.4, §4.3.5, §4.4).
 @Suite(.timeLimit(.minutes(2))) struct UpdateTests {
-  private func directory() -> URL {
-    FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-  }
-
   @Test func `A revalidation updates the stored fields, which survive a restart`() async throws {
-    let directory = directory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    var fields = Caching.stale()
-    fields["X-Note"] = "old"
-    fields["X-Other"] = "stays"
-    origin.serve(Caching.resource(1, fields), at: "/a")
-    try await withProxy(directory: directory, origin: origin) { test async throws in
-      #expect(try await test.get("/a")["X-Note"] == "old")
-      origin.serve(
-        Caching.resource(1, ["Cache-Control": "max-age=600", "X-Note": "new"]), at: "/a")
-      for _ in 0..<2 {
+    try await withSuccession { origin, directory in
+      var fields = Caching.stale()
+      fields["X-Note"] = "old"
+      fields["X-Other"] = "stays"
+      origin.serve(Caching.resource(1, fields), at: "/a")
+      try await withProxy(directory: directory, origin: origin) { test async throws in
+        #expect(try await test.get("/a")["X-Note"] == "old")
+        origin.serve(
+          Caching.resource(1, ["Cache-Control": "max-age=600", "X-Note": "new"]), at: "/a")
+        for _ in 0..<2 {
+          let reply = try await test.get("/a")
+          #expect(reply["X-Note"] == "new" && reply["X-Other"] == "stays")
+          #expect(reply.fields.filter { $0.name == "X-Note" }.count == 1)
+        }
+      }
+      let before = try await origin.wait(for: "/a") { $0.running == 0 }.requests.count
+      #expect(before == 2)
+      try await withProxy(directory: directory, origin: origin) { test async throws in
         let reply = try await test.get("/a")
+        #expect(reply.body == Caching.bytes(1))
         #expect(reply["X-Note"] == "new" && reply["X-Other"] == "stays")
-        #expect(reply.fields.filter { $0.name == "X-Note" }.count == 1)
+        #expect(try await test.asked("/a") == before)
       }
     }
-    let before = try await origin.wait(for: "/a") { $0.running == 0 }.requests.count
-    #expect(before == 2)
-    try await withProxy(directory: directory, origin: origin) { test async throws in
-      let reply = try await test.get("/a")
-      #expect(reply.body == Caching.bytes(1))
-      #expect(reply["X-Note"] == "new" && reply["X-Other"] == "stays")
-      #expect(try await test.asked("/a") == before)
-    }
-    await origin.stop()
   }
 
   @Test func `A revalidation with one freshness field keeps the other stored ones`() async throws {
@@ -55,20 +48,18 @@ import Testing
 
   @Test
   func `A changed resource is fetched again and never mixed with the old version`() async throws {
-    for isShared in [false, true] {
-      try await Caching.withEither(isShared: isShared) { test async throws in
-        test.serve("/a", 1, Caching.stale())
-        let part = try await test.get("/a", ["Range: bytes=0-999"])
-        #expect(part.body == Array(Caching.bytes(1)[0..<1000]))
-        for seed in 2...5 as ClosedRange<UInt64> {
-          test.serve("/a", seed, Caching.stale())
-          let reply = try await test.get("/a", ["Range: bytes=500-1500"])
-          #expect(reply.status == 206)
-          #expect(reply["ETag"] == "\"seed-\(seed)\"")
-          #expect(reply.body == Array(Caching.bytes(seed)[500...1500]))
-          let whole = try await test.get("/a", ["If-Range: \"seed-1\"", "Range: bytes=1-2"])
-          #expect(whole.status == 200 && whole.body == Caching.bytes(seed))
-        }
+    try await Caching.withBoth { test async throws in
+      test.serve("/a", 1, Caching.stale())
+      let part = try await test.get("/a", ["Range: bytes=0-999"])
+      #expect(part.body == Array(Caching.bytes(1)[0..<1000]))
+      for seed in 2...5 as ClosedRange<UInt64> {
+        test.serve("/a", seed, Caching.stale())
+        let reply = try await test.get("/a", ["Range: bytes=500-1500"])
+        #expect(reply.status == 206)
+        #expect(reply["ETag"] == "\"seed-\(seed)\"")
+        #expect(reply.body == Array(Caching.bytes(seed)[500...1500]))
+        let whole = try await test.get("/a", ["If-Range: \"seed-1\"", "Range: bytes=1-2"])
+        #expect(whole.status == 200 && whole.body == Caching.bytes(seed))
       }
     }
   }

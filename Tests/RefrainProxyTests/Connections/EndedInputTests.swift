@@ -67,15 +67,10 @@ import Testing
   private func leave(_ path: String, _ test: TestProxy) async throws {
     let stalls = [Self.begun, 50 * Self.begun].map { Fault.stall(at: .body(Int64($0))) }
     test.origin.script(path, .on(.all, stalls))
-    let (target, host, port) = (try test.target(path), test.host, test.port)
-    try await onThread {
-      let client = try PlainSocket(port: port)
-      try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+    try await test.onSocket { client in
+      try client.send(try test.request(for: path))
       // All that has come: closing with unread bytes would reset the connection.
-      var text = ""
-      while !text.contains("\r\n\r\n") {
-        text += String(decoding: try client.receive(exactly: 1), as: UTF8.self)
-      }
+      _ = try client.receiveHead()
       _ = try client.receive(exactly: Self.begun)
       client.close()
     }
@@ -89,13 +84,11 @@ import Testing
     let time = Time()
     try await with(time) { test in
       test.origin.script("/a", .on(.all, isRelayed ? [.delay(nil), .status(201)] : [.delay(nil)]))
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
       let request =
         isRelayed
-        ? "POST \(target) HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 3\r\n\r\nabc"
-        : "GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n"
-      async let received = onThread {
-        let client = try PlainSocket(port: port, patience: 100_000)
+        ? try test.request(for: "/a", ["Content-Length: 3"], method: "POST") + "abc"
+        : try test.request(for: "/a")
+      async let received = test.onSocket { client in
         try client.send(request)
         client.endSending()
         return try client.receiveToEnd()

@@ -12,17 +12,13 @@ import Testing
   @Test func `Requests sent before the client's half-close are all answered`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      let texts = try (0..<5).map { index in
+        try test.request(for: "/a", ["Range: bytes=\(index)-\(index + 9)"])
+      }
       // A miss, then a hit.
       for round in 0..<2 {
-        let received = try await onThread {
-          let client = try PlainSocket(port: port)
-          var text = ""
-          for index in 0..<5 {
-            text += "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nRange: bytes=\(index)-\(index + 9)"
-            text += "\r\n\r\n"
-          }
-          try client.send(text)
+        let received = try await test.onSocket { client in
+          try client.send(texts.joined())
           client.endSending()
           return try client.receiveToEnd()
         }
@@ -46,16 +42,11 @@ import Testing
     }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       test.origin.script("/a", .on(.all, hasBegun ? .stall(at: .body(1000)) : .delay(nil)))
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
-      try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      try await test.onSocket { client in
+        try client.send(try test.request(for: "/a"))
         if hasBegun {
           // All that has come: closing with unread bytes would reset the connection.
-          var text = ""
-          while !text.contains("\r\n\r\n") {
-            text += String(decoding: try client.receive(exactly: 1), as: UTF8.self)
-          }
+          _ = try client.receiveHead()
           _ = try client.receive(exactly: 1000)
         } else {
           for _ in 0..<20_000 where test.origin.log("/a").stalled == 0 { usleep(1000) }
@@ -74,10 +65,8 @@ import Testing
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: 3000), at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(1000))))
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
-      async let received = onThread {
-        let client = try PlainSocket(port: port)
-        try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      async let received = test.onSocket { client in
+        try client.send(try test.request(for: "/a"))
         client.endSending()
         return try client.receiveToEnd()
       }
@@ -96,11 +85,9 @@ import Testing
       let length: Int64 = 3_000_000
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       #expect(try await test.get("/a").isComplete)
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
-      let received = try await onThread {
-        let client = try PlainSocket(port: port)
+      let received = try await test.onSocket { client in
         try client.send(
-          "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+          try test.request(for: "/a", ["Connection: close"])
             + String(repeating: "more ", count: 10_000))
         let head = try client.receive(exactly: 1)
         // Longer than a moment.
@@ -118,30 +105,27 @@ import Testing
   func `An unread body is discarded up to a limit, then the connection is closed`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
-      let fields = "\(target) HTTP/1.1\r\nHost: \(host)\r\n"
+      @Sendable func post(_ fields: String...) throws -> String {
+        try test.request(for: "/a", fields, method: "POST")
+      }
       // A small body keeps the connection.
-      let small = try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send(
-          "POST \(fields)Content-Length: 30000\r\n\r\n" + String(repeating: "x", count: 30_000))
-        try client.send("GET \(fields)Connection: close\r\n\r\n")
+      let small = try await test.onSocket { client in
+        try client.send(try post("Content-Length: 30000") + String(repeating: "x", count: 30_000))
+        try client.send(try test.request(for: "/a", ["Connection: close"]))
         return try client.receiveToEnd()
       }
       #expect(try AnswerReader.read(small.bytes).map(\.status) == [405, 200])
       // A large one does not, and its sender still learns why.
-      let large = try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send("POST \(fields)Content-Length: 100000000\r\n\r\n")
+      let large = try await test.onSocket { client in
+        try client.send(try post("Content-Length: 100000000"))
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: 500_000)
         try client.send(body)
         return try client.receiveToEnd()
       }
       #expect(try AnswerReader.read(large.bytes).map(\.status) == [405])
       // A client that waits for 100 receives the final response instead.
-      let waiting = try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send("POST \(fields)Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n")
+      let waiting = try await test.onSocket { client in
+        try client.send(try post("Content-Length: 100000000", "Expect: 100-continue"))
         return try client.receiveToEnd()
       }
       let reply = try #require(try AnswerReader.read(waiting.bytes).first)
@@ -156,12 +140,10 @@ import Testing
       configuration.headTimeout = .milliseconds(200)
     }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      let (target, host, port) = (try test.target("/a"), test.host, test.port)
-      let head = "POST \(target) HTTP/1.1\r\nHost: \(host)\r\nTransfer-Encoding: chunked\r\n\r\n"
+      let head = try test.request(for: "/a", ["Transfer-Encoding: chunked"], method: "POST")
       // The first never ends; the second contains an invalid chunk.
       for body in ["5\r\nab", "5\r\nabcde\r\nnonsense\r\n"] {
-        let received = try await onThread {
-          let client = try PlainSocket(port: port)
+        let received = try await test.onSocket { client in
           try client.send(head)
           let start = try client.receive(exactly: 1)
           try client.send(body)
@@ -177,10 +159,9 @@ import Testing
       configuration.headTimeout = .milliseconds(200)
     }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      let (host, port) = (test.host, test.port)
-      let received = try await onThread {
-        let client = try PlainSocket(port: port)
-        try client.send("POST /a HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 1000\r\n\r\nabc")
+      let received = try await test.onSocket { client in
+        try client.send(
+          try test.request(for: "/a", ["Content-Length: 1000"], method: "POST") + "abc")
         return try client.receiveToEnd().bytes
       }
       #expect(try AnswerReader.read(received).map(\.status) == [408])
@@ -193,9 +174,7 @@ import Testing
     try await withProxy(proxy: { configuration, _ in
       configuration.headTimeout = .milliseconds(300)
     }) { test in
-      let port = test.port
-      let received = try await onThread {
-        let client = try PlainSocket(port: port)
+      let received = try await test.onSocket { client in
         try client.send("GET / HTTP/1.1\r\nHost: a\r\nX: ")
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(15) {
@@ -243,14 +222,42 @@ import Testing
       open.declaresLength = false
       open.supportsRanges = false
       test.origin.serve(open, at: "/open")
-      let (target, port) = (try test.target("/open"), test.port)
-      let wasReset = try await onThread {
-        let client = try PlainSocket(port: port, receiveBuffer: 32 << 10)
+      let target = try test.target("/open")
+      let wasReset = try await test.onSocket(receiveBuffer: 32 << 10) { client in
         try client.send("GET \(target) HTTP/1.0\r\n\r\n")
         for _ in 0..<20_000 where test.log.all.isEmpty { usleep(1000) }
         return try client.receiveToEnd().wasReset
       }
       #expect(wasReset)
+    }
+  }
+
+  @Test
+  func `A hundred idle connections to the operator's listener prevent no request once they leave`()
+    async throws
+  {
+    try await withNode { test async throws in
+      let (port, proxy, most) = (test.adminPort, test.proxy, DescriptorBudget.forOperator)
+      let refused = try await onThread {
+        let first = try (0..<most).map { _ in try PlainSocket(port: port) }
+        // Connections are counted when they are accepted.
+        for _ in 0..<30_000 where proxy.adminConnectionCount < most { usleep(1000) }
+        var refused = 0
+        // Most of them wait to be accepted.
+        for _ in 0..<2 {
+          let others = try (0..<42).map { _ in try PlainSocket(port: port) }
+          for other in others {
+            let bytes = try other.receive(exactly: 12)
+            if bytes == Array("HTTP/1.1 503".utf8) { refused += 1 }
+            other.close()
+          }
+        }
+        withExtendedLifetime(first) {}
+        return refused
+      }
+      #expect(refused == 84)
+      try await eventually("all are gone") { proxy.adminConnectionCount == 0 }
+      #expect(try await test.admin("/metrics").status == 200)
     }
   }
 }

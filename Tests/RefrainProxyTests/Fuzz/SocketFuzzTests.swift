@@ -12,17 +12,19 @@ import Testing
   func `Random connections break no valid request and reach no forbidden resource`() async throws {
     var fuzz = Fuzz()
     print("SocketFuzzTests: REFRAIN_SEED=\(fuzz.seed)")
-    let place = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    try await withDirectory { place in
+      try await withOrigin { try await run(&fuzz, in: place, forbidden: $0) }
+    }
+  }
+
+  private func run(
+    _ fuzz: inout Fuzz, in place: URL, forbidden: OriginServer
+  ) async throws {
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: place) }
     let secret = "secret-\(UUID().uuidString)"
     try Data(secret.utf8).write(to: place.appending(path: "secret"))
-    let forbidden = try await OriginServer.start()
-    let allowedOrigin = try await OriginServer.start()
     try await withProxy(
       directory: place.appending(path: "cache", directoryHint: .isDirectory),
-      origin: allowedOrigin,
       proxy: { configuration, origin in
         configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
         configuration.headTimeout = .milliseconds(500)
@@ -55,7 +57,5 @@ import Testing
       #expect(names.sorted() == ["cache", "secret"])
       #expect(try Data(contentsOf: place.appending(path: "secret")) == Data(secret.utf8))
     }
-    await allowedOrigin.stop()
-    await forbidden.stop()
   }
 }

@@ -120,10 +120,10 @@
       try await withReverseProxy(proxy: { $0.socket = given }) { test async throws in
         test.serve("/a", ["Cache-Control": "max-age=60"])
         for host in [test.host, test.host, "localhost:\(test.port)"] {
-          let reply = try await test.connect { try await $0.reply(to: "/a", host: host) }
+          let reply = try await test.reply(to: "/a", host: host)
           #expect(reply.status == 200 && reply.body == Caching.bytes(1), "\(host)")
         }
-        let other = try await test.connect { try await $0.reply(to: "/a", host: "10.0.0.9:1") }
+        let other = try await test.reply(to: "/a", host: "10.0.0.9:1")
         #expect(other.status == 421)
         try await eventually("all requests are logged") { test.log.all.count == 4 }
         #expect(test.log.all.allSatisfy { $0.client == "127.0.0.1" })

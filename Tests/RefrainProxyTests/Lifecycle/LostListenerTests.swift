@@ -9,39 +9,28 @@
 
   /// The system closes the listening socket, as iOS does to suspended programs.
   @Suite(.timeLimit(.minutes(2))) struct LostListenerTests {
-    @Test func `The same URLs are served after the listening socket is lost`() async throws {
+    @Test func `The same URLs and connections are served after the listening socket is lost`()
+      async throws
+    {
       try await withProxy { test in
         let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<100_000)
         test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
-        let port = test.port
+        let (port, target) = (test.port, try test.target("/a"))
         let url = try test.proxy.url(for: test.origin.url("/a"))
-        for _ in 0..<3 {
-          #expect(try await test.get("/a").body == bytes)
-          let descriptor = try #require(Self.listener(at: port))
-          #expect(shutdown(descriptor, CInt(SHUT_RDWR)) == 0)
-          try await eventually("it listens again") {
-            FreePort.accepts(port) && test.proxy.listeningAddress?.port == port
+        try await test.connect { connection in
+          for _ in 0..<3 {
+            #expect(try await test.get("/a").body == bytes)
+            #expect(try await connection.reply(to: target, host: test.host).body == bytes)
+            let descriptor = try #require(Self.listener(at: port))
+            #expect(shutdown(descriptor, CInt(SHUT_RDWR)) == 0)
+            try await eventually("it listens again") {
+              FreePort.accepts(port) && test.proxy.listeningAddress?.port == port
+            }
+            #expect(try test.proxy.url(for: test.origin.url("/a")) == url)
           }
-          #expect(try test.proxy.url(for: test.origin.url("/a")) == url)
+          #expect(try await connection.reply(to: target, host: test.host).body == bytes)
         }
         #expect(try await test.get("/a").body == bytes)
-      }
-    }
-
-    @Test func `A connection survives the loss of the listening socket`() async throws {
-      try await withProxy { test in
-        let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<100_000)
-        test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
-        let port = test.port
-        let target = try test.target("/a")
-        let host = test.host
-        try await test.connect { connection in
-          #expect(try await connection.reply(to: target, host: host).body == bytes)
-          let descriptor = try #require(Self.listener(at: port))
-          shutdown(descriptor, CInt(SHUT_RDWR))
-          try await eventually("it listens again") { FreePort.accepts(port) }
-          #expect(try await connection.reply(to: target, host: host).body == bytes)
-        }
       }
     }
 

@@ -8,12 +8,11 @@ import Testing
 /// `run()`, `stop()` and `waitUntilListening()`, in any order.
 @Suite(.timeLimit(.minutes(2))) struct RunAndStopTests {
   private func withCache(_ body: (MediaCache) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
-    try await body(cache)
-    await cache.close()
+    try await withDirectory { directory in
+      let cache = try MediaCache(directory: directory)
+      try await body(cache)
+      await cache.close()
+    }
   }
 
   private func code(_ body: () async throws -> Void) async -> CacheProxyError.Code? {

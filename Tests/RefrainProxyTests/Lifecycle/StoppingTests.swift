@@ -9,8 +9,13 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct StoppingTests {
   private static let length: Int64 = 2_000_000
 
+  private func withPatience(_ body: (TestProxy) async throws -> Void) async throws {
+    try await withProxy(
+      proxy: { configuration, _ in configuration.stopTimeout = .seconds(3600) }, body)
+  }
+
   @Test func `Stopping completes a running response and accepts no new connection`() async throws {
-    try await withProxy { test in
+    try await withPatience { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(100_000))))
       let target = try test.target("/a")
@@ -41,7 +46,10 @@ import Testing
       Thread.sleep(forTimeInterval: 0.2)
       log.append($0)
     }
-    try await withProxy(proxy: { configuration, _ in configuration.log = slowLog }) { test in
+    try await withProxy(proxy: { configuration, _ in
+      configuration.log = slowLog
+      configuration.stopTimeout = .seconds(60)
+    }) { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(100_000))))
       let (target, host) = (try test.target("/a"), test.host)
@@ -56,15 +64,14 @@ import Testing
   }
 
   @Test func `Stopping promptly closes connections without a complete request`() async throws {
-    try await withProxy(proxy: { configuration, _ in configuration.stopTimeout = .seconds(3600) }) {
-      test in
+    try await withPatience { test in
       for path in ["/idle", "/running"] {
         test.origin.serve(.synthetic(seed: 1, length: Self.length), at: path)
       }
       test.origin.script("/running", .on(.all, .stall(at: .body(1000))))
       let (idle, target) = (try test.target("/idle"), try test.target("/running"))
       let running = Task {
-        try await test.connect { try await $0.reply(to: target, host: test.host) }
+        try await test.reply(to: target)
       }
       try await test.origin.wait(for: "/running") { $0.stalled > 0 }
       let (readiness, ready) = AsyncStream<Void>.makeStream()
@@ -122,10 +129,8 @@ import Testing
       test.origin.serve(open, at: "/open")
       test.origin.script("/open", .on(.all, .stall(at: .body(500_000))))
       let target = try test.target("/open")
-      let port = test.port
       let reading = Task {
-        try await onThread {
-          let client = try PlainSocket(port: port)
+        try await test.onSocket { client in
           try client.send("GET \(target) HTTP/1.0\r\n\r\n")
           return try client.receiveToEnd().wasReset
         }

@@ -90,7 +90,7 @@ import Testing
         #expect(try await first.reply(to: "/a", host: test.host).status == 200)
         try await test.connect { second in
           #expect(try await second.reply(to: "/a", host: test.host).status == 200)
-          let reply = try await test.connect { try await $0.reply(to: "/a", host: test.host) }
+          let reply = try await test.reply(to: "/a")
           #expect(reply.status == 429 && reply["Retry-After"] == "1")
           #expect(reply["Connection"] == "close")
         }

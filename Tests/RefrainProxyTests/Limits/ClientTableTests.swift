@@ -13,17 +13,6 @@ struct ClientTableTests {
   private let one = ClientNetwork("192.0.2.1")
   private let other = ClientNetwork("192.0.2.2")
 
-  @Test func `A client has no more connections than the limit, whatever others have`() {
-    var table = table { $0.connections = 2 }
-    #expect(table.enter(one, at: 0) == true)
-    #expect(table.enter(one, at: 0) == true)
-    #expect(table.enter(one, at: 0) == false)
-    #expect(table.enter(other, at: 0) == true)
-    table.leave(one, at: 1)
-    #expect(table.enter(one, at: 1) == true)
-    #expect(table.enter(one, at: 1) == false)
-  }
-
   @Test func `Requests come at once up to ten, and then at the rate`() {
     var table = table { $0.requestsPerSecond = 2 }
     for _ in 0..<10 { #expect(table.admit(one, at: 5) == nil) }

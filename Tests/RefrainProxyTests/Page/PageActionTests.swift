@@ -222,7 +222,7 @@ import Testing
       let address = try #require(reply.json["address"] as? String)
       let target = try test.target("/a%20b")
       #expect(address == target)
-      let media = try await test.connect { try await $0.reply(to: address, host: test.host) }
+      let media = try await test.reply(to: address)
       #expect(media.body == Caching.bytes(1))
       let bad = try await test.page("/page/address?url=ftp%3A%2F%2Fexample.org%2F")
       #expect(bad.status == 400 && bad.refusal != nil)

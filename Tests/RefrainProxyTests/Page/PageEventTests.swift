@@ -88,7 +88,8 @@ import Testing
   }
 
   @Test func `The events end when the proxy stops`() async throws {
-    try await withPage { test, _ async throws in
+    try await withPage(proxy: { configuration, _ in configuration.stopTimeout = .seconds(60) }) {
+      test, _ async throws in
       try await test.connect { connection async throws in
         try await connection.request("/\(test.token)/page/events", host: test.host)
         _ = try await connection.readHead()

@@ -23,13 +23,6 @@ import Testing
       file: URL(filePath: "/x"), stream: stream.map { key($0) })
   }
 
-  private func activity(_ name: String, spans: [ByteRange]) throws -> EntryActivity {
-    let url = try #require(URL(string: "https://example.org/\(name)"))
-    return EntryActivity(
-      key: key(name), url: url, length: 1000, spans: RangeSet(spans), fetching: [500..<1000],
-      readers: [20], received: 7)
-  }
-
   @Test func `Only the rows that look otherwise count as changed`() throws {
     var model = PageModel()
     model.store([try entry("a"), try entry("b")])
@@ -42,23 +35,6 @@ import Testing
     changed = model.update()
     #expect(changed == [key("b")] && model.rows[key("b")] == nil)
     #expect(model.rows.values.reduce(0) { $0 + $1.disk } == 4096)
-  }
-
-  @Test func `An open entry is shown as it is, and then as it was until it is looked at`() throws {
-    var model = PageModel()
-    var closed = model.follow([try activity("a", spans: [0..<500])], rates: [key("a"): 9])
-    _ = model.update()
-    let row = try #require(model.rows[key("a")])
-    #expect(closed.isEmpty && row.spans == [0, 500] && row.fetching == [500, 1000])
-    #expect(row.readers == [20] && row.rate == 9 && row.stored == 500 && row.disk == 500)
-    closed = model.follow([], rates: [:])
-    _ = model.update()
-    let rest = try #require(model.rows[key("a")])
-    #expect(closed == [key("a")] && rest.spans == [0, 500] && rest.fetching.isEmpty)
-    #expect(rest.readers.isEmpty && rest.rate == 0)
-    model.store([try entry("a", spans: [0..<600])])
-    _ = model.update()
-    #expect(model.rows[key("a")]?.spans == [0, 600])
   }
 
   @Test func `A look at the directory names what it did not find`() throws {
@@ -104,21 +80,6 @@ import Testing
     #expect(model.rows.values.map(\.url) == ["https://example.org/m"])
     #expect(model.rows.values.first?.pinned == .yes)
     #expect(model.keys(ofRow: key("https://example.org/m")) == [key("s")])
-  }
-
-  @Test func `A download has a row, whether or not something is stored`() throws {
-    var model = PageModel()
-    let item = PageDownloads.Item(url: "https://example.org/a", isPinned: false)
-    model.follow([key("a"): item])
-    _ = model.update()
-    #expect(model.rows[key("a")]?.url == item.url && model.rows[key("a")]?.download == item)
-    model.store([try entry("a", spans: [0..<10])])
-    model.follow([:])
-    _ = model.update()
-    #expect(model.rows[key("a")]?.download == nil && model.rows[key("a")]?.stored == 10)
-    model.store([], missing: [key("a")])
-    _ = model.update()
-    #expect(model.rows.isEmpty)
   }
 
   @Test func `However rows change, they are those of everything at once`() throws {

@@ -38,7 +38,7 @@ import Testing
       let address = try #require(
         try await test.admin("/page/address?url=\(asked)").json["address"] as? String)
       #expect(address == "http://\(test.host)/a.flac")
-      let media = try await test.connect { try await $0.reply(to: "/a.flac", host: test.host) }
+      let media = try await test.reply(to: "/a.flac")
       #expect(media.body == [1, 2, 3])
     }
   }
@@ -68,7 +68,7 @@ import Testing
         OriginResource(
           .bytes([1, 2, 3]), contentType: "audio/flac", etag: "\"1\"",
           headers: [Field("Cache-Control", "max-age=60")]), at: "/a.flac")
-      _ = try await test.connect { try await $0.reply(to: "/a.flac", host: test.host) }
+      _ = try await test.reply(to: "/a.flac")
       let rows = try await test.admin("/page/state").rows
       let key = try #require(rows["a.flac"]?["key"] as? String)
       let json = #"{"action":"remove","key":"\#(key)"}"#
@@ -120,7 +120,7 @@ import Testing
     try await withPage { test async throws in
       for place in ["/", "/page/state", "/page/page.js"] {
         test.origin.serve(OriginResource(.bytes([7]), contentType: "text/plain"), at: place)
-        let reply = try await test.connect { try await $0.reply(to: place, host: test.host) }
+        let reply = try await test.reply(to: place)
         #expect(reply.body == [7] && reply["Content-Security-Policy"] == nil, "\(place)")
       }
     }
@@ -197,7 +197,7 @@ import Testing
         let head = try await connection.readHead()
         #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
         for path in ["/a.flac", "/b.flac"] {
-          let reply = try await test.connect { try await $0.reply(to: path, host: test.host) }
+          let reply = try await test.reply(to: path)
           #expect(reply.body == [1, 2, 3])
           let key = test.key(path).rawValue
           _ = try await connection.nextEvent { event in

@@ -34,9 +34,7 @@ import Testing
     try await withPage { test, _ async throws in
       let wrong = String(repeating: "A", count: test.token.count)
       for place in ["/", "", "/page/state", "/page/action", "/page/page.js"] {
-        let reply = try await test.connect {
-          try await $0.reply(to: "/\(wrong)\(place)", host: test.host)
-        }
+        let reply = try await test.reply(to: "/\(wrong)\(place)")
         #expect(reply.status == 404 && !reply.text.contains("<"), "\(place)")
       }
     }
@@ -162,9 +160,7 @@ import Testing
     }
     try await withReverseProxy(proxy: { $0.servesPage = true }) { test async throws in
       test.origin.script("/page/state", .on(.all, .status(404)))
-      let reply = try await test.connect {
-        try await $0.reply(to: "/page/state", host: test.host)
-      }
+      let reply = try await test.reply(to: "/page/state")
       #expect(reply.status == 404)
       #expect(reply["Content-Security-Policy"] == nil)
     }
@@ -184,24 +180,24 @@ import Testing
   }
 
   @Test func `A host that is not allowed is not fetched, not even by a stream`() async throws {
-    let other = try await OriginServer.start()
-    other.serve(Caching.resource(9, [:]), at: "/secret")
-    try await withPage(proxy: { configuration, origin in
-      configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
-    }) { test, page async throws in
-      let direct = other.url("/secret").absoluteString
-      let refused = try await test.change(#"{"action":"add","url":"\#(direct)"}"#)
-      #expect([400, 403].contains(refused.status))
-      test.serve(
-        "#EXTM3U\n#EXTINF:4,\n\(direct)\n#EXT-X-ENDLIST\n", at: "/main.m3u8")
-      let main = test.origin.url("/main.m3u8").absoluteString
-      #expect(try await test.change(#"{"action":"add","url":"\#(main)"}"#).status == 200)
-      try await eventually("the download ends") {
-        page.downloads.items.values.allSatisfy { $0.state == .failed }
+    try await withOrigin { other in
+      other.serve(Caching.resource(9, [:]), at: "/secret")
+      try await withPage(proxy: { configuration, origin in
+        configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
+      }) { test, page async throws in
+        let direct = other.url("/secret").absoluteString
+        let refused = try await test.change(#"{"action":"add","url":"\#(direct)"}"#)
+        #expect([400, 403].contains(refused.status))
+        test.serve(
+          "#EXTM3U\n#EXTINF:4,\n\(direct)\n#EXT-X-ENDLIST\n", at: "/main.m3u8")
+        let main = test.origin.url("/main.m3u8").absoluteString
+        #expect(try await test.change(#"{"action":"add","url":"\#(main)"}"#).status == 200)
+        try await eventually("the download ends") {
+          page.downloads.items.values.allSatisfy { $0.state == .failed }
+        }
+        #expect(page.downloads.items.count == 1)
+        #expect(other.connectionsAccepted == 0)
       }
-      #expect(page.downloads.items.count == 1)
-      #expect(other.connectionsAccepted == 0)
     }
-    await other.stop()
   }
 }

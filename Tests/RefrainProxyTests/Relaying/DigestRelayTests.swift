@@ -19,11 +19,9 @@
       defer { origin.stop() }
       try await withProxy { test async throws in
         let url = try test.proxy.url(for: Resource(url: origin.url("/a.mp3")))
-        let target = String(url.absoluteString.dropFirst("http://\(test.host)".count))
+        let target = url.path(percentEncoded: true)
         for headers in [[], ["Range: bytes=2-5"], ["Cache-Control: no-store"]] {
-          let reply = try await test.connect {
-            try await $0.reply(to: target, headers, host: test.host)
-          }
+          let reply = try await test.reply(to: target, headers)
           let isPart = headers.first?.hasPrefix("Range") == true
           #expect(reply.status == (isPart ? 206 : 200))
           #expect(reply.body == (isPart ? Array(origin.body[2...5]) : origin.body))
@@ -39,17 +37,13 @@
       defer { origin.stop() }
       try await withProxy { test async throws in
         let url = try test.proxy.url(for: origin.url("/a.mp3", user: nil))
-        let target = String(url.absoluteString.dropFirst("http://\(test.host)".count))
+        let target = url.path(percentEncoded: true)
         for headers in [[], ["Cache-Control: no-store"]] {
-          let refused = try await test.connect {
-            try await $0.reply(to: target, headers, host: test.host)
-          }
+          let refused = try await test.reply(to: target, headers)
           #expect(refused.status == 401)
           #expect(refused["WWW-Authenticate"] == "Basic realm=\"127.0.0.1\"")
           let basic = "Authorization: Basic " + Data("anna:secret".utf8).base64EncodedString()
-          let reply = try await test.connect {
-            try await $0.reply(to: target, [basic] + headers, host: test.host)
-          }
+          let reply = try await test.reply(to: target, [basic] + headers)
           #expect(reply.status == 200 && reply.body == origin.body)
         }
       }
@@ -63,14 +57,9 @@
       try await withReverseProxy(proxy: { $0.origin = url }) { test async throws in
         let basic = Data("anna:secret".utf8).base64EncodedString()
         for headers in [[], ["Cache-Control: no-store"]] {
-          let reply = try await test.connect {
-            try await $0.reply(
-              to: "/a", ["Authorization: Basic \(basic)"] + headers, host: test.host)
-          }
+          let reply = try await test.reply(to: "/a", ["Authorization: Basic \(basic)"] + headers)
           #expect(reply.status == 200 && reply.body == origin.body)
-          let refused = try await test.connect {
-            try await $0.reply(to: "/b", headers, host: test.host)
-          }
+          let refused = try await test.reply(to: "/b", headers)
           #expect(refused.status == 401)
         }
       }

@@ -39,13 +39,14 @@ import Testing
 
   @Test(
     arguments: ["/a.flac", "/list.m3u8", "/s1.ts"],
-    [404, 400, 401, 403, 410, 451, 501])
-  func `An error costs one request, or one more without the range, and is the direct client's`(
+    [404, 400, 401, 403, 410, 418, 429, 451, 500, 501, 502, 503])
+  func `An error costs one request, or one more if it may pass or be the range's, unchanged`(
     path: String, status: Int
   ) async throws {
     // Playlists are requested without a range.
     let mayBeOfRange = [400, 403, 501].contains(status) && !path.hasSuffix("m3u8")
-    let cost = mayBeOfRange ? 2 : 1
+    let mayPass = [429, 500, 502, 503].contains(status)
+    let cost = mayBeOfRange || mayPass ? 2 : 1
     for isShared in [false, true] {
       try await Caching.withEither(isShared: isShared) { test async throws in
         test.origin.script(path, .on(.all, Self.fault(status)))

@@ -7,24 +7,6 @@ import Testing
 
 /// Origin responses that cannot be stored or followed are relayed unchanged.
 @Suite(.timeLimit(.minutes(2))) struct OriginErrorTests {
-  @Test(arguments: [500, 502, 503, 404, 403])
-  func `An origin error is passed on, after one more request if it may pass or be the range's`(
-    status: Int
-  ) async throws {
-    for isShared in [false, true] {
-      // With the default delays the client would wait for seconds.
-      try await Caching.withEither(isShared: isShared) { test async throws in
-        test.serve("/a", [:])
-        let fault = Fault.status(status, headers: [Field("X-Why", "so")], body: Array("sorry".utf8))
-        test.origin.script("/a", .on(.all, fault))
-        let reply = try await test.get("/a")
-        #expect(reply.status == status && reply.body == Array("sorry".utf8))
-        #expect(reply["X-Why"] == "so")
-        #expect(try await test.asked("/a") == (status == 404 ? 1 : 2))
-      }
-    }
-  }
-
   @Test func `A temporary origin error is retried and not relayed`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", [:])

@@ -1,35 +1,19 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainLocks
 import Testing
 
 @testable import RefrainProxy
 
 /// An overloaded origin is not asked again and again.
 @Suite(.timeLimit(.minutes(2))) struct OverloadTests {
-  /// A clock that stands still until a test moves it.
-  private final class Clock: Sendable {
-    private let start = Moment.now
-    private let passed = Mutex(0.0)
-
-    var now: @Sendable () -> Moment {
-      { [self] in
-        let seconds = passed.withLock { $0 }
-        return Moment(wall: start.wall + seconds, uptime: start.uptime + seconds)
-      }
-    }
-
-    func pass(_ seconds: Double) { passed.withLock { $0 += seconds } }
-  }
-
   /// Runs with the default retry delays.
   private func withEither(
-    isShared: Bool, _ clock: Clock = Clock(), _ body: (TestProxy) async throws -> Void
+    isShared: Bool, _ time: LiveTime = LiveTime(), _ body: (TestProxy) async throws -> Void
   ) async throws {
     let change = { (configuration: inout MediaCache.Configuration) in
       configuration.retry = RetryPolicy()
-      configuration.clock = clock.now
+      configuration.clock = time.now
     }
     if isShared {
       try await withReverseProxy(cache: change, body)
@@ -60,12 +44,12 @@ import Testing
   func `The origin receives one request for all clients until Retry-After is over`(
     isShared: Bool, status: Int
   ) async throws {
-    let clock = Clock()
-    try await withEither(isShared: isShared, clock) { test async throws in
+    let time = LiveTime()
+    try await withEither(isShared: isShared, time) { test async throws in
       test.serve("/a", [:])
       test.origin.script("/a", .on(.number(1), .status(status, .seconds(20))))
-      for (seconds, left) in [(0.0, 20), (5, 15), (14, 1)] {
-        clock.pass(seconds)
+      for (seconds, left) in [(0.0, 20), (5, 15), (19, 1)] {
+        time.advance(to: seconds)
         for headers in [[], ["User-Agent: other"], ["Range: bytes=5-"]] {
           for method in ["GET", "HEAD"] {
             let reply = try await test.get("/a", headers, method: method)
@@ -75,7 +59,7 @@ import Testing
         }
       }
       #expect(try await test.asked("/a") == 1)
-      clock.pass(1.5)
+      time.advance(to: 20.5)
       #expect(try await test.get("/a").body == Caching.bytes(1))
       #expect(try await test.asked("/a") == 2)
     }
@@ -83,28 +67,28 @@ import Testing
 
   @Test
   func `An unstorable resource is not requested until Retry-After is over, either`() async throws {
-    let clock = Clock()
-    try await withEither(isShared: true, clock) { test async throws in
+    let time = LiveTime()
+    try await withEither(isShared: true, time) { test async throws in
       test.serve("/a", ["Cache-Control": "no-store"])
       #expect(try await test.get("/a").body == Caching.bytes(1))
       let before = try await test.asked("/a")
       test.origin.script("/a", .on(.number(1), .unavailable(.seconds(20))))
       let first = try await test.get("/a")
       #expect(first.status == 503 && first["Retry-After"] == "20")
-      clock.pass(5)
+      time.advance(to: 5)
       for headers in [[], ["Cache-Control: no-store"]] {
         let second = try await test.get("/a", headers)
         #expect(second.status == 503 && second["Retry-After"] == "15")
       }
       #expect(try await test.asked("/a") == before + 1)
-      clock.pass(16)
+      time.advance(to: 21)
       #expect(try await test.get("/a").body == Caching.bytes(1))
     }
   }
 
   @Test func `A stored response is served until Retry-After is over`() async throws {
-    let clock = Clock()
-    try await withEither(isShared: false, clock) { test async throws in
+    let time = LiveTime()
+    try await withEither(isShared: false, time) { test async throws in
       test.serve("/a", Caching.stale())
       #expect(try await test.get("/a").body == Caching.bytes(1))
       test.origin.script("/a", .on(.all, .unavailable(.seconds(20))))
@@ -118,12 +102,12 @@ import Testing
   }
 
   @Test func `A very long Retry-After delays requests only briefly`() async throws {
-    let clock = Clock()
-    try await withEither(isShared: false, clock) { test async throws in
+    let time = LiveTime()
+    try await withEither(isShared: false, time) { test async throws in
       test.serve("/a", [:])
       test.origin.script("/a", .on(.number(1), .unavailable(.seconds(86400))))
       #expect(try await test.get("/a")["Retry-After"] == "86400")
-      clock.pass(31)
+      time.advance(to: 31)
       #expect(try await test.get("/a").body == Caching.bytes(1))
     }
   }

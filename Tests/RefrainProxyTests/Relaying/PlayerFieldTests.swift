@@ -139,29 +139,30 @@ import Testing
 
   /// Requests a stream of two hosts, and returns the fields that each host received for its segment.
   private func fields(
-    _ test: TestProxy, _ other: OriginServer, of player: [String],
-    _ start: (TestProxy) throws -> String
+    _ test: TestProxy, of player: [String], _ start: (TestProxy) throws -> String
   ) async throws -> (own: [Field], other: [Field]) {
-    test.serve(
-      "#EXTM3U\n#EXTINF:2,\ns0.ts\n#EXTINF:2,\n\(other.url("/s1.ts").absoluteString)\n",
-      at: "/list.m3u8")
-    test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/s0.ts")
-    other.serve(.synthetic(seed: 1, length: 1000), at: "/s1.ts")
-    let (reply, target) = try await test.follow(try start(test), player)
-    for name in ["s0.ts", "s1.ts"] {
-      let part = try test.reference(reply, to: name, at: target)
-      #expect(try await test.follow(part, player).0.status == 200)
+    var sent: (own: [Field], other: [Field]) = ([], [])
+    try await withOrigin { other in
+      test.serve(
+        "#EXTM3U\n#EXTINF:2,\ns0.ts\n#EXTINF:2,\n\(other.url("/s1.ts").absoluteString)\n",
+        at: "/list.m3u8")
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/s0.ts")
+      other.serve(.synthetic(seed: 1, length: 1000), at: "/s1.ts")
+      let (reply, target) = try await test.follow(try start(test), player)
+      for name in ["s0.ts", "s1.ts"] {
+        let part = try test.reference(reply, to: name, at: target)
+        #expect(try await test.follow(part, player).0.status == 200)
+      }
+      sent.own = try #require(test.origin.log("/s0.ts").requests.last).request.headers
+      sent.other = try #require(other.log("/s1.ts").requests.last).request.headers
     }
-    let own = try #require(test.origin.log("/s0.ts").requests.last)
-    let others = try #require(other.log("/s1.ts").requests.last)
-    return (own.request.headers, others.request.headers)
+    return sent
   }
 
   @Test(arguments: [false, true])
   func `The user's harmless fields go with a stream's parts on all hosts, others with its own`(
     isOfProxy: Bool
   ) async throws {
-    let other = try await OriginServer.start()
     var headers = Self.harmless
     headers.append("Authorization", "Bearer secret")
     headers.append("X-Key", "secret")
@@ -169,7 +170,7 @@ import Testing
       if isOfProxy { settings.headers = headers }
     }) { [headers] test in
       let player = ["User-Agent: Lavf/60", "Accept: */*", "Accept-Language: en"]
-      let sent = try await fields(test, other, of: player) { test in
+      let sent = try await fields(test, of: player) { test in
         guard !isOfProxy else { return try test.target("/list.m3u8") }
         let stream = Resource(url: test.origin.url("/list.m3u8"), headers: headers)
         return try test.proxy.url(for: stream).path()
@@ -182,37 +183,31 @@ import Testing
         #expect(sent.own.first(name) != nil && sent.other.first(name) == nil, "\(name)")
       }
     }
-    await other.stop()
   }
 
   @Test func `A stream needs no session for harmless fields of the proxy`() async throws {
-    let other = try await OriginServer.start()
     try await withProxy(proxy: { settings, _ in settings.headers = Self.harmless }) { test in
-      let sent = try await fields(test, other, of: []) { try $0.target("/list.m3u8") }
+      let sent = try await fields(test, of: []) { try $0.target("/list.m3u8") }
       #expect(sent.other.first("Referer") == "https://site.example/watch")
       #expect(try await test.get("/list.m3u8").status == 200)
     }
-    await other.stop()
   }
 
   @Test func `A player's own fields go with a stream's parts on all hosts`() async throws {
-    let other = try await OriginServer.start()
     try await withProxy { test in
-      let sent = try await fields(test, other, of: Self.player) { try $0.target("/list.m3u8") }
+      let sent = try await fields(test, of: Self.player) { try $0.target("/list.m3u8") }
       for headers in [sent.own, sent.other] {
         #expect(headers.first("Referer") == "https://site.example/watch?v=1")
         #expect(headers.first("Origin") == "https://site.example")
         #expect(headers.first("User-Agent") == "player/1")
       }
     }
-    await other.stop()
   }
 
   @Test func `The fields of an app's resource are sent for a browser's page, too`() async throws {
-    let other = try await OriginServer.start()
     try await withProxy { test in
       let page = ["Sec-Fetch-Mode: cors", "Referer: http://page.example/", "Origin: null"]
-      let sent = try await fields(test, other, of: page) { test in
+      let sent = try await fields(test, of: page) { test in
         let stream = Resource(url: test.origin.url("/list.m3u8"), headers: Self.harmless)
         return try test.proxy.url(for: stream).path()
       }
@@ -221,6 +216,5 @@ import Testing
         #expect(headers.first("Origin") == "https://site.example")
       }
     }
-    await other.stop()
   }
 }

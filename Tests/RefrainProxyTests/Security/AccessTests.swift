@@ -25,9 +25,7 @@ import Testing
       for method in ["GET", "HEAD", "POST", "OPTIONS", "TRACE"] {
         var answers: Set<String> = []
         for target in wrong {
-          let reply = try await test.connect {
-            try await $0.reply(to: target, method: method, host: test.host)
-          }
+          let reply = try await test.reply(to: target, method: method)
           #expect(reply.status == 404, "\(method) \(target)")
           let fields = reply.fields.filter { $0.name != "Date" }.map { "\($0.name): \($0.value)" }
           answers.insert((fields + [reply.text]).joined(separator: "\n"))
@@ -40,52 +38,33 @@ import Testing
     }
   }
 
-  @Test
-  func `A foreign Host is refused, even after valid requests on one connection`() async throws {
-    try await withProxy { test async throws in
-      test.serve("/a", ["Cache-Control": "max-age=600"])
-      let target = try test.target("/a")
-      let wrong = [
-        "evil.example", "evil.example:\(test.port)", "127.0.0.1", "127.0.0.1:\(test.port + 1)",
-        "localhost", "127.0.0.1.nip.io:\(test.port)", "127.1:\(test.port)",
-        "0x7f000001:\(test.port)",
-      ]
-      try await test.connect { connection async throws in
-        for host in wrong {
-          for _ in 0..<2 {
-            #expect(try await connection.reply(to: target, host: test.host).status == 200)
-          }
-          #expect(try await connection.reply(to: target, host: host).status == 421, "\(host)")
-          // In absolute form the target takes precedence.
-          let absolute = try await connection.reply(
-            to: "http://\(host)\(target)", host: test.host)
-          #expect(absolute.status == 421, "\(host)")
+  /// Runs a test with a proxy that may use its origin, and with another server.
+  private func withForbidden(
+    cache change: (inout MediaCache.Configuration, OriginServer) -> Void = { _, _ in },
+    _ body: (TestProxy, OriginServer) async throws -> Void
+  ) async throws {
+    try await withOrigin { other in
+      other.serve(Caching.resource(9, [:]), at: "/secret")
+      try await withProxy(
+        cache: { change(&$0, other) },
+        proxy: { configuration, origin in
+          configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
         }
-        let good = try await connection.reply(
-          to: "http://\(test.host)\(target)", host: "evil.example")
-        #expect(good.status == 200)
-        #expect(
-          try await connection.reply(to: target, host: "LOCALHOST:\(test.port)").status == 200)
-      }
+      ) { try await body($0, other) }
+      #expect(other.connectionsAccepted == 0)
     }
   }
 
   @Test
   func `A host that is not allowed is never contacted, not even by a redirect`() async throws {
-    let other = try await OriginServer.start()
-    other.serve(Caching.resource(9, [:]), at: "/secret")
-    try await withProxy(proxy: { configuration, origin in
-      configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
-    }) { test async throws in
+    try await withForbidden { test, other async throws in
       test.serve("/a", [:])
       #expect(try await test.get("/a").status == 200)
       let token = try test.target("/a").split(separator: "/")[0]
       let direct = "/\(token)/http/127.0.0.1:\(other.port)/secret"
       for method in ["GET", "HEAD"] {
         for headers in [[], ["Cache-Control: no-store"], ["Range: bytes=5-9"]] {
-          let reply = try await test.connect {
-            try await $0.reply(to: direct, headers, method: method, host: test.host)
-          }
+          let reply = try await test.reply(to: direct, headers, method: method)
           #expect(reply.status == 403)
           let places = [
             other.url("/secret").absoluteString, "//127.0.0.1:\(other.port)/secret",
@@ -101,25 +80,19 @@ import Testing
           }
         }
       }
-      #expect(other.connectionsAccepted == 0)
     }
-    await other.stop()
   }
 
   @Test func `A resource returned by authorize is limited to the allowed hosts`() async throws {
-    let other = try await OriginServer.start()
-    let secret = other.url("/secret")
-    try await withProxy(
-      cache: { $0.authorize = { resource, _ in Resource(url: secret, headers: resource.headers) } },
-      proxy: { configuration, origin in
-        configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
+    try await withForbidden(cache: { configuration, other in
+      let secret = other.url("/secret")
+      configuration.authorize = { resource, _ in
+        Resource(url: secret, headers: resource.headers)
       }
-    ) { test async throws in
+    }) { test, _ async throws in
       test.origin.script("/a", .on(.all, .unauthorized))
       #expect(try await test.get("/a").status >= 400)
-      #expect(other.connectionsAccepted == 0)
     }
-    await other.stop()
   }
 
   @Test func `User information in a proxied host is refused`() async throws {
@@ -128,9 +101,7 @@ import Testing
       for host in [
         "me:secret@127.0.0.1:\(test.origin.port)", "me@localhost", "me%40localhost", "@h",
       ] {
-        let reply = try await test.connect {
-          try await $0.reply(to: "/\(token)/http/\(host)/a", host: test.host)
-        }
+        let reply = try await test.reply(to: "/\(token)/http/\(host)/a")
         #expect(reply.status == 400, "\(host)")
       }
       #expect(test.origin.connectionsAccepted == 0)
@@ -138,22 +109,18 @@ import Testing
   }
 
   @Test func `A non-loopback address without allowed hosts is refused`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let cache = try MediaCache(directory: directory)
-    for address in ["0.0.0.0", "::", "192.0.2.1", "", "example.com", "::ffff:192.0.2.1"] {
-      var configuration = CacheProxy.Configuration()
-      configuration.address = address
-      let error = #expect(throws: CacheProxyError.self) {
-        _ = try CacheProxy(cache: cache, configuration: configuration)
-      }
-      #expect(error?.code == .invalidConfiguration, "\(address)")
-      configuration.allowedHosts = ["media.example"]
-      #expect(throws: Never.self) {
-        _ = try CacheProxy(cache: cache, configuration: configuration)
+    try await withProxy { test async throws in
+      for address in ["0.0.0.0", "::", "192.0.2.1", "", "example.com", "::ffff:192.0.2.1"] {
+        var configuration = CacheProxy.Configuration()
+        configuration.address = address
+        let error = #expect(throws: CacheProxyError.self) {
+          _ = try CacheProxy(cache: test.cache, configuration: configuration)
+        }
+        #expect(error?.code == .invalidConfiguration, "\(address)")
+        configuration.allowedHosts = ["media.example"]
+        _ = try CacheProxy(cache: test.cache, configuration: configuration)
       }
     }
-    await cache.close()
   }
 }
 
@@ -207,11 +174,9 @@ import Testing
       #expect(preflight.status == 204)
       #expect(preflight["Access-Control-Allow-Origin"] == "https://page.example")
       #expect(preflight["Access-Control-Allow-Headers"] == "range")
-      let wrong = try await test.connect {
-        try await $0.reply(
-          to: "/wrong/http/h/", [Self.origin, "Access-Control-Request-Method: GET"],
-          method: "OPTIONS", host: test.host)
-      }
+      let wrong = try await test.reply(
+        to: "/wrong/http/h/", [Self.origin, "Access-Control-Request-Method: GET"], method: "OPTIONS"
+      )
       #expect(wrong.status == 404)
     }
   }

@@ -16,39 +16,37 @@ import Testing
     "Set-Cookie: a=b\rX-Evil: 1", "ETag: \"a\rX-Evil: 1\"", "Location: /\rX-Evil: 1",
   ]
 
-  @Test(arguments: lines.indices, [false, true])
+  @Test(arguments: [false, true])
   func `Malformed origin fields neither split nor corrupt a response`(
-    index: Int, isRelayed: Bool
+    isRelayed: Bool
   ) async throws {
-    let line = Self.lines[index]
-    let server = try EchoServer { _ in
-      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCache-Control: max-age=600\r\n\(line)\r\n\r\nhello"
+    let answers = Self.lines.map {
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCache-Control: max-age=600\r\n\($0)\r\n\r\nhello"
     }
-    defer { server.stop() }
-    let origin = try server.url
-    try await withReverseProxy(
-      cache: { $0.retry.attempts = 2 }, proxy: { $0.origin = origin }
-    ) { test async throws in
-      for _ in 0..<2 {
-        let reply = try await test.connect { connection async throws -> Reply in
-          let reply = try await connection.reply(
-            to: "/a", isRelayed ? ["Cache-Control: no-store"] : [], host: test.host)
-          if reply["Connection"] != "close", reply.isComplete {
-            // The next bytes are the next response.
-            let next = try await connection.reply(to: "/a", ["Connection: close"], host: test.host)
-            #expect(next.status == 200 || next.status >= 400, "\(line.debugDescription)")
-            #expect(try await connection.readToEnd().isEmpty)
+    try await withEcho({ $0.number.map { answers[$0] } }) { test, _ async throws in
+      for (index, line) in Self.lines.enumerated() {
+        let what: Comment = "\(line.debugDescription)"
+        for _ in 0..<2 {
+          let reply = try await test.connect { connection async throws -> Reply in
+            let reply = try await connection.reply(
+              to: "/\(index)", isRelayed ? ["Cache-Control: no-store"] : [], host: test.host)
+            if reply["Connection"] != "close", reply.isComplete {
+              // The next bytes are the next response.
+              let next = try await connection.reply(
+                to: "/\(index)", ["Connection: close"], host: test.host)
+              #expect(next.status == 200 || next.status >= 400, what)
+              #expect(try await connection.readToEnd().isEmpty, what)
+            }
+            return reply
           }
-          return reply
-        }
-        #expect(
-          reply.status == 502 || reply.body == Array("hello".utf8), "\(line.debugDescription)")
-        // A line may end with LF alone, for the origin's other clients as well.
-        #expect(reply["X-Evil"] == (line == "X: a\nX-Evil: 1" ? "1" : nil))
-        for field in reply.fields {
-          #expect(
-            field.value.utf8.allSatisfy { $0 == 9 || ($0 >= 0x20 && $0 != 0x7F) },
-            "\(field) for \(line.debugDescription)")
+          #expect(reply.status == 502 || reply.body == Array("hello".utf8), what)
+          // A line may end with LF alone, for the origin's other clients as well.
+          #expect(reply["X-Evil"] == (line == "X: a\nX-Evil: 1" ? "1" : nil), what)
+          for field in reply.fields {
+            #expect(
+              field.value.utf8.allSatisfy { $0 == 9 || ($0 >= 0x20 && $0 != 0x7F) },
+              "\(field) for \(line.debugDescription)")
+          }
         }
       }
     }
@@ -71,72 +69,70 @@ import Testing
     "Content-Length: 5\r\nTransfer-Encoding\u{B}: chunked\r\n\r\nhello",
   ]
 
-  @Test(arguments: lenient + unsafe, [false, true])
+  @Test(arguments: [false, true])
   func `A client receives a clean head, and none of an ambiguous response`(
-    answer: String, isRelayed: Bool
+    isRelayed: Bool
   ) async throws {
-    let server = try EchoServer { _ in "HTTP/1.1 200 OK\r\nCache-Control: no-cache\r\n" + answer }
-    defer { server.stop() }
-    let origin = try server.url
-    try await withReverseProxy(
-      cache: { $0.retry.attempts = 1 }, proxy: { $0.origin = origin }
-    ) { test async throws in
-      let reply = try await test.connect { connection async throws -> Reply in
-        try await connection.reply(
-          to: "/a", isRelayed ? ["Cache-Control: no-store"] : [], host: test.host)
+    let answers = Self.lenient + Self.unsafe
+    try await withEcho({ request in
+      request.number.map { "HTTP/1.1 200 OK\r\nCache-Control: no-cache\r\n" + answers[$0] }
+    }) { test, _ async throws in
+      for (index, answer) in answers.enumerated() {
+        let what: Comment = "\(answer.debugDescription)"
+        let reply = try await test.reply(
+          to: "/\(index)", isRelayed ? ["Cache-Control: no-store"] : [])
+        guard Self.lenient.contains(answer) else {
+          #expect(reply.status == 502, what)
+          continue
+        }
+        #expect(reply.status == 200 && reply.isComplete, what)
+        #expect(reply.body == Array("hello".utf8), what)
+        let names = reply.fields.map { $0.name.lowercased() }
+        #expect(names.count { ["content-length", "transfer-encoding"].contains($0) } == 1, what)
+        #expect(names.allSatisfy { !$0.contains(" ") && !$0.contains("\u{1}") }, what)
       }
-      guard Self.lenient.contains(answer) else {
-        #expect(reply.status == 502, "\(answer.debugDescription)")
-        return
-      }
-      #expect(reply.status == 200 && reply.isComplete, "\(answer.debugDescription)")
-      #expect(reply.body == Array("hello".utf8), "\(answer.debugDescription)")
-      let names = reply.fields.map { $0.name.lowercased() }
-      let framing = names.filter { $0 == "content-length" || $0 == "transfer-encoding" }
-      #expect(framing.count == 1, "\(answer.debugDescription)")
-      #expect(names.allSatisfy { !$0.contains(" ") && !$0.contains("\u{1}") })
     }
   }
 
   @Test func `A tampered entry record adds no fields to a response`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    origin.serve(Caching.resource(1, ["Cache-Control": "max-age=600", "X-Note": "old"]), at: "/a")
-    try await withProxy(directory: directory, origin: origin) { test async throws in
-      #expect(try await test.get("/a")["X-Note"] == "old")
-    }
-    let files = FileManager.default.enumerator(atPath: directory.path)?.allObjects as? [String]
-    let record = try #require(files?.first { $0.hasSuffix("entry.json") })
-    let place = directory.appending(path: record)
-    let text = try String(contentsOf: place, encoding: .utf8)
-    let changed = text.replacing(#""X-Note","old""#, with: #""X-Note","old\r\nX-Evil: 1""#)
-    #expect(changed != text)
-    try changed.write(to: place, atomically: true, encoding: .utf8)
-    try await withProxy(directory: directory, origin: origin) { test async throws in
-      for headers in [[], [], ["Range: bytes=0-1,500-501"]] {
-        let reply = try await test.get("/a", headers)
-        #expect(reply.status == (headers.isEmpty ? 200 : 206))
-        #expect(reply["X-Evil"] == nil && reply["X-Note"] == nil)
+    try await withSuccession { origin, directory in
+      origin.serve(
+        Caching.resource(1, ["Cache-Control": "max-age=600", "X-Note": "old"]), at: "/a")
+      try await withProxy(directory: directory, origin: origin) { test async throws in
+        #expect(try await test.get("/a")["X-Note"] == "old")
+      }
+      let files = FileManager.default.enumerator(atPath: directory.path)?.allObjects as? [String]
+      let record = try #require(files?.first { $0.hasSuffix("entry.json") })
+      let place = directory.appending(path: record)
+      let text = try String(contentsOf: place, encoding: .utf8)
+      let changed = text.replacing(#""X-Note","old""#, with: #""X-Note","old\r\nX-Evil: 1""#)
+      #expect(changed != text)
+      try changed.write(to: place, atomically: true, encoding: .utf8)
+      try await withProxy(directory: directory, origin: origin) { test async throws in
+        for headers in [[], [], ["Range: bytes=0-1,500-501"]] {
+          let reply = try await test.get("/a", headers)
+          #expect(reply.status == (headers.isEmpty ? 200 : 206))
+          #expect(reply["X-Evil"] == nil && reply["X-Note"] == nil)
+        }
       }
     }
-    await origin.stop()
   }
 
   @Test func `A 101 response to a relayed request becomes 502`() async throws {
-    let server = try EchoServer { _ in
+    try await withEcho({ _ in
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n"
         + "HTTP/1.1 200 OK\r\nX-Evil: 1\r\nContent-Length: 0\r\n\r\n"
-    }
-    defer { server.stop() }
-    let origin = try server.url
-    try await withReverseProxy(proxy: { $0.origin = origin }) { test async throws in
-      let reply = try await test.connect {
-        try await $0.reply(to: "/a", ["Content-Length: 0"], method: "POST", host: test.host)
-      }
+    }) { test, _ async throws in
+      let reply = try await test.reply(to: "/a", ["Content-Length: 0"], method: "POST")
       #expect(reply.status == 502)
       #expect(reply.informational.isEmpty)
     }
+  }
+}
+
+extension EchoServer.Request {
+  /// The number that is its path.
+  fileprivate var number: Int? {
+    head.split(separator: " ").dropFirst().first.flatMap { Int($0.dropFirst()) }
   }
 }

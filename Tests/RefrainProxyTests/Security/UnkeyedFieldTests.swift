@@ -51,45 +51,49 @@ import Testing
     reply.fields.filter { $0.name.lowercased() == "content-security-policy" }.map(\.value)
   }
 
-  private func serve(_ test: TestProxy, _ type: String, _ headers: [String: String]) {
+  private func serve(
+    _ test: TestProxy, _ path: String, _ type: String, _ headers: [String: String]
+  ) {
     var resource = Caching.resource(1, headers)
     resource.contentType = type
-    test.origin.serve(resource, at: "/a")
+    test.origin.serve(resource, at: path)
   }
 
-  @Test(arguments: [
-    "text/html", "text/html; charset=utf-8", "Application/XHTML+XML", "image/svg+xml", "text/xml",
-    "application/octet-stream, text/html",
-  ])
-  func `HTML, XML and SVG documents under a token are sandboxed`(_ type: String) async throws {
-    for control in ["max-age=600", "no-store"] {
-      try await withProxy { test async throws in
-        serve(test, type, ["Cache-Control": control, "Content-Security-Policy": "img-src *"])
-        for headers in [[], [], ["Range: bytes=0-9"], ["Cache-Control: no-store"]] {
-          let reply = try await test.get("/a", headers)
-          #expect(reply.status < 300)
-          #expect(policies(reply) == ["img-src *", "sandbox"], "\(control) \(headers)")
+  @Test func `HTML, XML and SVG documents under a token are sandboxed`() async throws {
+    try await withProxy { test async throws in
+      for (index, type) in [
+        "text/html", "text/html; charset=utf-8", "Application/XHTML+XML", "image/svg+xml",
+        "text/xml", "application/octet-stream, text/html",
+      ].enumerated() {
+        for control in ["max-age=600", "no-store"] {
+          let path = "/\(index)/\(control)"
+          serve(
+            test, path, type, ["Cache-Control": control, "Content-Security-Policy": "img-src *"])
+          for headers in [[], [], ["Range: bytes=0-9"], ["Cache-Control: no-store"]] {
+            let reply = try await test.get(path, headers)
+            #expect(reply.status < 300)
+            #expect(policies(reply) == ["img-src *", "sandbox"], "\(type) \(control) \(headers)")
+          }
         }
+        let body = Array("x".utf8)
         test.origin.script(
-          "/none",
-          .on(.all, .status(404, headers: [Field("Content-Type", type)], body: Array("x".utf8))))
-        #expect(try await policies(test.get("/none")).contains("sandbox"))
+          "/none", .on(.all, .status(404, headers: [Field("Content-Type", type)], body: body)))
+        #expect(try await policies(test.get("/none")).contains("sandbox"), "\(type)")
       }
     }
   }
 
-  @Test(arguments: ["audio/flac", "video/mp4", "image/png", "application/vnd.apple.mpegurl"])
-  func `Media has no Content-Security-Policy`(_ type: String) async throws {
+  @Test func `Neither media nor a reverse proxy's pages have a Content-Security-Policy`()
+    async throws
+  {
     try await withProxy { test async throws in
-      serve(test, type, [:])
-      for _ in 0..<2 { #expect(try await policies(test.get("/a")).isEmpty) }
+      for type in ["audio/flac", "video/mp4", "image/png", "application/vnd.apple.mpegurl"] {
+        serve(test, "/\(type)", type, [:])
+        for _ in 0..<2 { #expect(try await policies(test.get("/\(type)")).isEmpty, "\(type)") }
+      }
     }
-  }
-
-  @Test
-  func `A reverse proxy adds no Content-Security-Policy to its origin's pages`() async throws {
     try await withReverseProxy { test async throws in
-      serve(test, "text/html", [:])
+      serve(test, "/a", "text/html", [:])
       for _ in 0..<2 { #expect(try await policies(test.get("/a")).isEmpty) }
     }
   }

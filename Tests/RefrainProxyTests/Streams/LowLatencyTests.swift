@@ -192,4 +192,25 @@ import Testing
       #expect(log.bytesSentTwice == 0)
     }
   }
+
+  /// In a list of another kind: one that only grows older.
+  @Test func `Eight clients of an ongoing list and of its segment cost what one of them costs`()
+    async throws
+  {
+    try await withProxy { test in
+      let list = (4...6).map { "#EXTINF:6,\n/s\($0).ts\n" }.joined()
+      test.serve(
+        "#EXTM3U\n#EXT-X-TARGETDURATION:60\n#EXT-X-MEDIA-SEQUENCE:4\n\(list)", at: "/live.m3u8")
+      test.origin.serve(.synthetic(seed: 1, length: 200_000), at: "/s4.ts")
+      for path in ["/live.m3u8", "/s4.ts"] {
+        test.origin.script(path, .on(.first(1), .delay(nil)))
+        let replies = try await test.getWithEight(path) { test.origin.release(path) }
+        #expect(Set(replies.map(\.body)).count == 1 && replies[0].status == 200, "\(path)")
+        #expect(test.origin.log(path).requests.count == 1, "\(path)")
+      }
+      #expect(try await test.get("/live.m3u8").text.contains("\(test.originPlace)/s4.ts"))
+      let log = test.origin.log("/s4.ts")
+      #expect(log.bytesSentTwice == 0 && log.distinctBytesSent == 200_000)
+    }
+  }
 }

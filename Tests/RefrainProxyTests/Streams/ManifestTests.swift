@@ -9,6 +9,16 @@ import Testing
 
 /// Manifests of streams: their references lead through the proxy, and nothing else changes.
 @Suite(.timeLimit(.minutes(1))) struct ManifestTests {
+  /// Names of which the second is recognized by its content alone.
+  private static let names = ["list.m3u8", "list.bin"]
+
+  private static func type(_ name: String) -> String {
+    name.hasSuffix("m3u8") ? "application/vnd.apple.mpegurl" : "application/octet-stream"
+  }
+
+  private static let list =
+    "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n/s0.ts\n#EXT-X-ENDLIST\n"
+
   @Test func `References that would leave the proxy are rewritten, all other bytes stay`()
     async throws
   {
@@ -57,42 +67,46 @@ import Testing
     }
   }
 
-  @Test func `A rewritten manifest has its own strong entity tag, for conditions too`()
+  @Test(arguments: names)
+  func `A rewritten manifest has its own strong entity tag, for conditions and HEAD too`(
+    _ name: String
+  ) async throws {
+    try await withProxy { test in
+      for isFirst in [false, true] {
+        let path = "/\(isFirst)/\(name)"
+        test.serve(Self.list, at: path, type: Self.type(name))
+        let early = isFirst ? try await test.get(path, method: "HEAD") : nil
+        let first = try await test.get(path)
+        #expect(first.text.contains("/\(test.token)/http/"))
+        let tag = try #require(first["ETag"])
+        #expect(tag.hasPrefix("\"v1-") && tag.hasSuffix("\""))
+        for head in [early, try await test.get(path, method: "HEAD")].compactMap(\.self) {
+          #expect(head.status == 200 && head.body.isEmpty && head["ETag"] == tag)
+          #expect(head["Content-Length"] == String(first.body.count))
+        }
+        let again = try await test.get(path, ["If-None-Match: \(tag)"])
+        #expect(again.status == 304 && again["ETag"] == tag && again.body.isEmpty)
+        for field in ["If-None-Match: \"v1\"", "Range: bytes=3-5"] {
+          let other = try await test.get(path, [field])
+          #expect(other.status == 200 && other.body == first.body, "\(field)")
+        }
+      }
+    }
+  }
+
+  @Test func `The cache stores the original, which is rewritten as before without the origin`()
     async throws
   {
     try await withProxy { test in
-      test.serve("#EXTM3U\n#EXTINF:2,\n/s0.ts\n", at: "/list.m3u8")
+      test.serve(Self.list, at: "/list.m3u8")
       let first = try await test.get("/list.m3u8")
-      let tag = try #require(first["ETag"])
-      #expect(tag.hasPrefix("\"v1-") && tag.hasSuffix("\""))
-      let again = try await test.get("/list.m3u8", ["If-None-Match: \(tag)"])
-      #expect(again.status == 304 && again["ETag"] == tag && again.body.isEmpty)
-      let other = try await test.get("/list.m3u8", ["If-None-Match: \"v1\""])
-      #expect(other.status == 200 && other.body == first.body)
-      let ranged = try await test.get("/list.m3u8", ["Range: bytes=3-5"])
-      #expect(ranged.status == 200 && ranged.body == first.body)
-    }
-  }
-
-  @Test func `HEAD has the length and the entity tag of the rewritten manifest`() async throws {
-    try await withProxy { test in
-      test.serve("#EXTM3U\n#EXTINF:2,\n/s0.ts\n", at: "/list.m3u8")
-      let get = try await test.get("/list.m3u8")
-      let head = try await test.get("/list.m3u8", method: "HEAD")
-      #expect(head.status == 200 && head.body.isEmpty)
-      #expect(head["ETag"] == get["ETag"])
-      #expect(head["Content-Length"] == String(get.body.count))
-    }
-  }
-
-  @Test func `The cache stores the original`() async throws {
-    try await withProxy { test in
-      let list = "#EXTM3U\n#EXTINF:2,\n/s0.ts\n"
-      test.serve(list, at: "/list.m3u8")
-      _ = try await test.get("/list.m3u8")
       let reader = try await test.cache.open(test.origin.url("/list.m3u8"))
       defer { reader.cancel() }
-      #expect(try await reader.bytes(in: 0..<1000) == Data(list.utf8))
+      #expect(try await reader.bytes(in: 0..<1000) == Data(Self.list.utf8))
+      await test.origin.stopListening()
+      let second = try await test.get("/list.m3u8")
+      #expect(second.status == 200 && second.body == first.body)
+      try await test.origin.resumeListening()
     }
   }
 
@@ -121,13 +135,18 @@ import Testing
     }
   }
 
-  @Test func `A playlist that is longer than any manifest is passed through`() async throws {
+  @Test(arguments: names)
+  func `A playlist that is longer than any manifest is passed through, with ranges`(
+    _ name: String
+  ) async throws {
     try await withProxy { test in
       let line = "#EXTINF:2,\n/s0.ts\n"
-      let list = "#EXTM3U\n" + String(repeating: line, count: (4 << 20) / line.utf8.count + 10)
-      test.serve(list, at: "/list.m3u8")
-      let reply = try await test.get("/list.m3u8")
-      #expect(reply.text == list)
+      let count = (4 << 20) / line.utf8.count + 10
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n" + String(repeating: line, count: count)
+      test.serve(list, at: "/\(name)", type: Self.type(name))
+      let range = try await test.get("/\(name)", ["Range: bytes=0-6"])
+      #expect(range.status == 206 && range.text == "#EXTM3U")
+      #expect(try await test.get("/\(name)").text == list)
     }
   }
 
@@ -145,30 +164,6 @@ import Testing
       for field in ["X-A: b", "Cache-Control: no-store"] {
         let reply = try await test.get("/list", [field])
         #expect(reply.text == list && reply.isComplete, "\(field)")
-      }
-    }
-  }
-
-  @Test func `A manifest without a stated length is rewritten`() async throws {
-    try await withProxy { test in
-      var resource = OriginResource(
-        .bytes(Array("#EXTM3U\n#EXTINF:2,\n/s0.ts\n".utf8)), contentType: "audio/mpegurl")
-      resource.declaresLength = false
-      resource.supportsRanges = false
-      test.origin.serve(resource, at: "/list")
-      let reply = try await test.get("/list")
-      #expect(reply.text.contains("/\(test.token)/http/") && reply.isComplete)
-      #expect(reply["Content-Length"] == String(reply.body.count))
-    }
-  }
-
-  @Test func `A manifest that may not be stored is rewritten`() async throws {
-    try await withProxy { test in
-      let headers = [Field("Cache-Control", "no-store")]
-      test.serve("#EXTM3U\n#EXTINF:2,\n/s0.ts\n", at: "/list.m3u8", headers: headers)
-      for field in ["Cache-Control: no-store", "X-A: b"] {
-        let reply = try await test.get("/list.m3u8", [field])
-        #expect(reply.text.contains("/\(test.token)/http/"), "\(field)")
       }
     }
   }
@@ -193,15 +188,18 @@ import Testing
     }
   }
 
-  @Test func `A manifest that was redirected is requested under its own URL`() async throws {
+  @Test(arguments: names)
+  func `A manifest that was redirected is requested under its own URL`(
+    _ name: String
+  ) async throws {
     try await withProxy { test in
-      test.serve("#EXTM3U\n#EXTINF:2,\ns0.ts\n", at: "/far/list.m3u8")
-      test.serve("", at: "/list.m3u8")
-      let far = test.origin.url("/far/list.m3u8").absoluteString
-      test.origin.script("/list.m3u8", .on(.all, .redirect(302, to: far)))
-      let reply = try await test.get("/list.m3u8")
+      test.serve(Self.list, at: "/far/\(name)", type: Self.type(name))
+      test.serve("", at: "/\(name)")
+      let far = test.origin.url("/far/\(name)").absoluteString
+      test.origin.script("/\(name)", .on(.all, .redirect(302, to: far)))
+      let reply = try await test.get("/\(name)")
       #expect(reply.status == 302)
-      #expect(reply["Location"] == (try test.target("/far/list.m3u8")))
+      #expect(reply["Location"] == (try test.target("/far/\(name)")))
     }
   }
 
@@ -273,9 +271,7 @@ import Testing
 
         """
       test.serve(list, at: "/list.m3u8")
-      let reply = try await test.connect {
-        try await $0.reply(to: "/list.m3u8", [], method: "GET", host: test.host)
-      }
+      let reply = try await test.reply(to: "/list.m3u8")
       #expect(reply.text == list.replacing("\(origin)/far", with: "/far"))
     }
   }
@@ -289,17 +285,6 @@ import Testing
       test.serve(list, at: "/list.m3u8")
       let reply = try await test.get("/list.m3u8")
       #expect(reply.text == list.replacing(tag, with: ""))
-    }
-  }
-
-  @Test func `A stopped origin's stored manifest is rewritten as before`() async throws {
-    try await withProxy { test in
-      test.serve("#EXTM3U\n#EXTINF:2,\n/s0.ts\n#EXT-X-ENDLIST\n", at: "/list.m3u8")
-      let first = try await test.get("/list.m3u8")
-      await test.origin.stopListening()
-      let second = try await test.get("/list.m3u8")
-      #expect(second.status == 200 && second.body == first.body)
-      try await test.origin.resumeListening()
     }
   }
 
@@ -391,6 +376,76 @@ import Testing
       _ = try await test.get("/l.m3u8")
       for _ in 0..<2 { _ = try await test.get("/s0.ts") }
       #expect(test.origin.log("/s0.ts").requests.compactMap(\.status) == [206, 304])
+    }
+  }
+
+  // MARK: References that few players follow
+
+  @Test func `Session keys and interstitials lead through the proxy`() async throws {
+    try await withProxy { test in
+      let list = """
+        #EXTM3U
+        #EXT-X-SESSION-KEY:METHOD=AES-128,URI="/keys/1"
+        #EXT-X-SESSION-DATA:DATA-ID="com.example.title",URI="/title.json"
+        #EXT-X-STREAM-INF:BANDWIDTH=1000
+        media.m3u8
+
+        """
+      let media = """
+        #EXTM3U
+        #EXT-X-TARGETDURATION:4
+        #EXT-X-PROGRAM-DATE-TIME:2026-01-01T00:00:00Z
+        #EXT-X-DATERANGE:ID="1",CLASS="com.apple.hls.interstitial",X-ASSET-URI="/ads/1.m3u8"
+        #EXT-X-DATERANGE:ID="2",CLASS="com.apple.hls.interstitial",X-ASSET-LIST="/ads.json?x=1"
+        #EXTINF:4,
+        s0.ts
+        #EXT-X-ENDLIST
+
+        """
+      test.serve(list, at: "/a/list.m3u8")
+      test.serve(media, at: "/a/media.m3u8")
+      test.serve("0123456789abcdef", at: "/keys/1", type: "application/octet-stream")
+      let place = "/\(test.token)/http/\(test.originHost)"
+      let reply = try await test.get("/a/list.m3u8")
+      #expect(
+        reply.text
+          == list.replacing("\"/keys/1\"", with: "\"\(place)/keys/1\"")
+          .replacing("\"/title.json\"", with: "\"\(place)/title.json\""))
+      let mediaReply = try await test.get("/a/media.m3u8")
+      #expect(mediaReply.text == media.replacing("=\"/ads", with: "=\"\(place)/ads"))
+      for _ in 0..<2 {
+        let key = try await test.get("/keys/1")
+        #expect(key.status == 200 && key.text == "0123456789abcdef")
+      }
+      #expect(test.origin.log("/keys/1").requests.count == 1)
+    }
+  }
+
+  @Test func `Behind a reverse proxy, a path that begins with two slashes names no host`()
+    async throws
+  {
+    try await withReverseProxy { test in
+      let origin = test.origin.baseURL.absoluteString
+      let list = "#EXTM3U\n#EXTINF:2,\n\(origin)//x/s0.ts\n"
+      let description = "<MPD><BaseURL>\(origin)//x/</BaseURL></MPD>"
+      test.serve(list, at: "/list.m3u8")
+      test.serve(description, at: "/a.mpd", type: "application/dash+xml")
+      for (path, text) in [("/list.m3u8", list), ("/a.mpd", description)] {
+        let reply = try await test.reply(to: path)
+        #expect(reply.text == text.replacing(origin, with: "/."))
+      }
+    }
+  }
+
+  @Test(arguments: [[], ["Cache-Control: no-store"]])
+  func `A manifest that would have to change too much is an error`(_ fields: [String]) async throws
+  {
+    try await withProxy { test in
+      // Each of the short references takes the place of a long one.
+      let path = "/\(String(repeating: "a", count: 3000))/list.m3u8"
+      test.serve("#EXTM3U\n" + String(repeating: "%2e/x\n", count: 12_000), at: path)
+      let reply = try await test.get(path, fields)
+      #expect(reply.status == 502 && reply.text.contains("more references"), "\(reply.status)")
     }
   }
 }

@@ -15,12 +15,10 @@
     private func with(
       allowed: [String] = [], _ body: (TestProxy) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      var settings = CurlTransport.Settings(environment: [:])
-      settings.addresses = [Self.list, Self.cdn].map { "\($0):\(origin.port):127.0.0.1" }
-      let transport = CurlTransport(settings)
-      var failure: (any Error)?
-      do {
+      try await withOrigin { origin in
+        var settings = CurlTransport.Settings(environment: [:])
+        settings.addresses = [Self.list, Self.cdn].map { "\($0):\(origin.port):127.0.0.1" }
+        let transport = CurlTransport(settings)
         try await withProxy(
           origin: origin, cache: { $0.transport = transport },
           proxy: { configuration, _ in configuration.allowedHosts = allowed }
@@ -34,20 +32,14 @@
           }
           try await body(test)
         }
-      } catch {
-        failure = error
       }
-      await origin.stop()
-      if let failure { throw failure }
     }
 
     private func get(
       _ name: String, at host: String, _ test: TestProxy, _ fields: [String] = []
     ) async throws -> Reply {
       let target = "/\(test.token)/http/\(host):\(test.origin.port)/\(name)"
-      return try await test.connect {
-        try await $0.reply(to: target, fields, method: "GET", host: test.host)
-      }
+      return try await test.reply(to: target, fields)
     }
 
     @Test func `A name that a public playlist of another host names must have a public address`()

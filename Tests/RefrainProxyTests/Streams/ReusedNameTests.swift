@@ -103,28 +103,25 @@ import Testing
   func `The segments of an earlier broadcast are confirmed once by another process`(
     validators: Validators
   ) async throws {
-    let origin = try await OriginServer.start()
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let (first, second) = (stream(seed: 100, validators), stream(seed: 200, validators))
-    var later = second
-    later.modified = later.modified.map { $0 + 60 }
-    if validators == .tags { later.sendsETags = false }
-    // The same broadcast, then another one.
-    let streams = [first, first, later]
-    for (number, stream) in streams.enumerated() {
-      let time = LiveTime()
-      let setTime: (inout MediaCache.Configuration) -> Void = { $0.clock = time.now }
-      try await withProxy(directory: directory, origin: origin, cache: setTime) { test in
-        origin.serve(stream, under: "/live/", clock: time.clock)
-        for _ in 0..<2 { try await check(test, stream, at: .zero) }
-      }
-      for name in 0..<3 {
-        #expect(origin.log("/live/s\(name).ts").requests.count == number + 1)
+    try await withSuccession { origin, directory in
+      let (first, second) = (stream(seed: 100, validators), stream(seed: 200, validators))
+      var later = second
+      later.modified = later.modified.map { $0 + 60 }
+      if validators == .tags { later.sendsETags = false }
+      // The same broadcast, then another one.
+      let streams = [first, first, later]
+      for (number, stream) in streams.enumerated() {
+        let time = LiveTime()
+        let setTime: (inout MediaCache.Configuration) -> Void = { $0.clock = time.now }
+        try await withProxy(directory: directory, origin: origin, cache: setTime) { test in
+          origin.serve(stream, under: "/live/", clock: time.clock)
+          for _ in 0..<2 { try await check(test, stream, at: .zero) }
+        }
+        for name in 0..<3 {
+          #expect(origin.log("/live/s\(name).ts").requests.count == number + 1)
+        }
       }
     }
-    await origin.stop()
   }
 
   @Test func `A segment whose name comes back is not played unconfirmed`() async throws {
@@ -144,52 +141,49 @@ import Testing
   func `A presentation that begins again does not play the segments of before`(
     isOtherProcess: Bool
   ) async throws {
-    let origin = try await OriginServer.start()
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    func serve(_ seed: UInt64, from start: String) {
-      let text = """
-        <MPD type="dynamic" availabilityStartTime="\(start)" minimumUpdatePeriod="PT0S"><Period
-        start="PT0S"><AdaptationSet contentType="video"><Representation id="v" bandwidth="1">
-        <SegmentTemplate duration="2" initialization="init.mp4" media="chunk-$Number$.m4s"/>
-        </Representation></AdaptationSet></Period></MPD>
-        """
-      origin.serve(
-        OriginResource(.bytes(Array(text.utf8)), contentType: "application/dash+xml"),
-        at: "/live/main.mpd")
-      for name in ["init.mp4", "chunk-1.m4s"] {
+    try await withSuccession { origin, directory in
+      func serve(_ seed: UInt64, from start: String) {
+        let text = """
+          <MPD type="dynamic" availabilityStartTime="\(start)" minimumUpdatePeriod="PT0S"><Period
+          start="PT0S"><AdaptationSet contentType="video"><Representation id="v" bandwidth="1">
+          <SegmentTemplate duration="2" initialization="init.mp4" media="chunk-$Number$.m4s"/>
+          </Representation></AdaptationSet></Period></MPD>
+          """
         origin.serve(
-          OriginResource(
-            .synthetic(seed: seed, length: 3000),
-            lastModified: Date(timeIntervalSince1970: 1_000_000_000 + Double(seed))),
-          at: "/live/\(name)")
-      }
-    }
-    func check(_ test: TestProxy, _ seed: UInt64) async throws {
-      for _ in 0..<2 {
-        #expect(try await test.get("/live/main.mpd").status == 200)
+          OriginResource(.bytes(Array(text.utf8)), contentType: "application/dash+xml"),
+          at: "/live/main.mpd")
         for name in ["init.mp4", "chunk-1.m4s"] {
-          let reply = try await test.get("/live/\(name)")
-          #expect(reply.body == SyntheticBytes(seed: seed).bytes(in: 0..<3000), "\(name)")
+          origin.serve(
+            OriginResource(
+              .synthetic(seed: seed, length: 3000),
+              lastModified: Date(timeIntervalSince1970: 1_000_000_000 + Double(seed))),
+            at: "/live/\(name)")
         }
       }
-    }
-    try await withProxy(directory: directory, origin: origin) { test in
-      serve(1, from: "2026-01-01T00:00:00Z")
-      try await check(test, 1)
-      #expect(origin.log("/live/chunk-1.m4s").requests.count == 1)
-      guard !isOtherProcess else { return }
-      serve(2, from: "2026-01-02T00:00:00Z")
-      try await check(test, 2)
-    }
-    if isOtherProcess {
+      func check(_ test: TestProxy, _ seed: UInt64) async throws {
+        for _ in 0..<2 {
+          #expect(try await test.get("/live/main.mpd").status == 200)
+          for name in ["init.mp4", "chunk-1.m4s"] {
+            let reply = try await test.get("/live/\(name)")
+            #expect(reply.body == SyntheticBytes(seed: seed).bytes(in: 0..<3000), "\(name)")
+          }
+        }
+      }
       try await withProxy(directory: directory, origin: origin) { test in
+        serve(1, from: "2026-01-01T00:00:00Z")
+        try await check(test, 1)
+        #expect(origin.log("/live/chunk-1.m4s").requests.count == 1)
+        guard !isOtherProcess else { return }
         serve(2, from: "2026-01-02T00:00:00Z")
         try await check(test, 2)
       }
+      if isOtherProcess {
+        try await withProxy(directory: directory, origin: origin) { test in
+          serve(2, from: "2026-01-02T00:00:00Z")
+          try await check(test, 2)
+        }
+      }
+      #expect(origin.log("/live/chunk-1.m4s").requests.count == 2)
     }
-    #expect(origin.log("/live/chunk-1.m4s").requests.count == 2)
-    await origin.stop()
   }
 }

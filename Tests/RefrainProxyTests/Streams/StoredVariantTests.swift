@@ -188,10 +188,32 @@ import Testing
       let segments = (0..<500).map { "#EXTINF:4,\nlow0.ts?\($0)\n" }.joined()
       test.serve("#EXTM3U\n\(segments)#EXT-X-ENDLIST\n", at: "/low.m3u8")
       try await Self.store(test, "low.m3u8")
-      for index in 0..<500 { try await Self.store(test, "low0.ts?\(index)") }
+      try await withThrowingTaskGroup { group in
+        for index in 0..<500 { group.addTask { try await Self.store(test, "low0.ts?\(index)") } }
+        try await group.waitForAll()
+      }
       test.cache.isOffline = true
       let reply = try await test.get("/main.m3u8")
       #expect(reply.text == "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1000\nlow.m3u8\n")
+    }
+  }
+
+  /// As many as a hostile or careless origin may list.
+  @Test func `Of 10,000 variants, a client is given the one that is stored`() async throws {
+    let variants = (0..<10_000).map {
+      "#EXT-X-STREAM-INF:BANDWIDTH=\(1000 + $0)\nv\($0).m3u8\n"
+    }
+    try await withProxy { test in
+      let main = "#EXTM3U\n" + variants.joined()
+      test.serve(main, at: "/main.m3u8")
+      test.serve("#EXTM3U\n#EXTINF:4,\ns0.ts\n#EXT-X-ENDLIST\n", at: "/v7777.m3u8")
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/s0.ts")
+      try await Self.store(test, "main.m3u8", "v7777.m3u8", "s0.ts")
+      #expect(try await test.get("/main.m3u8").text == main)
+      test.cache.isOffline = true
+      #expect(try await test.get("/main.m3u8").text == "#EXTM3U\n" + variants[7777])
+      let part = try await test.get("/s0.ts")
+      #expect(part.status == 200 && part.body.count == 1000)
     }
   }
 }

@@ -68,19 +68,16 @@ import Testing
   @Test func `A playlist that is opened by itself after a restart stays in its stream`()
     async throws
   {
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-proxy-group-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    try await withProxy(directory: directory, origin: origin) { test in
-      serve(test)
-      try await get(["/a/main.m3u8", "/a/low.m3u8", "/a/0.ts"], test)
+    try await withSuccession { origin, directory in
+      try await withProxy(directory: directory, origin: origin) { test in
+        serve(test)
+        try await get(["/a/main.m3u8", "/a/low.m3u8", "/a/0.ts"], test)
+      }
+      try await withProxy(directory: directory, origin: origin) { test in
+        try await get(["/a/low.m3u8", "/a/1.ts", "/keys/1"], test)
+        #expect(try await streams(test) == [test.key("/a/main.m3u8").rawValue: 4])
+      }
     }
-    try await withProxy(directory: directory, origin: origin) { test in
-      try await get(["/a/low.m3u8", "/a/1.ts", "/keys/1"], test)
-      #expect(try await streams(test) == [test.key("/a/main.m3u8").rawValue: 4])
-    }
-    await origin.stop()
   }
 
   @Test func `A playlist that was opened by itself first follows its multivariant playlist`()
@@ -155,9 +152,7 @@ import Testing
       serve(test)
       for _ in 0..<2 {
         for path in ["/a/low.m3u8"] + Self.parts {
-          let reply = try await test.connect {
-            try await $0.reply(to: path, [], method: "GET", host: test.host)
-          }
+          let reply = try await test.reply(to: path)
           #expect(reply.status == 200, "\(path)")
         }
       }

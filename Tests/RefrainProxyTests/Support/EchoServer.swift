@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 import RefrainLocks
+import RefrainProxy
 import TestSupport
 
 /// An origin that reads a request's body and returns it; a script can replace the response.
@@ -24,6 +26,7 @@ final class EchoServer: Sendable {
     let requests = Mutex<[Request]>([])
   }
 
+  /// The requests so far, in the order of their heads.
   var requests: [Request] { box.requests.withLock { $0 } }
   var url: URL { get throws { try server.url("") } }
 
@@ -76,4 +79,35 @@ final class EchoServer: Sendable {
     request.body = bytes
     return true
   }
+}
+
+/// Runs a test with a shared reverse proxy of an echo server, and ends both on every outcome.
+///
+/// - Parameter answer: the responses of the server; see `EchoServer.init`.
+func withEcho(
+  _ answer: @escaping @Sendable (EchoServer.Request) -> String? = { _ in nil },
+  proxy change: (inout CacheProxy.Configuration) -> Void = { _ in },
+  _ body: (TestProxy, EchoServer) async throws -> Void
+) async throws {
+  let server = try EchoServer(answer)
+  defer { server.stop() }
+  let origin = try server.url
+  try await withReverseProxy(
+    cache: { $0.retry.attempts = 2 },
+    proxy: {
+      $0.origin = origin
+      change(&$0)
+    }
+  ) { try await body($0, server) }
+}
+
+/// Runs a test with a shared reverse proxy of a server that sends exactly the bytes of a script.
+func withRawOrigin(
+  _ script: @escaping @Sendable (RawServer.Connection) -> Void,
+  _ body: (TestProxy) async throws -> Void
+) async throws {
+  let server = try RawServer(script)
+  defer { server.stop() }
+  let origin = try server.url("")
+  try await withReverseProxy(proxy: { $0.origin = origin }, body)
 }

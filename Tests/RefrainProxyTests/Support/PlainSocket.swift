@@ -106,6 +106,17 @@ final class PlainSocket {
     return bytes
   }
 
+  /// Returns the head of a response; fewer bytes if the connection ends.
+  func receiveHead() throws -> String {
+    var head: [UInt8] = []
+    while !endsWithEmptyLine(head) {
+      let byte = try receive(exactly: 1)
+      if byte.isEmpty { break }
+      head += byte
+    }
+    return String(decoding: head, as: UTF8.self)
+  }
+
   /// - Returns: all received bytes, and whether a reset ended the connection.
   func receiveToEnd() throws -> (bytes: [UInt8], wasReset: Bool) {
     var bytes: [UInt8] = []

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Refrain
 import Testing
 
@@ -34,51 +35,51 @@ import Testing
     #expect(Authority("Example.com.")?.plainHost == "example.com")
     #expect(Authority("[0:0:0::0001]:5")?.plainHost == "[::1]")
   }
+}
 
-  /// Names that a user gave: valid with any port, except loopback ones.
-  private static let given = ["Music.local", "10.0.0.9", "127.0.0.5", "localhost"]
-
-  @Test(arguments: [
-    "127.0.0.1:8080", "LOCALHOST:8080", "localhost.:8080", "[::1]:8080", "[0:0::1]:8080",
-    "music.local:8080", "Music.Local.:8080", "music.local", "music.local:80", "music.local:8443",
-    "10.0.0.9", "127.0.0.5:8080",
-  ])
-  func `The proxy's own host names are recognized`(_ value: String) {
-    let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: Self.given, port: 8080)
-    #expect(check.isOurs(value))
-    #expect(Array(value.utf8).withUnsafeBytes { check.isOurs($0) })
-  }
-
-  @Test(arguments: [
-    "", "127.0.0.1", "127.0.0.1:80", "127.0.0.2:8080", "evil.example:8080", "localhost",
-    "localhost.evil.example:8080", "xlocalhost:8080", "127.0.0.1:8080.", "u@localhost:8080",
-    "[::2]:8080", "127.0.0.1:08080", "localhost..:8080", "music.local.evil.example",
-    "xmusic.local", "127.0.0.5", "127.0.0.5:80", "localhost:8081", "[::1]:80",
-  ])
-  func `Other host names are not recognized as the proxy's own`(_ value: String) {
-    let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: Self.given, port: 8080)
-    #expect(!check.isOurs(value))
-    let isOurs = Array(value.utf8).withUnsafeBytes { check.isOurs($0) }
-    #expect(!isOurs)
+@Suite struct AllowedHostsTests {
+  private func allows(_ patterns: [String], _ text: String) throws -> Bool {
+    let url = try #require(URL(string: text))
+    return try AllowedHosts(patterns).allows(url)
   }
 
   @Test(
     arguments: [
-      ("10.0.0.5:8080", true), ("[::ffff:10.0.0.5]:8080", true), ("[::FFFF:a00:5]:8080", true),
-      ("[2001:db8::1]:8080", true), ("10.0.0.5", false), ("10.0.0.5:80", false),
-      ("10.0.0.6:8080", false), ("[::10.0.0.5]:8080", false), ("[::ffff:10.0.0.6]:8080", false),
+      ("example.com", "https://example.com/a"), ("Example.com", "http://EXAMPLE.com:8080/"),
+      ("example.com", "https://example.com./"), ("*.example.com", "https://a.b.example.com"),
+      ("example.com:443", "https://example.com/"), ("example.com:80", "http://example.com/"),
+      ("example.com:8080", "http://u:p@example.com:8080/"), ("127.0.0.1", "http://127.0.0.1/"),
+      ("[::1]:81", "http://[0::1]:81/?x"),
     ])
-  func `An IPv4 address is recognized at a socket for IPv6`(value: String, isOurs: Bool) {
-    for address in ["::ffff:10.0.0.5", "[::ffff:10.0.0.5]"] {
-      let check = HostCheck(addresses: [address, "::", "2001:db8::1"], port: 8080)
-      #expect(check.isOurs(value) == isOurs)
-      #expect(Array(value.utf8).withUnsafeBytes { check.isOurs($0) } == isOurs)
-    }
+  func `A host that matches a pattern is allowed`(_ pattern: String, _ url: String) throws {
+    #expect(try allows(["other.example", pattern], url))
   }
 
-  @Test func `Port 80 may be omitted`() {
-    let check = HostCheck(addresses: ["127.0.0.1"], port: 80)
-    #expect(check.isOurs("127.0.0.1") && check.isOurs("localhost:80"))
-    #expect(!check.isOurs("127.0.0.1:8080"))
+  @Test(
+    arguments: [
+      ("example.com", "https://a.example.com/"), ("example.com", "https://example.com.evil.net/"),
+      ("*.example.com", "https://example.com/"), ("*.example.com", "https://xexample.com/"),
+      ("example.com:443", "http://example.com/"), ("example.com:8080", "http://example.com/"),
+      ("example.com", "http://evil.net/example.com"),
+      ("example.com", "http://example.com@evil.net"),
+      ("example.com", "ftp://example.com/"), ("example.com", "file:///example.com"),
+    ])
+  func `A host that matches no pattern is not allowed`(_ pattern: String, _ url: String) throws {
+    #expect(try !allows([pattern], url))
+  }
+
+  @Test func `All hosts are allowed if there are no patterns`() throws {
+    #expect(try allows([], "https://example.com/"))
+  }
+
+  @Test(arguments: [
+    "", "*", "*.", "**.example.com", "a*.example.com", "https://example.com", "example.com/",
+    "example.com:", "example.com:*", "*.127.0.0.1", "*.[::1]", "a b", "é.example",
+  ])
+  func `An invalid pattern is refused with a reason and a remedy`(_ pattern: String) {
+    #expect { try AllowedHosts([pattern]) } throws: { error in
+      guard let error = error as? CacheProxyError else { return false }
+      return error.code == .invalidConfiguration && !error.reason.isEmpty && !error.remedy.isEmpty
+    }
   }
 }

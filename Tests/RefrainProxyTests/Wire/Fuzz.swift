@@ -1,34 +1,26 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import TestSupport
 
 /// Random input for one test: for a second, or, with REFRAIN_SOAK=1, for its share of more than ten
 /// minutes. REFRAIN_SEED repeats a run up to its end.
 struct Fuzz {
   let seed: UInt64
-  private var state: UInt64
+  private var random: SeededGenerator
   private let end: ContinuousClock.Instant
 
   init() {
-    let environment = ProcessInfo.processInfo.environment
-    seed =
-      environment["REFRAIN_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000_000)
-    state = seed
-    end = ContinuousClock.now + (environment["REFRAIN_SOAK"] == "1" ? .seconds(120) : .seconds(1))
+    seed = TestSeed.next()
+    random = SeededGenerator(seed: seed)
+    end = ContinuousClock.now + .seconds(TestSeed.isSoak ? 120 : 1)
   }
 
   var isOver: Bool { ContinuousClock.now >= end }
 
-  /// SplitMix64.
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
+  mutating func next() -> UInt64 { random.next() }
 
   /// Returns a number from 0 up to, not including, `bound`.
-  mutating func number(below bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
+  mutating func number(below bound: Int) -> Int { random.number(below: bound) }
 
   /// Returns true in one of `count` cases.
   mutating func oneIn(_ count: Int) -> Bool { number(below: count) == 0 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 import Testing
 
 @testable import RefrainProxy
@@ -65,14 +66,10 @@ import Testing
     "/https/127.1/", "/https/[::1/", "/https/[::1]x/", "/https/a\\@b.example/", "/https/%2e%2e/a",
   ])
   func `A target with an invalid URL is refused`(_ rest: String) {
-    #expect(throws: HTTPError.self) {
+    let error = #expect(throws: HTTPError.self) {
       try ProxyURL.parse(target: "/\(token)\(rest)", token: token)
     }
-    do {
-      _ = try ProxyURL.parse(target: "/\(token)\(rest)", token: token)
-    } catch {
-      #expect(error.status == 400)
-    }
+    #expect(error?.status == 400)
   }
 
   @Test(
@@ -111,10 +108,26 @@ import Testing
     #expect(try ProxyURL.parse(target: target, origin: origin).absoluteString == url)
   }
 
-  @Test(arguments: ["", "*", "b", "http://b.example/", "/../b", "/a/%2e%2e", "/#b", "/a b"])
-  func `A reverse proxy refuses a target that is not a plain path`(_ target: String) throws {
+  @Test(arguments: [
+    "", "*", "b", "http://b.example/", "/../b", "/a/%2e%2e", "/#b", "/a b", "/..%2fx", "/..%2Fx",
+    "/a/..%2f..%2fx", "/%2e%2e%2fx", "/%2E.%2Fx", "/..%5cx", "/a%5C..%5Cx", "/a%2f..", "/.%2fx",
+    "/..\\x", "/a\\..\\x",
+  ])
+  func `A reverse proxy of a part of an origin refuses a target that may leave it`(
+    _ target: String
+  ) throws {
     let origin = try #require(URL(string: "https://a.example/p"))
-    #expect(throws: HTTPError.self) { try ProxyURL.parse(target: target, origin: origin) }
+    let error = #expect(throws: HTTPError.self) {
+      try ProxyURL.parse(target: target, origin: origin)
+    }
+    #expect(error?.status == 400)
+  }
+
+  @Test(arguments: ["/a%2Fb", "/..a%2f", "/a..%2f...", "/%5C", "/a%2F%2Fb"])
+  func `Other encoded separators are passed to the origin unchanged`(_ target: String) throws {
+    let origin = try #require(URL(string: "https://a.example/p"))
+    let url = try ProxyURL.parse(target: target, origin: origin)
+    #expect(url.absoluteString == "https://a.example/p" + target)
   }
 
   @Test func `An absolute-form target is split into authority and path`() {
@@ -147,5 +160,51 @@ import Testing
     let tokens = Set((0..<100).map { _ in TokenCheck.random() })
     #expect(tokens.count == 100)
     #expect(tokens.allSatisfy { TokenCheck.isValid($0) && $0.count == 32 })
+  }
+}
+
+/// A URL with dot segments is requested as browsers and curl request it (RFC 3986 §5.2.4).
+@Suite(.timeLimit(.minutes(1))) struct DotSegmentTests {
+  private func routes(origin: String? = nil) throws -> Routes {
+    var configuration = CacheProxy.Configuration()
+    configuration.token = "abcdefghijklmnop"
+    configuration.origin = try origin.map { try #require(URL(string: $0)) }
+    if origin != nil { configuration.token = nil }
+    return try Routes(configuration)
+  }
+
+  @Test(
+    arguments: [
+      ("/x/../a.mp3", "/a.mp3"), ("/./a.mp3?q=/../b", "/a.mp3?q=/../b"), ("/../../a", "/a"),
+      ("/x/..", "/"), ("/x/y/.", "/x/y/"), ("/x/%2e%2E/a%2Fb", "/a%2Fb"), ("/x/.%2e/./y", "/y"),
+      ("/%2E/a", "/a"), ("/x//../a", "/x/a"), ("/.../..a/a..", "/.../..a/a.."),
+      ("/a%2F..%2Fb", "/a%2F..%2Fb"), ("/.hidden/%2ea", "/.hidden/%2ea"), ("?/../x", "/?/../x"),
+    ])
+  func `The proxy's URL has none`(_ path: String, _ resolved: String) throws {
+    let url = try #require(URL(string: "https://a.example" + path))
+    #expect(
+      try routes().target(for: url) == "/abcdefghijklmnop/https/a.example" + resolved)
+  }
+
+  @Test func `A reverse proxy serves what remains under its origin`() throws {
+    let routes = try routes(origin: "https://a.example/open")
+    for (path, target) in [
+      ("/open/x/../a", "/a"), ("/b/../open/a", "/a"), ("/open/../secret", nil),
+      ("/open/%2e%2e/secret", nil), ("/open/..", nil), ("/open/.", "/"),
+    ] {
+      let url = try #require(URL(string: "https://a.example" + path))
+      #expect(routes.target(for: url) == target, "\(path)")
+    }
+  }
+
+  @Test func `Both spellings share what is stored`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/b/a", ["Cache-Control": "max-age=600"])
+      for path in ["/b/a", "/x/../b/./a", "/b/%2e/a"] {
+        #expect(try await test.get(path).status == 200)
+      }
+      let log = try await test.settledLog("/b/a")
+      #expect(log.requests.map(\.request.target) == ["/b/a"])
+    }
   }
 }

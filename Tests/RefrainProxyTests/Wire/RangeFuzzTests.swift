@@ -125,4 +125,12 @@ import Testing
       }
     }
   }
+
+  @Test func `Several ranges of a huge resource have no length that overflows`() {
+    let parts = MultipartByteRanges(
+      ranges: [0..<(.max - 100), (.max - 1)..<(.max)], length: .max, contentType: nil)
+    #expect(parts.contentLength == nil)
+    #expect(SimpleRange.closed(0, .max).resolved(length: .max) == 0..<(.max))
+    #expect(SimpleRange.suffix(.max).resolved(length: 100) == 0..<100)
+  }
 }

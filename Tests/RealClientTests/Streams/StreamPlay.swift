@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import RefrainLocks
 import TestSupport
 import Testing
 
-/// Programs that play a stream as fast as they can, and report the decoded frames.
-enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  /// Decodes every variant and every language.
-  case ffmpeg
-  /// Decodes the best variant.
-  case mpv
-  /// Chooses a variant by the speed of the network.
-  case vlc
-
-  var testDescription: String { rawValue }
-
-  var isUsable: Bool {
-    switch self {
-    case .ffmpeg: RequiredProgram.ffmpeg.isUsable
-    case .mpv: RequiredProgram.mpv.isUsable
-    case .vlc: RequiredProgram.vlc.isUsable
-    }
-  }
-
+extension Decoder {
   /// The kinds of streams that this player plays in each run: of ffmpeg every recipe and every
   /// spelling of DASH, since `StreamReferenceTests` follows all playlists; and one of each sort for
   /// the others. Long runs play all.
@@ -65,42 +46,16 @@ enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// - Parameters:
-  ///   - start: seconds to seek to before decoding.
-  ///   - fewest: the fewest frames of a play that counts as one. Default: those of a whole stream,
-  ///     or of its second half, of which `VLC` reports the last pictures.
-  func decode(_ url: URL, from start: Double? = nil, fewest: Int? = nil) async throws -> Decoded {
-    let fewest = fewest ?? (start == nil ? 200 : 80)
-    return try await withDirectory { directory in
-      let decoded =
-        switch self {
-        case .ffmpeg: try await Self.decodeAll(url, from: start, in: directory)
-        case .mpv: try await MPV.decode(url, from: start, in: directory)
-        case .vlc: try await VLC.decode(url, from: start, hasVideo: true, in: directory)
-        }
-      // Two empty results would be equal.
-      try #require(decoded.frames.count >= fewest, "\(self) decoded \(decoded) of \(url)")
-      return decoded
-    }
-  }
-
-  private static func decodeAll(
-    _ url: URL, from start: Double?, in directory: URL
-  ) async throws -> Decoded {
-    let seek = start.map { ["-ss", "\($0)"] } ?? []
-    try await run(
-      .ffmpeg,
-      ["-nostdin", "-v", "error", "-xerror"] + seek + ["-i", url.absoluteString]
-        + ["-map", "0:v?", "-map", "0:a?", "-f", "framemd5", "frames.txt"],
-      in: directory)
-    let frames = directory.appending(path: "frames.txt")
-    return Decoded(framemd5: try String(contentsOf: frames, encoding: .utf8))
+  /// Decodes a stream from a place on: the whole one, or its second half, of which `VLC` reports the
+  /// last pictures.
+  func decodeStream(_ url: URL, from start: Double? = nil) async throws -> Decoded {
+    try await decode(url, from: start, fewest: start == nil ? 200 : 80)
   }
 }
 
 /// A player on a stream.
 struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
-  let player: StreamPlayer
+  let player: Decoder
   let kind: StreamFixture.Kind
 
   var testDescription: String { "\(player.rawValue), \(kind.rawValue)" }
@@ -130,15 +85,13 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
   /// In order: beyond the middle, back, and forward.
   private static let seeks: [Double?] = [4.5, 1.02, 2.5]
 
-  static let chosen =
-    RequiredProgram.ffmpeg.isUsable
-    ? StreamPlayer.allCases.filter(\.isUsable).flatMap { player in
-      player.kinds.map { StreamPlay(player: player, kind: $0) }
-    } : []
+  static let chosen = Decoder.usable.flatMap { player in
+    player.kinds.map { StreamPlay(player: player, kind: $0) }
+  }
 
   /// What decides on the frames: the spelling of references does not.
   private struct Played: Hashable {
-    var player: StreamPlayer
+    var player: Decoder
     var recipe: StreamRecipe
     var start: Double?
   }
@@ -148,24 +101,15 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
   ///
   /// - Parameter start: seconds to seek to before decoding.
   func direct(from start: Double? = nil) async throws -> Decoded {
-    let played = Played(player: player, recipe: kind.recipe, start: start)
-    let playing = Self.playing.withLock { known in
-      if let playing = known[played] { return playing }
-      let playing = Task {
-        let stream = try await StreamFixture.made(kind.undemanding)
-        let origin = try await OriginServer.start()
+    let key = Played(player: player, recipe: kind.recipe, start: start)
+    return try await Self.direct.value(for: key) {
+      let stream = try await StreamFixture.made(kind.undemanding)
+      return try await withOrigin { origin in
         stream.serve(on: origin)
-        let decoded = await Task {
-          try await player.decode(origin.url(stream.entry), from: start)
-        }.result
-        await origin.stop()
-        return try decoded.get()
+        return try await player.decodeStream(origin.url(stream.entry), from: start)
       }
-      known[played] = playing
-      return playing
     }
-    return try await playing.value
   }
 
-  private static let playing = Mutex<[Played: Task<Decoded, any Error>]>([:])
+  private static let direct = MadeOnce<Played, Decoded>()
 }
