@@ -2,14 +2,7 @@
 
 /// Replacements of bytes in a body, applied in one pass. All other bytes stay as they are.
 package struct ByteEdits: Sendable {
-  private struct Edit: Sendable {
-    var range: Range<Int>
-    var bytes: [UInt8]
-  }
-
-  private var edits: [Edit] = []
-  /// Whether the edits are in the order of the body.
-  private var isSorted = true
+  private var edits: [(range: Range<Int>, bytes: [UInt8])] = []
 
   package init() {}
 
@@ -18,8 +11,7 @@ package struct ByteEdits: Sendable {
   /// Replaces the bytes of `range`, as numbered in the unedited body. An empty range inserts, an
   /// empty replacement removes.
   package mutating func replace(_ range: Range<Int>, with bytes: [UInt8]) {
-    if let last = edits.last, range.lowerBound < last.range.lowerBound { isSorted = false }
-    edits.append(Edit(range: range, bytes: bytes))
+    edits.append((range, bytes))
   }
 
   /// Replaces the bytes of `range` by the UTF-8 of `text`.
@@ -38,20 +30,14 @@ package struct ByteEdits: Sendable {
     var result: [UInt8] = []
     result.reserveCapacity(max(length(of: body), 0))
     var position = 0
-    for edit in sorted {
-      guard edit.range.lowerBound >= position, edit.range.upperBound <= body.count else { continue }
-      result += body[position..<edit.range.lowerBound]
-      result += edit.bytes
-      position = edit.range.upperBound
+    // The sort is stable: edits at one place stay in their order.
+    for (range, bytes) in edits.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
+      guard range.lowerBound >= position, range.upperBound <= body.count else { continue }
+      result += body[position..<range.lowerBound]
+      result += bytes
+      position = range.upperBound
     }
     result += body[position...]
     return result
-  }
-
-  private var sorted: [Edit] {
-    if isSorted { return edits }
-    return edits.enumerated().sorted {
-      ($0.element.range.lowerBound, $0.offset) < ($1.element.range.lowerBound, $1.offset)
-    }.map(\.element)
   }
 }

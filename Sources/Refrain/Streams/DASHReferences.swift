@@ -261,7 +261,7 @@ private struct DASHReader {
     _ kind: ManifestReference.Kind, at range: Range<Int>, _ text: String, level: Int,
     isSegment: Bool = false
   ) {
-    let reference = ManifestReference(kind: kind, range: range, line: range, text: text)
+    let reference = ManifestReference(kind: kind, range: range, text: text)
     found.append((reference, level, isSegment))
   }
 

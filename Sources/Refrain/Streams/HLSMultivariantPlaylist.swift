@@ -13,15 +13,14 @@ package struct HLSMultivariantPlaylist: Sendable {
     package var height: Int?
     package var codecs: String?
     package var frameRate: Double?
-    package var audioGroup: String?
-    package var videoGroup: String?
-    package var subtitlesGroup: String?
-    package var closedCaptionsGroup: String?
-    package var name: String?
+    /// Of audio, video and subtitles.
+    package var groups: [Group]
     /// Whether this is an I-frame playlist, for trick play.
     package var isIFrames: Bool
     /// The bytes of the tag's line through the URI's line, with line endings.
     package var lines: Range<Int>
+
+    package var audioGroup: String? { groups.first { $0.type == .audio }?.id }
   }
 
   package struct Rendition: Sendable, Hashable {
@@ -39,23 +38,28 @@ package struct HLSMultivariantPlaylist: Sendable {
     package var isDefault: Bool
     package var isAutoselect: Bool
     package var isForced: Bool
-    package var characteristics: String?
     package var channels: String?
     /// Nil if the rendition is part of the variants' own media.
     package var uri: String?
     /// The bytes of the tag's line, with its line ending.
     package var lines: Range<Int>
+
+    package var group: Group { Group(type: type, id: groupID) }
+  }
+
+  /// The renditions among which a player selects for a variant (RFC 8216 §4.3.4.1.1).
+  package struct Group: Sendable, Hashable {
+    package var type: Rendition.MediaType
+    package var id: String
   }
 
   package internal(set) var variants: [Variant] = []
   package private(set) var iFrameVariants: [Variant] = []
   package internal(set) var renditions: [Rendition] = []
-  package private(set) var sessionKeys: [HLSKey] = []
   /// The variables for the IMPORT of the media playlists.
   package private(set) var variables: [String: String] = [:]
 
-  /// Nil also if the body is a multivariant playlist that cannot be read completely
-  /// (`HLSProblem`).
+  /// Nil also if the body is a multivariant playlist that cannot be read completely.
   package init?(_ body: [UInt8], url: URL) {
     guard let playlist = try? Self.read(body, url: url) else { return nil }
     self = playlist
@@ -65,23 +69,24 @@ package struct HLSMultivariantPlaylist: Sendable {
   /// EXT-X-STREAM-INF.
   ///
   /// - Parameter url: the URL of the response, after redirects.
-  package static func read(_ body: [UInt8], url: URL) throws(HLSProblem) -> Self? {
+  /// - Throws: `MediaCacheError`, if the playlist cannot be read completely.
+  package static func read(_ body: [UInt8], url: URL) throws(MediaCacheError) -> Self? {
     guard var reader = HLSReader(body, url: url) else { return nil }
     var playlist = Self()
-    guard playlist.follow(&reader) else { return nil }
-    guard !reader.isIncomplete else { throw .isTooLong }
-    playlist.variables = reader.variables.values
+    guard playlist.followLines(&reader) else { return nil }
+    try reader.checkCompleteness()
+    playlist.variables = reader.variables
     return playlist
   }
 
   private init() {}
 
   /// - Returns: whether the playlist has EXT-X-STREAM-INF.
-  private mutating func follow(_ reader: inout HLSReader) -> Bool {
+  private mutating func followLines(_ reader: inout HLSReader) -> Bool {
     var isMultivariant = false
     // The last EXT-X-STREAM-INF before a URI counts. An earlier one without a URI belongs to its
     // lines: without that variant it would describe the next URI.
-    var pending: (value: Range<Int>, start: Int)?
+    var pending: (value: ArraySlice<UInt8>, start: Int)?
     while let line = reader.next() {
       switch line.content {
       case .tag(.variant, let value):
@@ -90,30 +95,70 @@ package struct HLSMultivariantPlaylist: Sendable {
       case .uri:
         if let pending, let uri = reader.text(line.text) {
           let lines = pending.start..<line.whole.upperBound
-          variants.append(Variant(pending.value, uri: uri, lines: lines, &reader))
+          variants.append(Variant(HLSAttributes(pending.value), uri: uri, lines: lines, &reader))
         }
         pending = nil
       case .tag(.segment, _):
         pending = nil
       case .tag(.iFrameVariant, let value):
-        if let uri = reader.text("URI", in: reader.attributes(value)) {
-          var variant = Variant(value, uri: uri, lines: line.whole, &reader)
+        let attributes = HLSAttributes(value)
+        if let uri = reader.text(attributes["URI"]) {
+          var variant = Variant(attributes, uri: uri, lines: line.whole, &reader)
           variant.isIFrames = true
           iFrameVariants.append(variant)
         }
       case .tag(.rendition, let value):
-        if let rendition = Rendition(value, lines: line.whole, &reader) {
+        if let rendition = Rendition(HLSAttributes(value), lines: line.whole, &reader) {
           renditions.append(rendition)
         }
-      case .tag(.sessionKey, let value):
-        sessionKeys.append(reader.key(reader.attributes(value)))
       case .tag, .comment:
         break
       }
     }
     return isMultivariant
   }
+}
 
+extension HLSMultivariantPlaylist.Variant {
+  fileprivate init(
+    _ attributes: HLSAttributes, uri: String, lines: Range<Int>, _ reader: inout HLSReader
+  ) {
+    (self.uri, self.lines, isIFrames) = (uri, lines, false)
+    bandwidth = attributes["BANDWIDTH"]?.integer ?? 0
+    averageBandwidth = attributes["AVERAGE-BANDWIDTH"]?.integer
+    let resolution = attributes["RESOLUTION"]?.resolution
+    (width, height) = (resolution?.width, resolution?.height)
+    codecs = reader.text(attributes["CODECS"])
+    frameRate = attributes["FRAME-RATE"]?.decimal
+    groups = []
+    for type in [HLSMultivariantPlaylist.Rendition.MediaType.audio, .video, .subtitles] {
+      guard let id = reader.text(attributes[type.rawValue]) else { continue }
+      groups.append(HLSMultivariantPlaylist.Group(type: type, id: id))
+    }
+  }
+}
+
+extension HLSMultivariantPlaylist.Rendition {
+  /// Nil if the type is unknown.
+  fileprivate init?(_ attributes: HLSAttributes, lines: Range<Int>, _ reader: inout HLSReader) {
+    func isSet(_ name: String) -> Bool { attributes[name]?.elementsEqual("YES".utf8) ?? false }
+    guard let type = reader.text(attributes["TYPE"]).flatMap(MediaType.init) else { return nil }
+    (self.type, self.lines) = (type, lines)
+    groupID = reader.text(attributes["GROUP-ID"]) ?? ""
+    name = reader.text(attributes["NAME"]) ?? ""
+    language = reader.text(attributes["LANGUAGE"])
+    isDefault = isSet("DEFAULT")
+    // A default rendition is selected automatically too (RFC 8216 §4.3.4.1).
+    isAutoselect = isSet("AUTOSELECT") || isDefault
+    isForced = isSet("FORCED")
+    channels = reader.text(attributes["CHANNELS"])
+    uri = reader.text(attributes["URI"])
+  }
+}
+
+// MARK: Edited
+
+extension HLSMultivariantPlaylist {
   /// Returns the body without the variants and renditions for which the closures return false. All
   /// other lines stay as they are, also tags that stand between the two lines of a variant.
   ///
@@ -144,50 +189,36 @@ package struct HLSMultivariantPlaylist: Sendable {
     }
     return edits.applied(to: body)
   }
-}
 
-extension HLSMultivariantPlaylist.Variant {
-  fileprivate init(
-    _ value: Range<Int>, uri: String, lines: Range<Int>, _ reader: inout HLSReader
-  ) {
-    let list = reader.attributes(value)
-    self.uri = uri
-    self.lines = lines
-    isIFrames = false
-    bandwidth = reader.bytes("BANDWIDTH", in: list).flatMap(HLSNumbers.integer) ?? 0
-    averageBandwidth = reader.bytes("AVERAGE-BANDWIDTH", in: list).flatMap(HLSNumbers.integer)
-    let resolution = reader.bytes("RESOLUTION", in: list).flatMap(HLSNumbers.resolution)
-    width = resolution?.width
-    height = resolution?.height
-    codecs = reader.text("CODECS", in: list)
-    frameRate = reader.bytes("FRAME-RATE", in: list).flatMap(HLSNumbers.decimal)
-    audioGroup = reader.text("AUDIO", in: list)
-    videoGroup = reader.text("VIDEO", in: list)
-    subtitlesGroup = reader.text("SUBTITLES", in: list)
-    // NONE without quotes states that no variant has closed captions.
-    if let captions = list.first("CLOSED-CAPTIONS"), captions.isQuoted {
-      closedCaptionsGroup = reader.text(captions.value)
+  /// Returns the body without the attributes of variants that name a group without renditions: a
+  /// player could not play such a variant. All other lines stay as they are.
+  ///
+  /// - Parameter body: the body that this playlist was created from.
+  package func removingEmptyGroups(_ body: [UInt8]) -> [UInt8] {
+    let groups = Set(renditions.map(\.group))
+    var edits = ByteEdits()
+    for variant in variants + iFrameVariants {
+      let empty = variant.groups.filter { !groups.contains($0) }.map(\.type.rawValue)
+      guard !empty.isEmpty else { continue }
+      for line in HLSLines(body, in: variant.lines) {
+        switch line.content {
+        case .tag(.variant, let value), .tag(.iFrameVariant, let value):
+          edits.replace(value.indices, with: Self.attributes(value, without: empty))
+        default: break
+        }
+      }
     }
-    name = reader.text("NAME", in: list)
+    return edits.applied(to: body)
   }
-}
 
-extension HLSMultivariantPlaylist.Rendition {
-  /// Nil if the type is unknown.
-  fileprivate init?(_ value: Range<Int>, lines: Range<Int>, _ reader: inout HLSReader) {
-    let list = reader.attributes(value)
-    guard let type = reader.text("TYPE", in: list).flatMap(MediaType.init) else { return nil }
-    self.type = type
-    self.lines = lines
-    groupID = reader.text("GROUP-ID", in: list) ?? ""
-    name = reader.text("NAME", in: list) ?? ""
-    language = reader.text("LANGUAGE", in: list)
-    isDefault = reader.flag("DEFAULT", in: list)
-    // A default rendition is selected automatically too (RFC 8216 §4.3.4.1).
-    isAutoselect = reader.flag("AUTOSELECT", in: list) || isDefault
-    isForced = reader.flag("FORCED", in: list)
-    characteristics = reader.text("CHARACTERISTICS", in: list)
-    channels = reader.text("CHANNELS", in: list)
-    uri = reader.text("URI", in: list)
+  private static func attributes(
+    _ value: ArraySlice<UInt8>, without names: [String]
+  ) -> [UInt8] {
+    let kept = HLSAttributes(value).filter { !names.contains(where: $0.isNamed) }
+    return Array(
+      kept.map { attribute in
+        let end = attribute.value.endIndex + (attribute.isQuoted ? 1 : 0)
+        return value[attribute.name.startIndex..<end]
+      }.joined(separator: [UInt8(ascii: ",")]))
   }
 }

@@ -1,80 +1,139 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Reads an HLS playlist line by line, and follows its definitions of variables.
+/// Reads an HLS playlist of either kind line by line, and substitutes its variables
+/// (draft-pantos-hls-rfc8216bis §4.3, §4.4.2.3) in the texts that are asked for.
 struct HLSReader {
-  let body: [UInt8]
-  private var lines: HLSLines
-  private(set) var variables: HLSVariables
+  /// The longest text, in bytes. No request has a longer URL.
+  static let longestText = 64 << 10
+  /// The bytes that values may add to the texts of a playlist: a short line can name a long
+  /// variable, so that the length of the body does not limit their sum.
+  static let mostAdded = 32 << 20
 
-  /// Nil if the body does not begin with `#EXTM3U`, after a byte order mark and blanks. Any text
-  /// may follow on that line, as in hls.js.
+  private var lines: HLSLines
+  private let url: URL
+  /// The parameters of the playlist's own query, once a tag has asked for one.
+  private lazy var parameters = Self.parameters(of: url)
+  private let imported: [String: String]
+  /// The variables that the playlist has defined or imported so far.
+  private(set) var variables: [String: String] = [:]
+  /// The bytes that values may still add to texts.
+  private var budget = Self.mostAdded
+  /// Whether a text was left out because it is too long, or because all texts together are.
+  private(set) var isIncomplete = false
+
+  /// Nil if the body is no playlist (`HLSLines`).
   ///
   /// - Parameters:
   ///   - url: the URL of the response, with the parameters that QUERYPARAM names.
   ///   - imported: the variables of the multivariant playlist, which IMPORT names.
   init?(_ body: [UInt8], url: URL, imported: [String: String] = [:]) {
-    guard let start = Self.start(of: body) else { return nil }
-    self.body = body
-    lines = HLSLines(body, in: start..<body.count)
-    variables = HLSVariables(url: url, imported: imported)
-  }
-
-  /// Returns the index of `#EXTM3U`; nil if the body is no playlist.
-  static func start(of body: [UInt8]) -> Int? {
-    var start = body.hasBytes("\u{FEFF}", at: 0) ? 3 : 0
-    while start < body.count, body[start].isBlank || body[start] == 0x0A || body[start] == 0x0D {
-      start += 1
-    }
-    return body.hasBytes("#EXTM3U", at: start) ? start : nil
+    guard let lines = HLSLines(playlist: body) else { return nil }
+    (self.lines, self.url, self.imported) = (lines, url, imported)
   }
 
   mutating func next() -> HLSLine? {
     let line = lines.next()
-    if case .tag(.define, let value)? = line?.content {
-      variables.define(attributes(value), in: body)
-    }
+    if case .tag(.define, let value)? = line?.content { define(HLSAttributes(value)) }
     return line
   }
 
-  func attributes(_ value: Range<Int>) -> HLSAttributes { HLSAttributes(body, in: value) }
-
-  /// Whether a text was left out because it is too long.
-  var isIncomplete: Bool { variables.isIncomplete }
-
-  /// Returns a text with its variables substituted; nil if it is too long or empty.
-  mutating func text(_ range: Range<Int>) -> String? {
-    range.isEmpty ? nil : variables.text(of: range, in: body)
+  /// A part of the playlist would play as if the stream ended there.
+  ///
+  /// - Throws: `MediaCacheError`, if a text was left out.
+  func checkCompleteness() throws(MediaCacheError) {
+    guard isIncomplete else { return }
+    throw MediaCacheError(
+      .invalidResponse,
+      "\(url.withoutUserInfo.absoluteString) cannot be read: its references, with the values of "
+        + "their variables (EXT-X-DEFINE), are too long.",
+      remedy: "Play the stream from its origin.")
   }
 
-  /// Returns the value of an attribute as text; nil if the attribute is missing or empty.
-  mutating func text(_ name: String, in attributes: HLSAttributes) -> String? {
-    attributes.first(name).flatMap { text($0.value) }
+  /// Follows an EXT-X-DEFINE tag. The first definition of a name remains.
+  private mutating func define(_ attributes: HLSAttributes) {
+    if let name = attributes["QUERYPARAM"].flatMap({ substituted($0) }) {
+      define(name, as: parameters[name])
+    } else if let name = attributes["IMPORT"].flatMap({ substituted($0) }) {
+      define(name, as: imported[name])
+    } else if let name = attributes["NAME"].flatMap({ substituted($0) }) {
+      define(name, as: substituted(attributes["VALUE"] ?? []))
+    }
   }
 
-  /// Returns the bytes of an attribute's value.
-  func bytes(_ name: String, in attributes: HLSAttributes) -> ArraySlice<UInt8>? {
-    attributes.first(name).map { body[$0.value] }
+  private mutating func define(_ name: String, as value: String?) {
+    if variables[name] == nil, let value { variables[name] = value }
   }
 
-  /// Whether an attribute is YES.
-  func flag(_ name: String, in attributes: HLSAttributes) -> Bool {
-    bytes(name, in: attributes)?.elementsEqual("YES".utf8) ?? false
+  private static func parameters(of url: URL) -> [String: String] {
+    let pairs = (URIReference(url.absoluteString).query ?? "").split(separator: "&").map { pair in
+      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        .map { $0.removingPercentEncoding ?? String($0) }
+      return (sides[0], sides.count == 2 ? sides[1] : "")
+    }
+    return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the key of EXT-X-KEY or EXT-X-SESSION-KEY.
-  mutating func key(_ attributes: HLSAttributes) -> HLSKey {
-    HLSKey(
-      method: text("METHOD", in: attributes) ?? "NONE", uri: text("URI", in: attributes),
-      keyFormat: text("KEYFORMAT", in: attributes) ?? "identity")
+  /// Returns the text of a URI or of an attribute's value with its variables substituted; nil if it
+  /// is missing, empty or too long (`isIncomplete`). An undefined variable stays as it is spelled.
+  ///
+  /// Bytes that are not UTF-8 are percent-encoded, so that a request carries the same bytes.
+  mutating func text(_ spelling: ArraySlice<UInt8>?) -> String? {
+    guard let spelling, !spelling.isEmpty else { return nil }
+    return substituted(spelling)
   }
-}
 
-/// A key of an HLS stream (RFC 8216 §4.3.2.4).
-package struct HLSKey: Sendable, Hashable {
-  /// `AES-128`, `SAMPLE-AES`, `NONE`, …
-  package var method: String
-  package var uri: String?
-  /// `identity` where the playlist does not state a format: the resource is the key itself.
-  package var keyFormat: String
+  private mutating func substituted(_ spelling: ArraySlice<UInt8>) -> String? {
+    guard spelling.count <= Self.longestText else {
+      if !Self.isData(spelling) { isIncomplete = true }
+      return nil
+    }
+    var text: [UInt8] = []
+    var copied = spelling.startIndex
+    var rest = spelling
+    while let brace = rest.firstIndex(of: UInt8(ascii: "{")) {
+      rest = rest[(brace + 1)...]
+      guard let name = Self.variable(at: rest) else { continue }
+      rest = rest[(name.endIndex + 1)...]
+      guard let value = variables[String(decoding: name, as: UTF8.self)] else { continue }
+      text += spelling[copied..<brace]
+      let length = value.utf8.count
+      guard length <= budget, text.count + length <= Self.longestText else {
+        isIncomplete = true
+        return nil
+      }
+      // Charged even if the text becomes too long later: copies take time.
+      budget -= length
+      text += value.utf8
+      copied = rest.startIndex
+    }
+    text += spelling[copied...]
+    guard text.count <= Self.longestText else {
+      isIncomplete = true
+      return nil
+    }
+    return Self.string(text)
+  }
+
+  /// Returns the name of the variable whose reference `{$name}` goes on with these bytes.
+  private static func variable(at bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    guard bytes.first == UInt8(ascii: "$") else { return nil }
+    let name = bytes.dropFirst().prefix {
+      $0.isUnreserved && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~")
+    }
+    return !name.isEmpty && bytes[name.endIndex...].first == UInt8(ascii: "}") ? name : nil
+  }
+
+  /// Whether a URL contains the data itself (RFC 2397), which may be long.
+  static func isData(_ url: ArraySlice<UInt8>) -> Bool {
+    String(decoding: url.prefix(5), as: UTF8.self).lowercased() == "data:"
+  }
+
+  private static func string(_ bytes: [UInt8]) -> String {
+    String(validating: bytes, as: UTF8.self)
+      ?? bytes.map { byte in
+        byte < 0x80
+          ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+      }.joined()
+  }
 }

@@ -28,45 +28,40 @@ enum HLSTag: String, CaseIterable {
   case targetDuration = "EXT-X-TARGETDURATION"
   case variant = "EXT-X-STREAM-INF"
 
-  /// The kind of the references in the tag's attributes; nil if it has none.
-  var referenceKind: ManifestReference.Kind? {
+  private static let byName = Dictionary(
+    uniqueKeysWithValues: allCases.map { (ArraySlice($0.rawValue.utf8), $0) })
+
+  /// Nil if no tag that matters has this name.
+  init?(name: ArraySlice<UInt8>) {
+    guard let tag = Self.byName[name] else { return nil }
+    self = tag
+  }
+
+  /// What the references in the tag's attributes are, and the names of these attributes; nil if
+  /// the tag has none.
+  var references: (kind: ManifestReference.Kind, names: [String])? {
     switch self {
-    case .rendition, .iFrameVariant: .playlist
-    case .key, .sessionKey: .key
-    case .map: .initialization
-    case .sessionData: .data
-    case .part: .part
-    case .preloadHint: .preloadHint
-    case .renditionReport: .renditionReport
-    case .contentSteering: .steering
-    case .dateRange: .interstitial
+    case .rendition, .iFrameVariant: (.playlist, ["URI"])
+    case .key, .sessionKey: (.key, ["URI"])
+    case .map: (.initialization, ["URI"])
+    case .sessionData: (.data, ["URI"])
+    case .part: (.part, ["URI"])
+    case .preloadHint: (.preloadHint, ["URI"])
+    case .renditionReport: (.renditionReport, ["URI"])
+    case .contentSteering: (.steering, ["SERVER-URI"])
+    case .dateRange: (.interstitial, ["X-ASSET-URI", "X-ASSET-LIST"])
     default: nil
     }
   }
 
-  /// Creates the tag whose name stands at `range` of the body; nil if none has that name.
-  init?(_ body: [UInt8], in range: Range<Int>) {
-    guard range.count < Self.byLength.count else { return nil }
-    let known = Self.byLength[range.count].first { body.hasBytes($0.name, at: range.lowerBound) }
-    guard let known else { return nil }
-    self = known.tag
-  }
-
-  private static let byLength: [[(name: [UInt8], tag: HLSTag)]] = {
-    let names = allCases.map { (name: Array($0.rawValue.utf8), tag: $0) }
-    let longest = names.map(\.name.count).max() ?? 0
-    return (0...longest).map { length in names.filter { $0.name.count == length } }
-  }()
-
-  /// Whether the tag's attribute whose name stands at `range` of the body is a reference.
-  func isReference(_ body: [UInt8], in range: Range<Int>) -> Bool {
-    func isNamed(_ name: StaticString) -> Bool {
-      range.count == name.utf8CodeUnitCount && body.hasBytes(name, at: range.lowerBound)
-    }
+  /// Whether the tag shows that a playlist is a media playlist: neither multivariant playlists nor
+  /// lists of songs have it.
+  var isOfMediaPlaylist: Bool {
     switch self {
-    case .contentSteering: return isNamed("SERVER-URI")
-    case .dateRange: return isNamed("X-ASSET-URI") || isNamed("X-ASSET-LIST")
-    default: return referenceKind != nil && isNamed("URI")
+    case .bitRate, .byteRange, .discontinuity, .discontinuitySequence, .end, .gap, .key, .map,
+      .mediaSequence, .part, .partInformation, .playlistType, .skip, .targetDuration:
+      true
+    default: false
     }
   }
 }

@@ -31,10 +31,8 @@ package enum Manifest {
   ///   ends with. The next part has another URL, so that parts do not make the playlist change.
   static func pace(of body: Data, isBlockingReload: Bool = false) -> UpdatePace? {
     let bytes = [UInt8](body)
-    if let start = HLSReader.start(of: bytes) {
-      return playlistPace(bytes, from: start, hasParts: !isBlockingReload)
-    }
-    return descriptionPace(bytes)
+    return HLSLines(playlist: bytes).map { pace(of: $0, hasParts: !isBlockingReload) }
+      ?? descriptionPace(bytes)
   }
 
   /// Playlists and XML. MPDs, and the parts of MPDs that are documents of their own, may begin
@@ -69,25 +67,19 @@ package enum Manifest {
 
   // MARK: HLS
 
-  private static func playlistPace(
-    _ body: [UInt8], from start: Int, hasParts: Bool
-  ) -> UpdatePace {
+  private static func pace(of lines: HLSLines, hasParts: Bool) -> UpdatePace {
     var target: Double?
-    for line in HLSLines(body, in: start..<body.count) {
-      guard case .tag(let tag, let value) = line.content else { continue }
+    for case .tag(let tag, let value) in lines.lazy.map(\.content) {
+      let stated: Double?
       switch tag {
       case .end: return .complete
-      case .playlistType where body[value].elementsEqual("VOD".utf8): return .complete
-      case .targetDuration:
-        if let value = HLSNumbers.seconds(body[value]) { target = min(target ?? value, value) }
+      case .playlistType where value.elementsEqual("VOD".utf8): return .complete
+      case .targetDuration: stated = value.seconds
       // In a low-latency stream every part makes a new playlist.
-      case .partInformation where hasParts:
-        let attribute = HLSAttributes(body, in: value).first("PART-TARGET")
-        if let part = attribute.flatMap({ HLSNumbers.seconds(body[$0.value]) }) {
-          target = min(target ?? part, part)
-        }
-      default: break
+      case .partInformation where hasParts: stated = HLSAttributes(value)["PART-TARGET"]?.seconds
+      default: continue
       }
+      target = [target, stated].compactMap(\.self).min()
     }
     // A list of streams or of songs has no target duration.
     return target.map { .every($0) } ?? .unstated

@@ -33,18 +33,8 @@ package struct ManifestReference: Sendable, Hashable {
   }
 
   package var kind: Kind
-  /// The bytes of the reference in the body, without quotes.
+  /// The bytes of the reference in the body.
   package var range: Range<Int>
-  /// The bytes of the whole line, with its line ending. In DASH equal to `range`.
-  package var line: Range<Int>
-  /// The reference after the substitution of variables or the decoding of character references. It
-  /// is not resolved.
+  /// The reference after the decoding of character references. It is not resolved.
   package var text: String
-
-  package init(kind: Kind, range: Range<Int>, line: Range<Int>, text: String) {
-    self.kind = kind
-    self.range = range
-    self.line = line
-    self.text = text
-  }
 }

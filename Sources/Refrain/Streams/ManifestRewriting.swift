@@ -69,7 +69,7 @@ package struct ManifestRewriting {
     _ body: [UInt8], imported: [String: String] = [:]
   ) throws(TooLarge) -> Rewritten? {
     if let reader = HLSReader(body, url: url, imported: imported) {
-      return try rewritePlaylist(HLSReferenceScanner(reader))
+      return try rewritePlaylist(body, reader)
     }
     return try rewriteDescription(body)
   }
@@ -77,64 +77,48 @@ package struct ManifestRewriting {
   // MARK: HLS
 
   private mutating func rewritePlaylist(
-    _ scanner: HLSReferenceScanner
+    _ body: [UInt8], _ reader: HLSReader
   ) throws(TooLarge) -> Rewritten {
-    var scanner = scanner
-    let body = scanner.reader.body
+    var reader = reader
     var edits = ByteEdits()
     var parts = StreamParts()
-    var removed: Range<Int>?
     var growing: [UInt64] = []
     var playlists: Set<UInt64> = []
     let own = StreamParts.hash(url.absoluteString.utf8)
-    var isOwnSegment = false
-    while let found = scanner.next() {
-      if found.kind == .steering {
-        if removesSteering, removed != found.line { edits.replace(found.line, with: []) }
-        removed = found.line
+    var (isMultivariant, hasEnded, isOwnSegment) = (false, false, false)
+    while let line = reader.next() {
+      var isIFrames = false
+      switch line.content {
+      case .tag(.contentSteering, _):
+        if removesSteering, !line.references.isEmpty { edits.replace(line.whole, with: []) }
         continue
+      case .tag(.variant, _): isMultivariant = true
+      case .tag(.iFrameVariant, _): isIFrames = true
+      case .tag(.end, _): hasEnded = true
+      default: break
       }
-      if found.range.count > HLSVariables.longestText {
-        guard HLSVariables.isData(body[found.range]) else { throw TooLarge() }
-        continue
-      }
-      let absoluteHash: UInt64?
-      if Self.isVerbatim(body, found.range) {
-        let outcome = try outcome(of: body, in: found.range)
-        if let replacement = outcome.replacement {
-          let start = found.range.lowerBound
-          edits.replace(start..<start + outcome.replacedCount, with: replacement)
+      for (kind, spelling) in line.references {
+        guard let hash = try rewrite(spelling, &reader, &edits), let role = kind.role else {
+          continue
         }
-        absoluteHash = outcome.absoluteHash
-      } else {
-        // As it is spelled, it would lead clients past the proxy.
-        guard let text = scanner.reader.text(found.range) else { throw TooLarge() }
-        let bytes = Array(text.utf8)
-        let outcome = try outcome(of: bytes, in: 0..<bytes.count)
-        if let replacement = outcome.replacement {
-          edits.replace(found.range, with: replacement + bytes[outcome.replacedCount...])
-        }
-        absoluteHash = outcome.absoluteHash
-      }
-      if let absoluteHash, let role = found.kind.role {
-        parts.insert(hash: absoluteHash, as: role)
-        if found.kind == .part || found.kind == .preloadHint, growing.last != absoluteHash {
-          growing.append(absoluteHash)
-        }
-        if found.kind == .segment, absoluteHash == own { isOwnSegment = true }
-        if found.kind == .playlist, !found.isIFrames, playlists.count < Self.mostPlaylists {
-          playlists.insert(absoluteHash)
+        parts.insert(hash: hash, as: role)
+        switch kind {
+        case .part, .preloadHint: if growing.last != hash { growing.append(hash) }
+        case .segment: isOwnSegment = isOwnSegment || hash == own
+        case .playlist where !isIFrames && playlists.count < Self.mostPlaylists:
+          playlists.insert(hash)
+        default: break
         }
       }
     }
     // A definition was left out, so that its references are undefined.
-    if scanner.reader.isIncomplete { throw TooLarge() }
+    if reader.isIncomplete { throw TooLarge() }
     parts.isStream = StreamParts.isStream(playlist: body)
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
-    if !scanner.hasEnded { rewritten.growing = growing }
-    if scanner.isMultivariant {
-      rewritten.variables = scanner.reader.variables.values
+    if !hasEnded { rewritten.growing = growing }
+    if isMultivariant {
+      rewritten.variables = reader.variables
       rewritten.playlists = playlists
     } else if isOwnSegment, parts.isStream {
       rewritten.playlists = [own]
@@ -142,21 +126,38 @@ package struct ManifestRewriting {
     return rewritten
   }
 
-  /// Whether the text of a reference consists of its bytes: it has no variables, and nothing to
-  /// percent-encode.
-  private static func isVerbatim(_ body: [UInt8], _ range: Range<Int>) -> Bool {
-    body.withUnsafeBufferPointer { body in
-      for index in range where body[index] == UInt8(ascii: "{") || body[index] >= 0x80 {
-        return false
-      }
-      return true
+  /// Rewrites a reference of a playlist.
+  ///
+  /// - Returns: the hash of its absolute form; nil if it is no http or https URL.
+  private mutating func rewrite(
+    _ spelling: ArraySlice<UInt8>, _ reader: inout HLSReader, _ edits: inout ByteEdits
+  ) throws(TooLarge) -> UInt64? {
+    if spelling.count > HLSReader.longestText {
+      guard HLSReader.isData(spelling) else { throw TooLarge() }
+      return nil
     }
+    // Without variables, and without bytes to percent-encode.
+    if spelling.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "{") }) {
+      let outcome = try outcome(of: spelling)
+      if let replacement = outcome.replacement {
+        edits.replace(spelling.prefix(outcome.replacedCount).indices, with: replacement)
+      }
+      return outcome.absoluteHash
+    }
+    // As it is spelled, it would lead clients past the proxy.
+    guard let text = reader.text(spelling) else { throw TooLarge() }
+    let bytes = Array(text.utf8)
+    let outcome = try outcome(of: bytes[...])
+    if let replacement = outcome.replacement {
+      edits.replace(spelling.indices, with: replacement + bytes[outcome.replacedCount...])
+    }
+    return outcome.absoluteHash
   }
 
   private mutating func outcome(
-    of bytes: [UInt8], in range: Range<Int>
+    of reference: ArraySlice<UInt8>
   ) throws(TooLarge) -> ReferenceRewriting.Outcome {
-    guard let outcome = references.outcome(of: bytes, in: range) else { throw TooLarge() }
+    guard let outcome = references.outcome(of: reference) else { throw TooLarge() }
     return outcome
   }
 
@@ -183,14 +184,14 @@ package struct ManifestRewriting {
       guard let resolved = found.resolved ?? (found.isBelowAbsolute ? found.located : nil) else {
         let text = found.reference.text
         if ReferenceRewriting.isAmbiguous(text)
-          || Array(text.utf8).withUnsafeBufferPointer(ReferenceRewriting.isMisread)
+          || ReferenceRewriting.isMisread(Array(text.utf8)[...])
         {
           edits.replace(found.reference.range, with: ReferenceRewriting.nothing)
         }
         continue
       }
       let bytes = Array(resolved.utf8)
-      let outcome = try outcome(of: bytes, in: 0..<bytes.count)
+      let outcome = try outcome(of: bytes[...])
       guard let replacement = outcome.replacement else { continue }
       let text = String(decoding: replacement + bytes[outcome.replacedCount...], as: UTF8.self)
       edits.replace(found.reference.range, with: DASHReferences.escaped(text))

@@ -33,7 +33,6 @@ import Testing
     #expect(found.map(\.kind) == [kind] && found.map(\.text) == [text])
     let reference = try #require(found.first)
     #expect(String(decoding: body[reference.range], as: UTF8.self) == text)
-    #expect(reference.line == reference.range)
   }
 
   /// Contents of an MPD, and the texts of the references in them.

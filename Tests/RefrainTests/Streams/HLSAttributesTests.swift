@@ -26,9 +26,9 @@ import Testing
   func `An attribute list is split at the commas outside of quotes`(index: Int) {
     let (text, expected) = Self.lists[index]
     let body = Array("#\(text)\n\"".utf8)
-    let found = HLSAttributes(body, in: 1..<body.count - 2).map { attribute in
-      let value = String(decoding: body[attribute.value], as: UTF8.self)
-      let name = String(decoding: body[attribute.name], as: UTF8.self)
+    let found = HLSAttributes(body[1..<body.count - 2]).map { attribute in
+      let value = String(decoding: body[attribute.value.indices], as: UTF8.self)
+      let name = String(decoding: body[attribute.name.indices], as: UTF8.self)
       return attribute.isQuoted ? "\(name)|\"\(value)\"" : "\(name)|\(value)"
     }
     #expect(found == expected, "\(text)")
@@ -41,8 +41,7 @@ import Testing
 
   @Test func `Only the whole name of an attribute matches`() {
     let body = Array("XURI=1,URIX=2,URI=3,URI=4".utf8)
-    let first = HLSAttributes(body, in: 0..<body.count).first("URI")
-    #expect(first.map { Array(body[$0.value]) } == Array("3".utf8))
-    #expect(HLSAttributes(body, in: 0..<body.count).first("UR") == nil)
+    #expect(HLSAttributes(body[...])["URI"].map(Array.init) == Array("3".utf8))
+    #expect(HLSAttributes(body[...])["UR"] == nil)
   }
 }

@@ -3,6 +3,36 @@ import Foundation
 
 @testable import Refrain
 
+/// The references of an HLS playlist of either kind, with their texts.
+struct HLSReferences {
+  struct Reference {
+    var kind: ManifestReference.Kind
+    /// The bytes of the reference, without quotes.
+    var range: Range<Int>
+    /// The bytes of the whole line, with its ending.
+    var line: Range<Int>
+    var text: String
+  }
+
+  /// In the order of the body, without those that are too long. A body that is no playlist has none.
+  var references: [Reference] = []
+  var variables: [String: String] = [:]
+  var isMultivariant = false
+
+  init(of body: [UInt8], url: URL, imported: [String: String] = [:]) {
+    guard var reader = HLSReader(body, url: url, imported: imported) else { return }
+    while let line = reader.next() {
+      if case .tag(.variant, _) = line.content { isMultivariant = true }
+      for (kind, spelling) in line.references {
+        guard let text = reader.text(spelling) else { continue }
+        references.append(
+          Reference(kind: kind, range: spelling.indices, line: line.whole, text: text))
+      }
+    }
+    variables = reader.variables
+  }
+}
+
 /// Playlists with every tag that matters, and short ways to read them.
 enum HLSPlaylists {
   static let url = URL(filePath: "/stream/main.m3u8")

@@ -103,7 +103,7 @@ import Testing
         "https://cdn.example/a/720.m3u8?a=1,2", "1080.m3u8", "iframes.m3u8",
       ])
     #expect(multivariant.variables == ["cdn": "https://cdn.example/a"])
-    #expect(multivariant.sharesVariables)
+    #expect(multivariant.isMultivariant)
     let media = HLSPlaylists.references(HLSPlaylists.media, imported: multivariant.variables)
     #expect(
       media.references.map(\.text) == [
@@ -111,7 +111,7 @@ import Testing
         "https://cdn.example/a/all.mp4", "https://ads.example/a.m3u8",
         "https://ads.example/list.json", "three.mp4", "four.mp4", "four.mp4", "../audio/main.m3u8",
       ])
-    #expect(media.variables == multivariant.variables && !media.sharesVariables)
+    #expect(media.variables == multivariant.variables && !media.isMultivariant)
   }
 
   @Test func `A line that does not begin in UTF-8 keeps its bytes in percent-encoding`() {

@@ -15,16 +15,16 @@ extension HLSMultivariantPlaylist {
   package func renditions(
     of variant: Variant, _ choice: StreamChoice
   ) throws(MediaCacheError) -> [Rendition] {
-    try renditions(.audio, variant.audioGroup, choice.audio)
-      + renditions(.video, variant.videoGroup, .standard)
-      + renditions(.subtitles, variant.subtitlesGroup, choice.subtitles)
+    try renditions(.audio, of: variant, choice.audio)
+      + renditions(.video, of: variant, .standard)
+      + renditions(.subtitles, of: variant, choice.subtitles)
   }
 
   private func renditions(
-    _ type: Rendition.MediaType, _ group: String?, _ languages: StreamChoice.Languages
+    _ type: Rendition.MediaType, of variant: Variant, _ languages: StreamChoice.Languages
   ) throws(MediaCacheError) -> [Rendition] {
     try languages.choose(
-      among: renditions.filter { $0.type == type && $0.groupID == group },
+      among: renditions.filter { $0.type == type && variant.groups.contains($0.group) },
       needsOne: type != .subtitles, kind: type == .audio ? "audio" : "subtitles")
   }
 }

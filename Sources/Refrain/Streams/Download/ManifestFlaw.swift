@@ -19,8 +19,8 @@ package enum ManifestFlaw: Sendable, Hashable {
     // More was not received.
     guard body.count < Manifest.longest else { return nil }
     let flaw: ManifestFlaw?
-    if let start = HLSReader.start(of: body) {
-      flaw = Self.ofPlaylist(body, from: start)
+    if let lines = HLSLines(playlist: body) {
+      flaw = Self.ofPlaylist(body, lines)
     } else {
       flaw = Self.ofDescription(body)
     }
@@ -57,20 +57,17 @@ package enum ManifestFlaw: Sendable, Hashable {
 
   // MARK: HLS
 
-  private static func ofPlaylist(_ body: [UInt8], from start: Int) -> ManifestFlaw? {
+  private static func ofPlaylist(_ body: [UInt8], _ lines: HLSLines) -> ManifestFlaw? {
     var hasReferences = false
     var isStream = false
-    for line in HLSLines(body, in: start..<body.count) {
+    for line in lines {
       switch line.content {
       case .uri: hasReferences = true
-      case .comment: break
-      case .tag(let tag, _):
-        switch tag {
-        case .rendition, .iFrameVariant, .sessionKey, .contentSteering: isStream = true
-        case .segment, .sessionData, .define, .dateRange, .preloadHint, .renditionReport: break
-        // A multivariant or media playlist has one of the others.
-        default: return nil
-        }
+      case .tag(.rendition, _), .tag(.iFrameVariant, _), .tag(.sessionKey, _),
+        .tag(.contentSteering, _):
+        isStream = true
+      case .tag(let tag, _) where tag == .variant || tag.isOfMediaPlaylist: return nil
+      case .tag, .comment: break
       }
     }
     if isStream { return .namesNothing }

@@ -142,12 +142,8 @@ extension StreamDownload {
   private static func media(
     _ manifest: StoredManifest, _ variables: [String: String]
   ) throws -> HLSMediaPlaylist {
-    let playlist: HLSMediaPlaylist?
-    do throws(HLSProblem) {
-      playlist = try .read(manifest.body, url: manifest.url, imported: variables)
-    } catch {
-      throw error.error(at: manifest.url)
-    }
+    let playlist = try HLSMediaPlaylist.read(
+      manifest.body, url: manifest.url, imported: variables)
     guard let playlist else { throw noPlaylist(manifest.url) }
     return playlist
   }

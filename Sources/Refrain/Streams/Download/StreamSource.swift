@@ -37,14 +37,10 @@ package struct StreamSource: Sendable {
 
   private static func content(of manifest: StoredManifest) throws(MediaCacheError) -> Content? {
     let (body, url) = (manifest.body, manifest.url)
-    do throws(HLSProblem) {
-      if let playlist = try HLSMultivariantPlaylist.read(body, url: url) {
-        return .multivariant(playlist)
-      }
-      if let playlist = try HLSMediaPlaylist.read(body, url: url) { return .media(playlist) }
-    } catch {
-      throw error.error(at: url)
+    if let playlist = try HLSMultivariantPlaylist.read(body, url: url) {
+      return .multivariant(playlist)
     }
+    if let playlist = try HLSMediaPlaylist.read(body, url: url) { return .media(playlist) }
     do throws(DASHProblem) {
       if let presentation = try DASHPresentation(body, url: url) {
         return .presentation(presentation)
@@ -75,11 +71,6 @@ package struct StreamSource: Sendable {
       presentation.mainPeriod.map { ($0.audio + $0.subtitles).map(\.rendition) } ?? []
     }
   }
-}
-
-extension HLSMediaPlaylist {
-  /// Whether the origin may add or remove segments.
-  package var isLive: Bool { !isEnded && type != .vod }
 }
 
 extension DASHProblem {

@@ -7,11 +7,6 @@ package struct StoredVariants: Sendable {
   private typealias Variant = HLSMultivariantPlaylist.Variant
   private typealias Rendition = HLSMultivariantPlaylist.Rendition
 
-  private struct Group: Hashable {
-    var type: Rendition.MediaType
-    var id: String
-  }
-
   private let cache: MediaCache
   private let url: URL
 
@@ -90,7 +85,7 @@ package struct StoredVariants: Sendable {
       guard let share = shares[uri] else { return false }
       // Playing ends at missing subtitles, and goes on without any.
       guard rendition.type != .subtitles else { return share.isWhole }
-      let limit = limits[Group(type: rendition.type, id: rendition.groupID)] ?? 1
+      let limit = limits[rendition.group] ?? 1
       return share.fraction > 0 && share.fraction >= limit
     }
     return HLSMultivariantPlaylist(filtered, url: url)?.removingEmptyGroups(filtered) ?? filtered
@@ -114,11 +109,11 @@ package struct StoredVariants: Sendable {
 
   private static func limits(
     of renditions: [Rendition], _ shares: [String: StoredShare]
-  ) -> [Group: Double] {
-    var limits: [Group: Double] = [:]
+  ) -> [HLSMultivariantPlaylist.Group: Double] {
+    var limits: [HLSMultivariantPlaylist.Group: Double] = [:]
     for rendition in renditions {
       guard let share = rendition.uri.flatMap({ shares[$0] }) else { continue }
-      limits[Group(type: rendition.type, id: rendition.groupID), default: 0].formMax(share.fraction)
+      limits[rendition.group, default: 0].formMax(share.fraction)
     }
     return limits
   }
