@@ -60,8 +60,8 @@ struct DASHSegments: Sendable {
     let own = tree.children(of: parent).first { tree.elements[$0].kind.describesSegments }
     guard let own, tree.link(of: own) != .removes else { return nil }
     guard tree.link(of: own) == nil else { throw .isRemote }
-    form = tree.elements[own].kind
-    if let outer, outer.form == form { self = outer }
+    let form = tree.elements[own].kind
+    if let outer, outer.form == form { self = outer } else { self.form = form }
     do throws(DASHProblem) {
       try read(own, of: tree)
     } catch {
@@ -78,7 +78,6 @@ struct DASHSegments: Sendable {
     mediaTemplate = tree.attribute("media", of: own) ?? mediaTemplate
     indexTemplate = tree.attribute("index", of: own) ?? indexTemplate
     initializationTemplate = tree.attribute("initialization", of: own) ?? initializationTemplate
-    indexRange = try tree.byteRange("indexRange", of: own) ?? indexRange
     if let child = tree.firstChild(of: own, .segmentTimeline) {
       timeline = try tree.runs(of: child)
     }
@@ -88,6 +87,7 @@ struct DASHSegments: Sendable {
     if let child = tree.firstChild(of: own, .segmentIndex) {
       index = try tree.reference(child, "sourceURL", "range")
     }
+    indexRange = try tree.byteRange("indexRange", of: own) ?? indexRange
     let items = try tree.children(of: own, .segmentURL).map(tree.item)
     if !items.isEmpty { self.items = items }
   }
