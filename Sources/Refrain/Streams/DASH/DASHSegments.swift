@@ -96,7 +96,7 @@ struct DASHSegments: Sendable {
 extension DASHTree {
   fileprivate func runs(of timeline: Int) throws(DASHProblem) -> [DASHSegments.Run] {
     guard link(of: timeline) != .elsewhere else { throw .isRemote }
-    let runs = children(of: timeline).filter { elements[$0].kind != .other }
+    let runs = children(of: timeline).filter { [.run, .pattern].contains(elements[$0].kind) }
     return try runs.map { child throws(DASHProblem) in
       guard elements[child].kind == .run, attribute("k", of: child) ?? "1" == "1",
         attribute("p", of: child) == nil

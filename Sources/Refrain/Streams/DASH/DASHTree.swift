@@ -18,8 +18,9 @@ struct DASHTree: Sendable {
   /// Not empty. The attributes and the content of foreign elements are left out.
   private(set) var elements: [Element] = []
   private var attributes: [MarkupScanner.Attribute] = []
-  /// Of the namespace of links. Their declarations hold for the whole document.
-  private var linkPrefixes: Set<ArraySlice<UInt8>> = [ArraySlice("xlink".utf8)]
+  /// The prefixes of the namespace of links, with the start of the first element that declares them:
+  /// a declaration holds for the rest of the document.
+  private var linkPrefixes: [ArraySlice<UInt8>: Int] = [ArraySlice("xlink".utf8): 0]
   /// Whether all elements end.
   private var isWhole = true
 
@@ -82,7 +83,8 @@ struct DASHTree: Sendable {
         attributes: first..<attributes.count))
     for attribute in attributes[first...] where body.hasBytes("xmlns:", at: attribute.name.lowerBound) {
       if body[attribute.value].elementsEqual("http://www.w3.org/1999/xlink".utf8) {
-        linkPrefixes.insert(body[attribute.name].dropFirst("xmlns:".utf8.count))
+        let prefix = body[attribute.name].dropFirst("xmlns:".utf8.count)
+        linkPrefixes[prefix] = linkPrefixes[prefix] ?? start
       }
     }
   }
@@ -185,9 +187,9 @@ struct DASHTree: Sendable {
 
   func link(in attribute: MarkupScanner.Attribute) -> Link? {
     let name = body[attribute.name]
-    guard name.suffix(5).elementsEqual(":href".utf8), linkPrefixes.contains(name.dropLast(5)) else {
-      return nil
-    }
+    guard name.suffix(5).elementsEqual(":href".utf8),
+      let start = linkPrefixes[name.dropLast(5)], start < name.startIndex
+    else { return nil }
     return value(of: attribute) == "urn:mpeg:dash:resolve-to-zero:2013" ? .removes : .elsewhere
   }
 }
