@@ -37,7 +37,8 @@ struct ManifestEditor: Sendable {
   func edit(_ body: [UInt8]) async throws -> Edited? {
     if Manifest.isWide(body) {
       throw HTTPError(
-        502, "The manifest is in UTF-16 or UTF-32; this proxy rewrites UTF-8 alone. "
+        502,
+        "The manifest is in UTF-16 or UTF-32; this proxy rewrites UTF-8 alone. "
           + "Play it from its origin.")
     }
     let edited = try await editedManifest(body)

@@ -81,7 +81,8 @@ struct DASHTree: Sendable {
       Element(
         kind: kind, bytes: start..<body.count, end: elements.count + 1,
         attributes: first..<attributes.count))
-    for attribute in attributes[first...] where body.hasBytes("xmlns:", at: attribute.name.lowerBound) {
+    for attribute in attributes[first...]
+    where body.hasBytes("xmlns:", at: attribute.name.lowerBound) {
       if body[attribute.value].elementsEqual("http://www.w3.org/1999/xlink".utf8) {
         let prefix = body[attribute.name].dropFirst("xmlns:".utf8.count)
         linkPrefixes[prefix] = linkPrefixes[prefix] ?? start
@@ -161,8 +162,8 @@ struct DASHTree: Sendable {
       case .section(let content):
         bytes += body[content]
         visible =
-          content.lowerBound - MarkupScanner.sectionStart.utf8CodeUnitCount
-          ..< content.upperBound + MarkupScanner.sectionEnd.utf8CodeUnitCount
+          content.lowerBound - MarkupScanner.sectionStart.utf8CodeUnitCount..<content.upperBound
+          + MarkupScanner.sectionEnd.utf8CodeUnitCount
       case .text(let content):
         bytes += MarkupText.decoded(body[content]).map { Array($0.utf8) } ?? Array(body[content])
         visible = MarkupText.trimmed(content, in: body)

@@ -28,7 +28,8 @@ package struct SegmentIndex: Sendable, Hashable {
       }
       guard size >= UInt64(length - rest.count), size <= UInt64(length) else { return nil }
       let content = rest.prefix(Int(size) - (length - rest.count))
-      if type == 0x7369_6478 { // sidx
+      // "sidx"
+      if type == 0x7369_6478 {
         guard offset <= Int64.max / 4, read(content, endingAt: offset + Int64(content.endIndex))
         else { return nil }
         return
