@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// Manifests that neither their type nor their URL names: only their first bytes show them.
 extension Manifest {
@@ -34,6 +35,8 @@ extension Manifest {
   /// - Parameter isWhole: whether no bytes follow.
   package static func isBeginning(_ bytes: [UInt8], isWhole: Bool) -> Bool? {
     let isAll = isWhole || bytes.count >= longestBeginning
+    if bytes.count == 1, !isAll, [0x00, 0xFE, 0xFF].contains(bytes[0]) { return nil }
+    let bytes = utf8(ofWide: bytes) ?? bytes
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     var start = 0
     if bytes.starts(with: mark) {
@@ -80,5 +83,32 @@ extension Manifest {
       }
     }
     return nil
+  }
+
+  // MARK: Other encodings
+
+  /// Whether a body may be a manifest in UTF-16 or UTF-32. Its references are not found, so that it
+  /// would lead clients past a proxy.
+  package static func isWide(_ body: [UInt8]) -> Bool {
+    let start = Array(body.prefix(256))
+    return utf8(ofWide: start) != nil && mayBegin(with: Data(start))
+  }
+
+  /// Returns the UTF-8 of a text in UTF-16 or UTF-32 that begins with a byte order mark or a
+  /// character of ASCII (XML 1.0 appendix F); nil for other bytes.
+  static func utf8(ofWide bytes: [UInt8]) -> [UInt8]? {
+    guard bytes.count >= 2 else { return nil }
+    let isBigEndian: Bool
+    switch (bytes[0], bytes[1]) {
+    case (0xFE, 0xFF), (0, _): isBigEndian = true
+    case (0xFF, 0xFE), (_, 0): isBigEndian = false
+    default: return nil
+    }
+    let characters = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
+      let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
+      return isBigEndian ? first << 8 | second : second << 8 | first
+    }
+    // UTF-32 adds zeros, which no text has.
+    return Array(String(decoding: characters.filter { $0 != 0 }, as: UTF16.self).utf8)
   }
 }

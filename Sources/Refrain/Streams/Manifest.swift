@@ -42,7 +42,8 @@ package enum Manifest {
 
   /// Whether a body may be that of a manifest, by its first bytes.
   package static func mayBegin(with bytes: Data) -> Bool {
-    let text = String(decoding: bytes, as: UTF8.self)
+    let bytes = [UInt8](bytes)
+    let text = String(decoding: utf8(ofWide: bytes) ?? bytes, as: UTF8.self)
     let start = (text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]).drop(
       while: \.isWhitespace)
     if beginnings.contains(where: { start.hasPrefix($0) }) { return true }

@@ -31,9 +31,16 @@ struct ManifestEditor: Sendable {
   }
 
   /// - Returns: nil if the body is no manifest that can be edited.
-  /// - Throws: `HTTPError`, if too many or too long references would have to change: the original
-  ///   would lead clients past this proxy. Also if a playlist leads back to itself.
+  /// - Throws: `HTTPError`, if too many or too long references would have to change, or the manifest
+  ///   is not in UTF-8: the original would lead clients past this proxy. Also if a playlist leads
+  ///   back to itself.
   func edit(_ body: [UInt8]) async throws -> Edited? {
+    if Manifest.isWide(body) {
+      throw HTTPError(
+        502,
+        "The manifest is in UTF-16 or UTF-32; this proxy rewrites UTF-8 alone. "
+          + "Play it from its origin.")
+    }
     let edited = try await editedManifest(body)
     try exchange.noteChain(naming: edited?.playlists ?? [])
     return edited

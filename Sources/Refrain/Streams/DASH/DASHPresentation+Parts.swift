@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Counts segments.
 extension DASHPresentation {
   /// What remains of the work and memory that one MPD may cost: a few bytes describe any number of
   /// segments.
   package struct Allowance: Sendable {
-    fileprivate var segments: Int64
-    fileprivate var bytes = 64 << 20
+    private var segments: Int64
+    private var bytes = 64 << 20
 
     package init(segments: Int64 = 200_000) { self.segments = segments }
 
@@ -16,34 +15,22 @@ extension DASHPresentation {
       segments -= count
     }
 
-    fileprivate mutating func take(_ text: String?) throws(DASHProblem) {
-      bytes -= text?.utf8.count ?? 0
+    fileprivate mutating func take(_ text: String) throws(DASHProblem) {
+      bytes -= text.utf8.count
       guard bytes >= 0 else { throw .isTooLarge }
     }
   }
-
-  /// A reference to an initialization, an index or a segment.
-  struct Reference: Sendable, Hashable {
-    /// Relative to `Representation.base`; empty for the base itself.
-    var text: String
-    var range: ByteRange?
-    /// 0 for all but segments.
-    var seconds: Double
-    /// Whether the origin may not have it: only a duration says that there is a last segment, and
-    /// durations are rounded. Players take its absence for the end.
-    var mayBeAbsent = false
-  }
 }
 
+/// Counts segments.
 extension DASHPresentation.Representation {
-  private typealias Reference = DASHPresentation.Reference
+  private typealias Reference = DASHSegments.Reference
 
   /// A segment by its number and time.
-  fileprivate struct Timing {
+  private struct Timing {
     var number: Int64
     var time: Int64?
-    var seconds: Double
-    /// See `DASHPresentation.Reference`.
+    var seconds = 0.0
     var mayBeAbsent = false
   }
 
@@ -52,93 +39,97 @@ extension DASHPresentation.Representation {
   /// - Parameter duration: of the period, in seconds; nil if unknown.
   func references(
     duration: Double?, _ allowance: inout DASHPresentation.Allowance
-  ) throws(DASHProblem) -> [DASHPresentation.Reference] {
+  ) throws(DASHProblem) -> [DASHSegments.Reference] {
     guard let segments else { return [try file(duration)] }
     if let problem = segments.problem { throw problem }
     switch segments.form {
-    case .template: return try templates(segments, duration, &allowance)
-    case .list: return try list(segments, duration, &allowance)
-    case .file:
+    case .segmentTemplate: return try templates(segments, duration, &allowance)
+    case .segmentList: return try list(segments, duration, &allowance)
+    default:
       // The base contains the initialization and the index, unless they have URLs.
-      let others = [segments.initialization, segments.index].compactMap { $0 }
-        .filter { $0.text != nil }
-      return try others.map(Self.reference) + [file(duration)]
+      let others = [segments.initialization, segments.index].compactMap(\.self)
+      return try others.filter { !$0.text.isEmpty } + [file(duration)]
     }
   }
 
   private func file(_ duration: Double?) throws(DASHProblem) -> Reference {
-    guard hasBase, base?.hasDirectoryPath == false else {
-      throw DASHProblem(reason: "its manifest names no segments.")
-    }
-    return Reference(text: "", range: nil, seconds: duration ?? 0)
+    guard hasBase, base?.hasDirectoryPath == false else { throw .namesNoSegments }
+    return Reference(text: "", seconds: duration ?? 0)
   }
-
-  private static func reference(_ source: DASHSegments.Reference) -> Reference {
-    Reference(text: source.text ?? "", range: source.range, seconds: 0)
-  }
-
-  // MARK: Templates
 
   private func templates(
     _ segments: DASHSegments, _ duration: Double?, _ allowance: inout DASHPresentation.Allowance
   ) throws(DASHProblem) -> [Reference] {
-    guard let template = segments.mediaTemplate else {
-      throw DASHProblem(reason: "its manifest names no segments.")
-    }
+    guard let template = segments.mediaTemplate else { throw .namesNoSegments }
     let media = try DASHTemplate(template)
     let index = try segments.indexTemplate.map(DASHTemplate.init)
-    var references: [Reference] = []
-    func values(_ timing: Timing) -> DASHTemplate.Values {
-      .init(id: id, bandwidth: bandwidth, number: timing.number, time: timing.time)
+    func reference(_ template: DASHTemplate, _ timing: Timing) throws(DASHProblem) -> Reference {
+      let text = try template.text(
+        .init(id: id, bandwidth: bandwidth, number: timing.number, time: timing.time))
+      try allowance.take(text)
+      return Reference(text: text, seconds: timing.seconds, mayBeAbsent: timing.mayBeAbsent)
     }
     let timings = try timings(segments, duration, &allowance)
-    let first = Timing(number: segments.startNumber ?? 1, time: 0, seconds: 0)
+    let all = Timing(number: segments.startNumber, time: 0)
+    var references: [Reference] = []
     if let text = segments.initializationTemplate {
-      let text = try DASHTemplate(text).text(values(first))
-      references.append(Reference(text: text, range: nil, seconds: 0))
+      references.append(try reference(DASHTemplate(text), all))
     } else if let initialization = segments.initialization {
-      references.append(Self.reference(initialization))
+      references.append(initialization)
     }
-    if let index, !index.isOfSegments {
-      references.append(Reference(text: try index.text(values(first)), range: nil, seconds: 0))
-    }
+    if let index, !index.isOfSegments { references.append(try reference(index, all)) }
     for timing in timings {
       if let index, index.isOfSegments {
-        let text = try index.text(values(timing))
-        try allowance.take(text)
-        references.append(
-          Reference(text: text, range: nil, seconds: 0, mayBeAbsent: timing.mayBeAbsent))
+        var reference = try reference(index, timing)
+        reference.seconds = 0
+        references.append(reference)
       }
-      let text = try media.text(values(timing))
-      try allowance.take(text)
-      references.append(
-        Reference(
-          text: text, range: nil, seconds: timing.seconds, mayBeAbsent: timing.mayBeAbsent))
+      references.append(try reference(media, timing))
     }
     return references
   }
 
+  private func list(
+    _ segments: DASHSegments, _ duration: Double?, _ allowance: inout DASHPresentation.Allowance
+  ) throws(DASHProblem) -> [Reference] {
+    let items = segments.items
+    guard !items.isEmpty, hasBase || items.allSatisfy({ !$0.media.text.isEmpty }) else {
+      throw .namesNoSegments
+    }
+    try allowance.take(segments: Int64(items.count))
+    let timed = segments.timeline == nil ? [] : try timings(segments, duration, &allowance)
+    let seconds = segments.seconds ?? (duration ?? 0) / Double(items.count)
+    var references = [segments.initialization, segments.index].compactMap(\.self)
+    for (position, var item) in items.enumerated() {
+      let rest = duration.map { max(0, $0 - Double(position) * seconds) } ?? seconds
+      item.media.seconds = position < timed.count ? timed[position].seconds : min(seconds, rest)
+      for reference in [item.index, item.media].compactMap(\.self) {
+        try allowance.take(reference.text)
+        references.append(reference)
+      }
+    }
+    return references
+  }
+
+  // MARK: Times
+
   private func timings(
     _ segments: DASHSegments, _ duration: Double?, _ allowance: inout DASHPresentation.Allowance
   ) throws(DASHProblem) -> [Timing] {
-    let start = segments.startNumber ?? 1
-    if let runs = segments.timeline {
-      return try timings(runs, segments, duration, &allowance)
-    }
+    if let runs = segments.timeline { return try timings(runs, segments, duration, &allowance) }
     // Neither a duration nor a timeline: there is one segment (§5.3.9.5.3).
-    guard let units = segments.duration else {
+    guard let seconds = segments.seconds else {
       try allowance.take(segments: 1)
-      return [Timing(number: start, time: nil, seconds: duration ?? 0)]
+      return [Timing(number: segments.startNumber, seconds: duration ?? 0)]
     }
-    let seconds = Double(units) / Double(segments.timescale ?? 1)
-    let stated = segments.endNumber.map { max(0, $0 - start + 1) }
+    let stated = segments.endNumber.map { max(0, $0 - segments.startNumber + 1) }
     let counted = duration.map { Self.count(of: $0 / seconds) }
-    guard let count = [stated, counted].compactMap(\.self).min() else { throw Self.isEndless }
+    guard let count = [stated, counted].compactMap(\.self).min() else { throw .isEndless }
     try allowance.take(segments: count)
     return (0..<count).map { index in
       let rest = duration.map { max(0, $0 - Double(index) * seconds) } ?? seconds
       return Timing(
-        number: start &+ index, time: nil, seconds: min(seconds, rest),
+        number: segments.startNumber &+ index, seconds: min(seconds, rest),
         mayBeAbsent: stated == nil && index > 0 && index == count - 1)
     }
   }
@@ -148,24 +139,18 @@ extension DASHPresentation.Representation {
     _ runs: [DASHSegments.Run], _ segments: DASHSegments, _ duration: Double?,
     _ allowance: inout DASHPresentation.Allowance
   ) throws(DASHProblem) -> [Timing] {
-    let scale = Double(segments.timescale ?? 1)
+    let scale = Double(segments.timescale)
+    let periodEnd = duration.map { $0 * scale + Double(segments.offset) }
+    let ends = runs.dropFirst().map { $0.time.map(Double.init) } + [periodEnd]
     var timings: [Timing] = []
-    var (number, time) = (segments.startNumber ?? 1, Int64(0))
-    for (position, run) in runs.enumerated() {
+    var (number, time) = (segments.startNumber, Int64(0))
+    for (run, end) in zip(runs, ends) {
       time = run.time ?? time
       number = run.number ?? number
-      let next = position + 1 < runs.count ? runs[position + 1].time : nil
-      let isLast = position + 1 == runs.count
-      let end: Double? =
-        next.map(Double.init)
-        ?? (isLast ? duration.map { $0 * scale + Double(segments.offset ?? 0) } : nil)
-      var count: Int64
-      if run.repeats >= 0 {
-        count = run.repeats.addingSaturated(1)
-      } else if let end {
+      var count = run.repeats.addingSaturated(1)
+      if run.repeats < 0 {
+        guard let end else { throw .isEndless }
         count = Self.count(of: (end - Double(time)) / Double(run.duration))
-      } else {
-        throw Self.isEndless
       }
       if let last = segments.endNumber { count = min(count, max(0, last - number + 1)) }
       // A run without segments takes time too.
@@ -187,35 +172,56 @@ extension DASHPresentation.Representation {
     return Int64(min((length - 0.000_1).rounded(.up), 1e18))
   }
 
-  private static let isEndless = DASHProblem(
-    reason: "its manifest does not state how long it is.")
+  // MARK: Parts
 
-  // MARK: Lists
-
-  private func list(
-    _ segments: DASHSegments, _ duration: Double?, _ allowance: inout DASHPresentation.Allowance
-  ) throws(DASHProblem) -> [Reference] {
-    let items = segments.items ?? []
-    guard !items.isEmpty else { throw DASHProblem(reason: "its manifest names no segments.") }
-    try allowance.take(segments: Int64(items.count))
-    var timed: [Timing] = []
-    if let runs = segments.timeline { timed = try timings(runs, segments, duration, &allowance) }
-    let seconds =
-      segments.duration.map { Double($0) / Double(segments.timescale ?? 1) }
-      ?? (duration ?? 0) / Double(items.count)
-    var references = segments.initialization.map { [Self.reference($0)] } ?? []
-    references += segments.index.map { [Self.reference($0)] } ?? []
-    for (position, item) in items.enumerated() {
-      guard item.media.text != nil || hasBase else {
-        throw DASHProblem(reason: "its manifest names no segments.")
-      }
-      for text in [item.media.text, item.index?.text] { try allowance.take(text) }
-      if let index = item.index { references.append(Self.reference(index)) }
-      var media = Self.reference(item.media)
-      let rest = duration.map { max(0, $0 - Double(position) * seconds) } ?? seconds
-      media.seconds = position < timed.count ? timed[position].seconds : min(seconds, rest)
-      references.append(media)
-    }
-    return references
+  /// Where the index of the segments lies, if they are ranges of one file, which the MPD does not
+  /// list; nil if it lists the segments, or does not say where the index lies.
+  package var indexPart: StreamPlan.Part? {
+    guard let segments, segments.form == .segmentBase, segments.index == nil, hasBase, let base,
+      let range = segments.indexRange, range.count <= Manifest.longest
+    else { return nil }
+    return StreamPlan.Part(url: base, range: range)
   }
+
+  /// Returns the segments in the order of playing. What one needs (an initialization, an index)
+  /// stands before it, and plays for no time; what stands before the first one, all need.
+  ///
+  /// References that are neither http nor https are missing, as in a `StreamPlan`.
+  ///
+  /// - Parameters:
+  ///   - duration: of the period, in seconds; nil if unknown.
+  ///   - index: the content of `indexPart`; nil if it is not known: the file counts as one segment.
+  /// - Throws: `DASHProblem`, if the segments are not known, or too many.
+  package func timedParts(
+    duration: Double?, index: SegmentIndex? = nil, _ allowance: inout DASHPresentation.Allowance
+  ) throws(DASHProblem) -> [StreamPlan.Part] {
+    guard let base else { throw .hasLongURLs }
+    // Sums of what an MPD states must not overflow.
+    let longest = Double(CacheControl.longest)
+    var parts: [StreamPlan.Part] = []
+    for reference in try references(duration: duration, &allowance) {
+      guard let url = URL(text: reference.text, relativeTo: base),
+        WebURL(url.absoluteString) != nil
+      else { continue }
+      let seconds = min(reference.seconds, longest)
+      parts.append(StreamPlan.Part(url: url, range: reference.range, seconds: seconds))
+    }
+    guard let index, let header = indexPart?.range, let file = parts.popLast() else { return parts }
+    // The initialization stands before the index.
+    parts.append(StreamPlan.Part(url: file.url, range: 0..<header.upperBound))
+    return parts
+      + index.segments.map {
+        StreamPlan.Part(url: file.url, range: $0.range, seconds: min($0.seconds, longest))
+      }
+  }
+}
+
+extension DASHSegments {
+  /// The duration of a segment, in seconds; nil if it is not stated.
+  fileprivate var seconds: Double? { duration.map { Double($0) / Double(timescale) } }
+}
+
+extension DASHProblem {
+  fileprivate static let isEndless = DASHProblem(
+    reason: "its manifest does not state how long it is.")
 }

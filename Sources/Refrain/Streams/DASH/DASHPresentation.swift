@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 
 /// The periods, tracks and qualities of a DASH stream, from its manifest, the MPD
-/// (ISO/IEC 23009-1 §5.3). The segments are counted on demand (`DASHPresentation.parts`).
+/// (ISO/IEC 23009-1 §5.3). The segments are counted on demand.
 ///
 /// Of several BaseURLs of one level, which are alternatives, the first counts (§5.6.4).
 package struct DASHPresentation: Sendable {
@@ -15,22 +15,23 @@ package struct DASHPresentation: Sendable {
     case other
   }
 
+  /// A quality, or what an element states about those in it.
   package struct Representation: Sendable {
-    package var id: String
+    package var id = ""
     /// In bits per second; 0 if the MPD does not state it.
-    package var bandwidth: Int64
+    package var bandwidth: Int64 = 0
     package var width: Int?
     package var height: Int?
     package var codecs: String?
     package var frameRate: Double?
     /// Whether it cannot be decoded without another one.
-    package var isDependent: Bool
+    package var isDependent = false
     /// The bytes of the element.
-    package var bytes: Range<Int>
+    package var bytes = 0..<0
     /// The base of its references; nil if that is too long.
     var base: URL?
     /// Whether a BaseURL was given, so that the base may be a segment itself.
-    var hasBase: Bool
+    var hasBase = false
     /// Nil: the base is the only segment.
     var segments: DASHSegments?
   }
@@ -65,21 +66,6 @@ package struct DASHPresentation: Sendable {
   package var periods: [Period]
   /// In seconds; nil if unknown.
   package var duration: Double?
-
-  /// Nil if the body is no MPD, does not end, is not in UTF-8 (or ASCII), declares entities, or
-  /// has an element with too many attributes.
-  ///
-  /// - Parameter url: the URL of the MPD after redirects.
-  /// - Throws: `DASHProblem`, if the MPD does not contain its periods and tracks itself, or has too
-  ///   many.
-  package init?(_ body: [UInt8], url: URL) throws(DASHProblem) {
-    guard let document = DASHDocument(body) else { return nil }
-    self = try DASHPresentationReader(document).presentation(at: url)
-  }
-
-  init(isDynamic: Bool, periods: [Period], duration: Double?) {
-    (self.isDynamic, self.periods, self.duration) = (isDynamic, periods, duration)
-  }
 }
 
 /// The reason why the segments of a DASH stream are not known.
@@ -88,5 +74,7 @@ package struct DASHProblem: Error, Sendable, Hashable {
   package var reason: String
 
   static let isRemote = DASHProblem(reason: "a part of its manifest lies elsewhere (xlink).")
+  static let namesNoSegments = DASHProblem(reason: "its manifest names no segments.")
+  static let hasLongURLs = DASHProblem(reason: "the URLs of its segments are too long.")
   package static let isTooLarge = DASHProblem(reason: "its manifest describes too many segments.")
 }

@@ -1,227 +1,189 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
+
+extension DASHPresentation {
+  /// Nil if the body is no MPD, does not end, is not in UTF-8 (or ASCII), declares entities, or
+  /// has an element with too many attributes.
+  ///
+  /// - Parameter url: the URL of the MPD after redirects.
+  /// - Throws: `DASHProblem`, if the MPD does not contain its periods and tracks itself, or has too
+  ///   many.
+  package init?(_ body: [UInt8], url: URL) throws(DASHProblem) {
+    guard let tree = DASHTree(body), tree.isWholeMPD else { return nil }
+    var reader = DASHPresentationReader(tree: tree)
+    self = try reader.presentation(at: url)
+  }
+}
 
 /// Reads periods, tracks and qualities from the elements of an MPD.
-struct DASHPresentationReader {
-  private typealias Presentation = DASHPresentation
-
-  /// What an element inherits from those around it.
-  private struct Level {
-    /// Nil if it is too long.
-    var base: URL?
-    var hasBase = false
-    var segments: DASHSegments?
-  }
-
-  /// What the Representations of an AdaptationSet inherit from its attributes: one copy for all.
-  private struct Common {
-    var width: String?
-    var height: String?
-    var codecs: String?
-    var frameRate: String?
-  }
+private struct DASHPresentationReader {
+  typealias AdaptationSet = DASHPresentation.AdaptationSet
+  typealias Representation = DASHPresentation.Representation
 
   private static let mostRepresentations = 10_000
   /// A chain of bases would otherwise multiply the size of the MPD.
   private static let longestBase = 4096
 
-  private let document: DASHDocument
+  let tree: DASHTree
   private var count = 0
 
-  init(_ document: DASHDocument) { self.document = document }
+  init(tree: DASHTree) { self.tree = tree }
 
-  consuming func presentation(at url: URL) throws(DASHProblem) -> DASHPresentation {
-    let root = DASHDocument.root
-    guard document.link(of: root) == nil else { throw .isRemote }
-    let level = try below(Level(base: url), root)
+  mutating func presentation(at url: URL) throws(DASHProblem) -> DASHPresentation {
+    let root = 0
+    guard tree.link(of: root) == nil else { throw .isRemote }
+    let level = try below(Representation(base: url), root)
     let total = seconds("mediaPresentationDuration", of: root)
-    var periods: [Presentation.Period] = []
     let elements = try present(root, .period)
-    let starts = starts(of: elements)
-    let durations = durations(of: elements, starts, total: total)
-    for (number, element) in elements.enumerated() {
-      periods.append(
-        .init(
-          duration: durations[number], sets: try sets(of: element, try below(level, element))))
+    var periods: [DASHPresentation.Period] = []
+    for (element, duration) in zip(elements, durations(of: elements, total: total)) {
+      let sets = try sets(of: element, try below(level, element))
+      periods.append(.init(duration: duration, sets: sets))
     }
-    let sum = durations.reduce(0 as Double?) { sum, next in
-      guard let sum, let next else { return nil }
-      return sum + next
+    let sum = periods.reduce(0 as Double?) { sum, period in
+      sum.flatMap { sum in period.duration.map { sum + $0 } }
     }
     return DASHPresentation(
-      isDynamic: document.attribute("type", of: root) == "dynamic", periods: periods,
+      isDynamic: tree.attribute("type", of: root) == "dynamic", periods: periods,
       duration: total ?? sum)
   }
 
   /// Returns the children of a kind, without those whose link removes them.
-  private func present(
-    _ index: Int, _ kind: DASHDocument.Kind
-  ) throws(DASHProblem) -> [Int] {
-    var present: [Int] = []
-    for child in document.children(of: index, kind) {
-      switch document.link(of: child) {
-      case nil: present.append(child)
-      case .removes: break
-      case .elsewhere: throw .isRemote
-      }
-    }
-    return present
+  private func present(_ index: Int, _ kind: DASHElement) throws(DASHProblem) -> [Int] {
+    let children = tree.children(of: index, kind).filter { tree.link(of: $0) != .removes }
+    guard children.allSatisfy({ tree.link(of: $0) == nil }) else { throw .isRemote }
+    return children
   }
 
-  private func below(_ outer: Level, _ index: Int) throws(DASHProblem) -> Level {
+  /// Returns what an element states, and inherits from those around it: one copy for all
+  /// Representations in it.
+  private func below(_ outer: Representation, _ index: Int) throws(DASHProblem) -> Representation {
     var level = outer
-    if let first = document.firstChild(of: index, .baseURL) {
-      guard document.attribute("byteRange", of: first) == nil else {
+    if let first = tree.firstChild(of: index, .baseURL) {
+      guard tree.attribute("byteRange", of: first) == nil else {
         throw DASHProblem(reason: "its manifest turns ranges into URLs.")
       }
       level.hasBase = true
-      level.base = document.text(of: first).flatMap { text in
-        guard text.utf8.count <= Self.longestBase else { return nil }
-        return outer.base.flatMap { URL(text: text, relativeTo: $0) }
-      }
-      if let base = level.base, base.absoluteString.utf8.count > Self.longestBase {
-        level.base = nil
-      }
+      level.base = base(tree.text(of: first)?.text, below: outer.base)
     }
-    guard document.elements[index].kind != .mpd else { return level }
-    if let own = try document.segments(of: index) {
-      level.segments = own.inheriting(from: outer.segments)
-    }
+    level.segments = try DASHSegments(in: index, of: tree, below: outer.segments) ?? outer.segments
+    level.width = integer("width", of: index).map { Int(clamping: $0) } ?? outer.width
+    level.height = integer("height", of: index).map { Int(clamping: $0) } ?? outer.height
+    level.codecs = tree.attribute("codecs", of: index) ?? outer.codecs
+    let frameRate = tree.attribute("frameRate", of: index).flatMap(DASHNumbers.frameRate)
+    level.frameRate = frameRate ?? outer.frameRate
     return level
+  }
+
+  private func representation(
+    _ index: Int, below outer: Representation
+  ) throws(DASHProblem) -> Representation {
+    var representation = try below(outer, index)
+    representation.id = tree.attribute("id", of: index) ?? ""
+    representation.bandwidth = integer("bandwidth", of: index) ?? 0
+    representation.isDependent = tree.attribute("dependencyId", of: index) != nil
+    representation.bytes = tree.elements[index].bytes
+    return representation
+  }
+
+  private func integer(_ name: StaticString, of index: Int) -> Int64? {
+    tree.attribute(name, of: index).flatMap { Int64(digits: $0) }
+  }
+
+  private func base(_ text: String?, below outer: URL?) -> URL? {
+    guard let text, let outer, text.utf8.count <= Self.longestBase,
+      let base = URL(text: text, relativeTo: outer),
+      base.absoluteString.utf8.count <= Self.longestBase
+    else { return nil }
+    return base
   }
 
   // MARK: Time
 
   private func seconds(_ name: StaticString, of index: Int) -> Double? {
-    document.attribute(name, of: index).flatMap(DASHNumbers.seconds)
+    tree.attribute(name, of: index).flatMap(DASHNumbers.seconds)
   }
 
-  /// Returns the starts of periods, which may follow from the end of the one before (§5.3.2.1).
-  private func starts(of periods: [Int]) -> [Double?] {
+  /// Returns the durations of periods. A period may begin at the end of the one before, and end at
+  /// the start of the next one (§5.3.2.1).
+  private func durations(of periods: [Int], total: Double?) -> [Double?] {
+    let stated = periods.map { seconds("duration", of: $0) }
     var starts: [Double?] = []
-    for (number, period) in periods.enumerated() {
-      let before =
-        number == 0 ? 0 : end(of: periods[number - 1], from: starts[number - 1])
-      starts.append(seconds("start", of: period) ?? before)
+    var end: Double? = 0
+    for (period, duration) in zip(periods, stated) {
+      let start = seconds("start", of: period) ?? end
+      starts.append(start)
+      end = start.flatMap { start in duration.map { start + $0 } }
     }
-    return starts
-  }
-
-  /// Returns the durations of periods, which may follow from the start of the next one
-  /// (§5.3.2.1).
-  private func durations(of periods: [Int], _ starts: [Double?], total: Double?) -> [Double?] {
-    periods.enumerated().map { number, period in
-      if let duration = seconds("duration", of: period) { return duration }
-      let next = number + 1 < periods.count ? starts[number + 1] : total
-      guard let start = starts[number], let next, next >= start else { return nil }
-      return next - start
+    let ends = starts.dropFirst() + [total]
+    return zip(stated, zip(starts, ends)).map { stated, bounds in
+      if let stated { return stated }
+      guard let start = bounds.0, let end = bounds.1, end >= start else { return nil }
+      return end - start
     }
-  }
-
-  private func end(of period: Int, from start: Double?) -> Double? {
-    guard let start, let duration = seconds("duration", of: period) else { return nil }
-    return start + duration
   }
 
   // MARK: Tracks
 
   private mutating func sets(
-    of period: Int, _ level: Level
-  ) throws(DASHProblem) -> [Presentation.AdaptationSet] {
-    var sets: [Presentation.AdaptationSet] = []
+    of period: Int, _ level: Representation
+  ) throws(DASHProblem) -> [AdaptationSet] {
+    var sets: [AdaptationSet] = []
     for element in try present(period, .adaptationSet) {
       let level = try below(level, element)
-      let common = common(of: element)
-      var representations: [Presentation.Representation] = []
-      for child in try present(element, .representation) {
-        count += 1
-        guard count <= Self.mostRepresentations else { throw .isTooLarge }
-        representations.append(representation(child, common, try below(level, child)))
+      let children = try present(element, .representation)
+      count += children.count
+      guard count <= Self.mostRepresentations else { throw .isTooLarge }
+      let representations = try children.map { child throws(DASHProblem) in
+        try representation(child, below: level)
       }
       sets.append(set(element, representations))
     }
     return sets
   }
 
-  private func set(
-    _ index: Int, _ representations: [Presentation.Representation]
-  ) -> Presentation.AdaptationSet {
-    let roles = document.children(of: index, .role).filter {
-      document.attribute("schemeIdUri", of: $0) == "urn:mpeg:dash:role:2011"
+  private func set(_ index: Int, _ representations: [Representation]) -> AdaptationSet {
+    let roles = tree.children(of: index, .role).filter {
+      tree.attribute("schemeIdUri", of: $0) == "urn:mpeg:dash:role:2011"
     }
-    let component = document.firstChild(of: index, .component)
-    let language =
-      document.attribute("lang", of: index)
-      ?? component.flatMap { document.attribute("lang", of: $0) }
+    let component = tree.firstChild(of: index, .component)
     return .init(
-      kind: kind(of: index), language: language,
-      label: document.firstChild(of: index, .label).flatMap(document.text),
-      roles: roles.compactMap { document.attribute("value", of: $0) },
+      kind: kind(of: index),
+      language: tree.attribute("lang", of: index)
+        ?? component.flatMap { tree.attribute("lang", of: $0) },
+      label: tree.firstChild(of: index, .label).flatMap { tree.text(of: $0)?.text },
+      roles: roles.compactMap { tree.attribute("value", of: $0) },
       channels: channels(of: index),
-      priority: document.attribute("selectionPriority", of: index).flatMap {
-        Int64(digits: $0)
-      } ?? 1,
-      isTrickPlay: isTrickPlay(index), bytes: document.elements[index].bytes,
+      priority: integer("selectionPriority", of: index) ?? 1,
+      isTrickPlay: isTrickPlay(index), bytes: tree.elements[index].bytes,
       representations: representations)
   }
 
-  private func common(of set: Int) -> Common {
-    Common(
-      width: document.attribute("width", of: set), height: document.attribute("height", of: set),
-      codecs: document.attribute("codecs", of: set),
-      frameRate: document.attribute("frameRate", of: set))
-  }
-
-  private func representation(
-    _ index: Int, _ common: Common, _ level: Level
-  ) -> Presentation.Representation {
-    func own(_ name: StaticString) -> String? { document.attribute(name, of: index) }
-    func integer(_ text: String?) -> Int? {
-      text.flatMap { Int64(digits: $0) }.map { Int(clamping: $0) }
-    }
-    return .init(
-      id: own("id") ?? "", bandwidth: own("bandwidth").flatMap { Int64(digits: $0) } ?? 0,
-      width: integer(own("width") ?? common.width),
-      height: integer(own("height") ?? common.height), codecs: own("codecs") ?? common.codecs,
-      frameRate: (own("frameRate") ?? common.frameRate).flatMap(DASHNumbers.frameRate),
-      isDependent: own("dependencyId") != nil,
-      bytes: document.elements[index].bytes, base: level.base, hasBase: level.hasBase,
-      segments: level.segments)
-  }
-
   private func channels(of set: Int) -> String? {
+    let first = tree.firstChild(of: set, .representation)
     let element =
-      document.firstChild(of: set, .channels)
-      ?? document.firstChild(of: set, .representation).flatMap {
-        document.firstChild(of: $0, .channels)
-      }
-    return element.flatMap { document.attribute("value", of: $0) }
+      tree.firstChild(of: set, .channels) ?? first.flatMap { tree.firstChild(of: $0, .channels) }
+    return element.flatMap { tree.attribute("value", of: $0) }
   }
-
-  private static let trickPlay = "http://dashif.org/guidelines/trickmode"
 
   private func isTrickPlay(_ set: Int) -> Bool {
-    document.children(of: set).contains { child in
-      let kind = document.elements[child].kind
+    tree.children(of: set).contains { child in
+      let kind = tree.elements[child].kind
       return (kind == .essentialProperty || kind == .supplementalProperty)
-        && document.attribute("schemeIdUri", of: child) == Self.trickPlay
+        && tree.attribute("schemeIdUri", of: child) == "http://dashif.org/guidelines/trickmode"
     }
   }
 
   private func kind(of set: Int) -> DASHPresentation.MediaKind {
-    let components = document.children(of: set, .component)
-    let stated =
-      [document.attribute("contentType", of: set)]
-      + components.map { document.attribute("contentType", of: $0) }
+    let components = tree.children(of: set, .component)
+    let stated = ([set] + components).compactMap { tree.attribute("contentType", of: $0) }
     // A set of both contains the sound in its pictures.
     if stated.contains("video") { return .video }
-    for type in stated.compactMap(\.self) {
-      if let kind = Self.kinds[type] { return kind }
-    }
-    let first = document.firstChild(of: set, .representation)
+    if let kind = stated.lazy.compactMap({ Self.kinds[$0] }).first { return kind }
+    let first = tree.firstChild(of: set, .representation)
     func inherited(_ name: StaticString) -> String {
-      let own = document.attribute(name, of: set)
-      return (own ?? first.flatMap { document.attribute(name, of: $0) } ?? "").lowercased()
+      let own = tree.attribute(name, of: set)
+      return (own ?? first.flatMap { tree.attribute(name, of: $0) } ?? "").lowercased()
     }
     let (type, codecs) = (inherited("mimeType"), inherited("codecs"))
     if codecs.hasPrefix("stpp") || codecs.hasPrefix("wvtt") { return .text }
@@ -232,4 +194,38 @@ struct DASHPresentationReader {
   private static let kinds: [String: DASHPresentation.MediaKind] = [
     "video": .video, "audio": .audio, "text": .text,
   ]
+}
+
+/// Values of attributes of an MPD. None traps.
+enum DASHNumbers {
+  private static let longest = 64
+
+  /// Returns the seconds of an xs:duration without years and months, as in MPDs: `PT1M2.5S`.
+  static func seconds(_ text: String) -> Double? {
+    guard text.utf8.count <= longest, text.hasPrefix("P") else { return nil }
+    var sum = 0.0
+    var number = ""
+    var isTime = false
+    for character in text.dropFirst() {
+      switch character {
+      case "T" where !isTime && number.isEmpty: isTime = true
+      case "0"..."9", ".": number.append(character)
+      default:
+        let units: [Character: Double] = isTime ? ["H": 3600, "M": 60, "S": 1] : ["D": 86_400]
+        guard let unit = units[character], let value = Double(number) else { return nil }
+        sum += value * unit
+        number = ""
+      }
+    }
+    return number.isEmpty && sum.isFinite ? min(sum, Double(CacheControl.longest)) : nil
+  }
+
+  /// Returns `25`, or `30000/1001`, in pictures per second.
+  static func frameRate(_ text: String) -> Double? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let pictures = Int64(digits: parts[0]),
+      let seconds = parts.count == 2 ? Int64(digits: parts[1]) : 1, seconds > 0
+    else { return nil }
+    return Double(pictures) / Double(seconds)
+  }
 }

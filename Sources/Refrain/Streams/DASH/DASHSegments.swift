@@ -3,17 +3,16 @@
 /// A description of segments: a SegmentTemplate, a SegmentList or a SegmentBase, with what it
 /// inherits from the levels above (ISO/IEC 23009-1 §5.3.9). A pure value.
 struct DASHSegments: Sendable {
-  enum Form: Sendable {
-    case template
-    case list
-    case file
-  }
-
-  /// A resource, or a range of one.
+  /// A reference to an initialization, an index or a segment.
   struct Reference: Sendable {
-    /// Nil: the base.
-    var text: String?
+    /// Relative to `Representation.base`; empty for the base itself.
+    var text: String
     var range: ByteRange?
+    /// 0 for all but segments.
+    var seconds = 0.0
+    /// Whether the origin may not have it: only a duration says that there is a last segment, and
+    /// durations are rounded. Players take its absence for the end.
+    var mayBeAbsent = false
   }
 
   /// A SegmentURL.
@@ -24,7 +23,7 @@ struct DASHSegments: Sendable {
   }
 
   /// Consecutive segments of one duration (§5.3.9.6).
-  struct Run: Sendable, Hashable {
+  struct Run: Sendable {
     var time: Int64?
     var duration: Int64
     /// The number of further segments; negative: up to the next run, or the end of the period.
@@ -33,145 +32,125 @@ struct DASHSegments: Sendable {
     var number: Int64?
   }
 
-  var form: Form
+  let form: DASHElement
   /// Units in a second.
-  var timescale: Int64?
-  var duration: Int64?
-  var startNumber: Int64?
-  var endNumber: Int64?
+  private(set) var timescale: Int64 = 1
+  private(set) var duration: Int64?
+  private(set) var startNumber: Int64 = 1
+  private(set) var endNumber: Int64?
   /// The time at which the period begins, in units.
-  var offset: Int64?
-  var timeline: [Run]?
-  var initialization: Reference?
-  var index: Reference?
+  private(set) var offset: Int64 = 0
+  private(set) var timeline: [Run]?
+  private(set) var initialization: Reference?
+  private(set) var index: Reference?
   /// Where the index lies in the base, if that is the only segment (`SegmentBase@indexRange`).
-  var indexRange: ByteRange?
+  private(set) var indexRange: ByteRange?
   /// Templates of URLs.
-  var mediaTemplate: String?
-  var indexTemplate: String?
-  var initializationTemplate: String?
-  var items: [Item]?
+  private(set) var mediaTemplate: String?
+  private(set) var indexTemplate: String?
+  private(set) var initializationTemplate: String?
+  private(set) var items: [Item] = []
   /// Why the segments are not known.
-  var problem: DASHProblem?
+  private(set) var problem: DASHProblem?
 
-  /// Returns the description with what it does not state itself from that of the level above.
-  func inheriting(from outer: DASHSegments?) -> DASHSegments {
-    guard let outer, outer.form == form else { return self }
-    var all = self
-    all.timescale = timescale ?? outer.timescale
-    all.duration = duration ?? outer.duration
-    all.startNumber = startNumber ?? outer.startNumber
-    all.endNumber = endNumber ?? outer.endNumber
-    all.offset = offset ?? outer.offset
-    all.timeline = timeline ?? outer.timeline
-    all.initialization = initialization ?? outer.initialization
-    all.index = index ?? outer.index
-    all.indexRange = indexRange ?? outer.indexRange
-    all.mediaTemplate = mediaTemplate ?? outer.mediaTemplate
-    all.indexTemplate = indexTemplate ?? outer.indexTemplate
-    all.initializationTemplate = initializationTemplate ?? outer.initializationTemplate
-    all.items = items ?? outer.items
-    all.problem = problem ?? outer.problem
-    return all
+  /// Nil if an element has no description of segments.
+  ///
+  /// - Parameter outer: the description of the level above, from which one of the same form inherits.
+  init?(in parent: Int, of tree: DASHTree, below outer: DASHSegments?) throws(DASHProblem) {
+    let own = tree.children(of: parent).first { tree.elements[$0].kind.describesSegments }
+    guard let own, tree.link(of: own) != .removes else { return nil }
+    guard tree.link(of: own) == nil else { throw .isRemote }
+    let form = tree.elements[own].kind
+    if let outer, outer.form == form { self = outer } else { self.form = form }
+    do throws(DASHProblem) {
+      try read(own, of: tree)
+    } catch {
+      problem = error
+    }
+  }
+
+  private mutating func read(_ own: Int, of tree: DASHTree) throws(DASHProblem) {
+    timescale = try tree.integer("timescale", of: own, from: 1) ?? timescale
+    duration = try tree.integer("duration", of: own, from: 1) ?? duration
+    startNumber = try tree.integer("startNumber", of: own) ?? startNumber
+    endNumber = try tree.integer("endNumber", of: own) ?? endNumber
+    offset = try tree.integer("presentationTimeOffset", of: own) ?? offset
+    mediaTemplate = tree.attribute("media", of: own) ?? mediaTemplate
+    indexTemplate = tree.attribute("index", of: own) ?? indexTemplate
+    initializationTemplate = tree.attribute("initialization", of: own) ?? initializationTemplate
+    if let child = tree.firstChild(of: own, .segmentTimeline) {
+      timeline = try tree.runs(of: child)
+    }
+    if let child = tree.firstChild(of: own, .initialization) {
+      initialization = try tree.reference(child, "sourceURL", "range")
+    }
+    if let child = tree.firstChild(of: own, .segmentIndex) {
+      index = try tree.reference(child, "sourceURL", "range")
+    }
+    indexRange = try tree.byteRange("indexRange", of: own) ?? indexRange
+    let items = try tree.children(of: own, .segmentURL).map(tree.item)
+    if !items.isEmpty { self.items = items }
   }
 }
 
-/// Reads descriptions of segments.
-extension DASHDocument {
-  /// Returns the description among the children of an element; nil if it has none.
-  func segments(of index: Int) throws(DASHProblem) -> DASHSegments? {
-    guard let own = children(of: index).first(where: { elements[$0].kind.namesSegments }) else {
-      return nil
-    }
-    if let link = link(of: own) {
-      if link == .removes { return nil }
-      throw .isRemote
-    }
-    let form: DASHSegments.Form =
-      switch elements[own].kind {
-      case .segmentTemplate: .template
-      case .segmentList: .list
-      default: .file
-      }
-    var segments = DASHSegments(form: form)
-    do throws(DASHProblem) {
-      try read(own, into: &segments)
-    } catch {
-      segments.problem = error
-    }
-    return segments
-  }
-
-  private func read(_ index: Int, into segments: inout DASHSegments) throws(DASHProblem) {
-    segments.timescale = try integer("timescale", of: index)
-    guard segments.timescale != 0 else { throw Self.wrong("timescale") }
-    segments.duration = try integer("duration", of: index)
-    guard segments.duration != 0 else { throw Self.wrong("duration") }
-    segments.startNumber = try integer("startNumber", of: index)
-    segments.endNumber = try integer("endNumber", of: index)
-    segments.offset = try integer("presentationTimeOffset", of: index)
-    segments.mediaTemplate = attribute("media", of: index)
-    segments.indexTemplate = attribute("index", of: index)
-    segments.initializationTemplate = attribute("initialization", of: index)
-    if let timeline = firstChild(of: index, .segmentTimeline) {
-      segments.timeline = try runs(of: timeline)
-    }
-    segments.initialization = try firstChild(of: index, .initialization).map(source)
-    segments.index = try firstChild(of: index, .segmentIndex).map(source)
-    segments.indexRange = try range("indexRange", of: index)
-    let items = children(of: index, .segmentURL)
-    if !items.isEmpty { segments.items = try items.map(item) }
-  }
-
-  private func runs(of timeline: Int) throws(DASHProblem) -> [DASHSegments.Run] {
-    if let link = link(of: timeline), link == .elsewhere { throw .isRemote }
-    var runs: [DASHSegments.Run] = []
-    for child in children(of: timeline) {
+extension DASHTree {
+  fileprivate func runs(of timeline: Int) throws(DASHProblem) -> [DASHSegments.Run] {
+    guard link(of: timeline) != .elsewhere else { throw .isRemote }
+    let runs = children(of: timeline).filter { [.run, .pattern].contains(elements[$0].kind) }
+    return try runs.map { child throws(DASHProblem) in
       guard elements[child].kind == .run, attribute("k", of: child) ?? "1" == "1",
         attribute("p", of: child) == nil
       else { throw DASHProblem(reason: "its segments follow patterns.") }
-      guard let duration = try integer("d", of: child), duration > 0 else { throw Self.wrong("d") }
+      guard let duration = try integer("d", of: child, from: 1) else { throw .isInvalid("d") }
       let repeats = attribute("r", of: child) ?? "0"
-      let count = repeats.hasPrefix("-") ? -1 : Int64(digits: repeats)
-      guard let count else { throw Self.wrong("r") }
-      runs.append(
-        .init(
-          time: try integer("t", of: child), duration: duration, repeats: count,
-          number: try integer("n", of: child)))
+      guard let repeats = repeats.hasPrefix("-") ? -1 : Int64(digits: repeats) else {
+        throw .isInvalid("r")
+      }
+      return .init(
+        time: try integer("t", of: child), duration: duration, repeats: repeats,
+        number: try integer("n", of: child))
     }
-    return runs
   }
 
-  private func item(_ index: Int) throws(DASHProblem) -> DASHSegments.Item {
-    let media = DASHSegments.Reference(
-      text: attribute("media", of: index), range: try range("mediaRange", of: index))
-    let range = try range("indexRange", of: index)
-    let text = attribute("index", of: index)
+  fileprivate func item(_ element: Int) throws(DASHProblem) -> DASHSegments.Item {
+    let media = try reference(element, "media", "mediaRange")
+    var index = try reference(element, "index", "indexRange")
     // Without a range of its own, the segment contains the index.
-    let isApart = text != nil || (range != nil && media.range != nil)
-    let index = DASHSegments.Reference(text: text ?? media.text, range: range)
+    let isApart = !index.text.isEmpty || (index.range != nil && media.range != nil)
+    if index.text.isEmpty { index.text = media.text }
     return .init(media: media, index: isApart ? index : nil)
   }
 
-  /// Reads an Initialization or a RepresentationIndex.
-  private func source(_ index: Int) throws(DASHProblem) -> DASHSegments.Reference {
-    .init(text: attribute("sourceURL", of: index), range: try range("range", of: index))
+  fileprivate func reference(
+    _ element: Int, _ text: StaticString, _ range: StaticString
+  ) throws(DASHProblem) -> DASHSegments.Reference {
+    .init(text: attribute(text, of: element) ?? "", range: try byteRange(range, of: element))
   }
 
-  private func range(_ name: StaticString, of index: Int) throws(DASHProblem) -> ByteRange? {
-    guard let text = attribute(name, of: index) else { return nil }
-    guard let range = DASHNumbers.byteRange(text) else { throw Self.wrong(name) }
-    return range
+  /// Returns the range of `0-499`; nil if the attribute is missing.
+  fileprivate func byteRange(
+    _ name: StaticString, of element: Int
+  ) throws(DASHProblem) -> ByteRange? {
+    guard let text = attribute(name, of: element) else { return nil }
+    let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
+      first <= last, last < .max - 1
+    else { throw .isInvalid(name) }
+    return first..<(last + 1)
   }
 
-  /// Returns the value of an attribute that is no negative number; nil if it is missing.
-  func integer(_ name: StaticString, of index: Int) throws(DASHProblem) -> Int64? {
-    guard let text = attribute(name, of: index) else { return nil }
-    guard let value = Int64(digits: text) else { throw Self.wrong(name) }
+  /// Returns the value of an attribute that is no less than `least`; nil if it is missing.
+  fileprivate func integer(
+    _ name: StaticString, of element: Int, from least: Int64 = 0
+  ) throws(DASHProblem) -> Int64? {
+    guard let text = attribute(name, of: element) else { return nil }
+    guard let value = Int64(digits: text), value >= least else { throw .isInvalid(name) }
     return value
   }
+}
 
-  private static func wrong(_ name: StaticString) -> DASHProblem {
+extension DASHProblem {
+  fileprivate static func isInvalid(_ name: StaticString) -> DASHProblem {
     DASHProblem(reason: "its manifest has an invalid '\(name)'.")
   }
 }

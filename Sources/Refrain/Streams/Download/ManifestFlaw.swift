@@ -83,9 +83,9 @@ package enum ManifestFlaw: Sendable, Hashable {
       case .text(let range) where MarkupText.trimmed(range, in: body).isEmpty: continue
       case .unsupported: return hasRoot(body) ? .hasDeclarations : nil
       case .start(let name, let isEmpty):
-        guard DASHElement.localName(body[name]).elementsEqual("MPD".utf8),
-          DASHDocument(body) == nil
-        else { return nil }
+        guard DASHElement(root: body[name]) == .mpd, DASHTree(body)?.isWholeMPD != true else {
+          return nil
+        }
         return flaw(behind: &scanner, isEmpty: isEmpty)
       case .text, .section, .end: return nil
       }

@@ -214,7 +214,7 @@ extension StreamDownload {
     selection.variant = main?.variant.map { StreamVariant($0) }
     selection.renditions = main?.tracks.map(\.rendition) ?? []
     guard !selection.plan.parts.isEmpty || !selection.plan.skipped.isEmpty else {
-      throw DASHProblem(reason: "its manifest names no segments.").error(at: url)
+      throw DASHProblem.namesNoSegments.error(at: url)
     }
   }
 }

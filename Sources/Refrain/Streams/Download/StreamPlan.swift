@@ -48,7 +48,7 @@ package struct StreamPlan: Sendable {
   /// In the order of the manifests, without repetitions. Adjacent ranges are one part.
   package private(set) var parts: [Part] = []
   /// The parts that the origin may not have, as indices of `parts`
-  /// (`DASHPresentation.Reference`).
+  /// (`DASHSegments.Reference`).
   private(set) var absentable: Set<Int> = []
   /// The sum of the durations of all playlists, or of all Representations.
   package private(set) var seconds = 0.0
@@ -115,7 +115,7 @@ package struct StreamPlan: Sendable {
     for representation in representations {
       let references = try representation.references(duration: duration, &allowance)
       guard let base = representation.base else {
-        throw DASHProblem(reason: "the URLs of its segments are too long.")
+        throw .hasLongURLs
       }
       let first = parts.count
       let rate = representation.bandwidth

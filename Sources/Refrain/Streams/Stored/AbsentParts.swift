@@ -3,7 +3,7 @@ import Foundation
 import RefrainLocks
 
 /// The parts of streams that a duration computes and that their origins do not have
-/// (`DASHPresentation.Reference`), as downloads have found: a stream without them is complete.
+/// (`DASHSegments.Reference`), as downloads have found: a stream without them is complete.
 ///
 /// They are kept in a file of the cache directory, as hashes of the keys of their URLs. A download
 /// requests them again each time; a part that exists by then is stored like any other.

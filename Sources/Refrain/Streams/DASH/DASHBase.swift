@@ -4,9 +4,9 @@ import Foundation
 /// A base of references (RFC 3986 §5.1), reduced to the facts that decide which references leave
 /// the base's host when they are resolved below another prefix: the origin, and the number of
 /// directories in the path. Thus a chain of bases costs no more than its own text.
-struct DASHBase: Sendable, Hashable {
+struct DASHBase {
   /// What a reference leads to.
-  enum Target: Sendable, Hashable {
+  enum Target {
     /// The reference resolves alike below any prefix, or has no possible host.
     case inside
     /// The reference has to be replaced by this absolute text. Identifiers of templates
@@ -19,73 +19,85 @@ struct DASHBase: Sendable, Hashable {
 
   /// `https://host`; nil if no reference resolves against this base, which is a `urn:` for example.
   private var origin: String?
-  private var directories: Int
+  private var directories = 0
   /// The fewest directories of the bases that clients may choose in place of this one.
-  private(set) var fewestDirectories: Int
+  private(set) var fewestDirectories = 0
   /// The path of a document whose bases above are unknown; nil below its own BaseURLs.
   private var path: String?
+  /// The whole base (ISO/IEC 23009-1 §5.6.4); nil where clients may choose another one, where
+  /// nothing resolves against it, and where it is longer than any in use.
+  private var whole: URIReference?
+  /// Whether a BaseURL of the chain has a scheme.
+  private(set) var isBelowAbsolute = false
 
   /// No name of a host is longer, even with user information and a port.
   private static let longestAuthority = 1024
+  private static let longestWhole = 2048
+
+  private init() {}
 
   /// - Parameters:
   ///   - url: the URL of a document.
   ///   - isCertain: whether the references in the document have no other bases than those in it.
-  init(_ url: URL, isCertain: Bool = true) {
-    self.init(origin: nil, directories: 0)
-    self = below(url.absoluteString)
+  init(_ url: URL, isCertain: Bool) {
+    let text = url.absoluteString
+    self = DASHBase().below(text)
     if !isCertain {
       fewestDirectories = 0
-      path = URIReference(url.absoluteString).path
+      path = URIReference(text).path
+    } else if text.utf8.count <= Self.longestWhole {
+      whole = URIReference(text)
     }
-  }
-
-  private init(origin: String?, directories: Int) {
-    self.origin = origin
-    self.directories = directories
-    fewestDirectories = directories
   }
 
   /// Returns the base that BaseURLs of one level make of this one: the first one, or any other of
   /// them, which are alternatives.
-  func below(_ alternatives: [String]) -> DASHBase {
+  ///
+  /// - Parameter allowance: the bytes left for whole bases.
+  func below(_ alternatives: [String], _ allowance: inout Int) -> DASHBase {
     guard let first = alternatives.first else { return self }
     var base = below(first)
     for other in alternatives.dropFirst() {
       base.fewestDirectories = min(base.fewestDirectories, below(other).fewestDirectories)
     }
+    base.isBelowAbsolute = isBelowAbsolute || URIReference(first).scheme != nil
+    if alternatives.count == 1, allowance > 0, let whole = resolved(first) {
+      allowance -= whole.path.utf8.count + (whole.query?.utf8.count ?? 0)
+      base.whole = whole
+    }
     return base
   }
 
-  /// Returns the base that a BaseURL makes of this one.
-  func below(_ text: String) -> DASHBase {
+  private func below(_ text: String) -> DASHBase {
     let reference = URIReference(text)
     let isAbsolute = reference.scheme != nil || reference.authority != nil
     let isRooted = isAbsolute || reference.path.utf8.first == UInt8(ascii: "/")
-    let path = Self.walk(reference.path, from: isRooted ? 0 : directories)
-    var base = DASHBase(
-      origin: isAbsolute ? origin(of: reference) : origin, directories: path.directories)
-    if !isRooted {
-      base.fewestDirectories = Self.walk(reference.path, from: fewestDirectories).directories
+    func directories(from start: Int) -> Int {
+      Self.walk(reference.path, from: isRooted ? 0 : start).directories
     }
+    var base = DASHBase()
+    base.origin = isAbsolute ? origin(of: reference) : origin
+    base.directories = directories(from: self.directories)
     // Clients resolve it in different ways, or against nothing.
-    if base.origin == nil || ReferenceRewriting.isAmbiguous(text) { base.fewestDirectories = 0 }
+    let isUnclear = base.origin == nil || ReferenceRewriting.isAmbiguous(text)
+    base.fewestDirectories = isUnclear ? 0 : directories(from: fewestDirectories)
     return base
   }
 
   /// Returns what a reference leads to. It leaves if it has a scheme, a host or a path from the
   /// root, or if it climbs above the root by `..`.
   ///
-  /// - Parameter fewest: the fewest directories of all bases of the reference; nil: of this one.
-  func target(of text: String, fewest: Int? = nil) -> Target {
+  /// - Parameter fewest: the fewest directories of the bases of the reference besides this one.
+  func target(of text: String, fewest: Int) -> Target {
     let reference = URIReference(text)
     let climbs = Self.walk(reference.path, from: directories).climbs
     let leaves =
       reference.scheme != nil || reference.authority != nil
       || reference.path.utf8.first == UInt8(ascii: "/") || climbs
     guard leaves else {
-      let fewest = min(fewest ?? fewestDirectories, fewestDirectories)
-      guard Self.walk(reference.path, from: fewest).climbs else { return .inside }
+      guard Self.walk(reference.path, from: min(fewest, fewestDirectories)).climbs else {
+        return .inside
+      }
       guard let origin, let path else { return .unsafe }
       return .absolute(
         reference.resolved(against: URIReference(origin + path)).textWithoutFragment)
@@ -102,16 +114,27 @@ struct DASHBase: Sendable, Hashable {
     if target.path.isEmpty { target.path = "/" }
     return .absolute(target.textWithoutFragment)
   }
+
+  /// Returns the absolute form of a reference; nil if it is unknown, or no http or https URL.
+  func resolved(_ text: String) -> URIReference? {
+    guard let whole, text.utf8.count <= Self.longestWhole, !ReferenceRewriting.isAmbiguous(text)
+    else { return nil }
+    let target = URIReference(text).resolved(against: whole)
+    guard let scheme = target.scheme?.lowercased(), scheme == "http" || scheme == "https",
+      let authority = target.authority, !authority.isEmpty,
+      target.path.utf8.count <= Self.longestWhole
+    else { return nil }
+    return target
+  }
+
   private func origin(of reference: URIReference) -> String? {
     guard let authority = reference.authority else {
       return reference.scheme == nil ? origin : nil
     }
     // A host that is a dot segment would vanish from a path that contains it.
-    guard !["", ".", ".."].contains(authority), authority.utf8.count <= Self.longestAuthority else {
-      return nil
-    }
-    if let scheme = reference.scheme { return "\(scheme)://\(authority)" }
-    guard let origin, let scheme = URIReference(origin).scheme else { return nil }
+    guard !["", ".", ".."].contains(authority), authority.utf8.count <= Self.longestAuthority,
+      let scheme = reference.scheme ?? origin.flatMap({ URIReference($0).scheme })
+    else { return nil }
     return "\(scheme)://\(authority)"
   }
 

@@ -19,18 +19,14 @@ package struct MarkupScanner {
     case unsupported
   }
 
-  package struct Attribute: Equatable {
+  package struct Attribute: Sendable, Equatable {
     package var name: Range<Int>
     /// Without the quotes.
     package var value: Range<Int>
   }
 
-  static let sectionStart = Array("<![CDATA[".utf8)
-  static let sectionEnd = Array("]]>".utf8)
-  private static let commentStart = Array("<!--".utf8)
-  private static let commentEnd = Array("-->".utf8)
-  private static let typeStart = Array("<!DOCTYPE".utf8)
-  private static let instructionEnd = Array("?>".utf8)
+  static let sectionStart: StaticString = "<![CDATA["
+  static let sectionEnd: StaticString = "]]>"
 
   package let body: [UInt8]
   /// The index behind the last token.
@@ -40,7 +36,7 @@ package struct MarkupScanner {
 
   package init(_ body: [UInt8]) {
     self.body = body
-    position = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    position = body.hasBytes("\u{FEFF}", at: 0) ? 3 : 0
   }
 
   /// Returns the next token; nil at the end, and for markup that does not end.
@@ -49,32 +45,21 @@ package struct MarkupScanner {
       guard isMarkup(at: position) else { return text() }
       switch body[position + 1] {
       case UInt8(ascii: "?"):
-        guard let end = end(of: Self.instructionEnd, after: position + 2) else { return stop() }
-        position = end
+        guard skip("<?", to: "?>") else { return nil }
       case UInt8(ascii: "!"):
-        if hasPrefix(Self.commentStart) {
-          guard let end = end(of: Self.commentEnd, after: position + 4) else { return stop() }
-          position = end
-        } else if hasPrefix(Self.sectionStart) {
-          let start = position + Self.sectionStart.count
-          guard let end = end(of: Self.sectionEnd, after: start) else { return stop() }
-          position = end
-          return .section(start..<end - Self.sectionEnd.count)
-        } else if !hasPrefix(Self.typeStart) || !skipDocumentType() {
+        if body.hasBytes("<!--", at: position) {
+          guard skip("<!--", to: "-->") else { return nil }
+        } else if body.hasBytes(Self.sectionStart, at: position) {
+          let start = position + Self.sectionStart.utf8CodeUnitCount
+          guard skip(Self.sectionStart, to: Self.sectionEnd) else { return nil }
+          return .section(start..<position - Self.sectionEnd.utf8CodeUnitCount)
+        } else if !body.hasBytes("<!DOCTYPE", at: position) || !skipDocumentType() {
           return .unsupported
         }
-      case UInt8(ascii: "/"):
-        guard let end = body[position...].firstIndex(of: UInt8(ascii: ">")) else { return stop() }
-        position = end + 1
-        return .end
+      case UInt8(ascii: "/"): return skip("</", to: ">") ? .end : nil
       default: return startTag()
       }
     }
-    return nil
-  }
-
-  private mutating func stop() -> Token? {
-    position = body.count
     return nil
   }
 
@@ -90,26 +75,22 @@ package struct MarkupScanner {
     }
   }
 
-  private func hasPrefix(_ prefix: [UInt8]) -> Bool {
-    body[position...].starts(with: prefix)
-  }
-
-  /// Returns the index behind the next occurrence of a mark.
-  private func end(of mark: [UInt8], after start: Int) -> Int? {
-    var index = start
-    while index + mark.count <= body.count {
-      if body[index] == mark[0], body[index..<index + mark.count].elementsEqual(mark) {
-        return index + mark.count
+  /// Skips a mark that stands here, and all to the end of the next one; false if that is missing.
+  private mutating func skip(_ start: StaticString, to end: StaticString) -> Bool {
+    position += start.utf8CodeUnitCount
+    while position < body.count {
+      if body.hasBytes(end, at: position) {
+        position += end.utf8CodeUnitCount
+        return true
       }
-      index += 1
+      position += 1
     }
-    return nil
+    return false
   }
 
   private mutating func text() -> Token {
     let start = position
-    position += 1
-    while position < body.count, !isMarkup(at: position) { position += 1 }
+    repeat { position += 1 } while position < body.count && !isMarkup(at: position)
     return .text(start..<position)
   }
 
@@ -119,14 +100,13 @@ package struct MarkupScanner {
     while position < body.count {
       let byte = body[position]
       position += 1
-      if let open = quote {
-        if byte == open { quote = nil }
-      } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-        quote = byte
-      } else if byte == UInt8(ascii: "[") {
-        return false
-      } else if byte == UInt8(ascii: ">") {
-        return true
+      switch byte {
+      case quote: quote = nil
+      case _ where quote != nil: break
+      case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = byte
+      case UInt8(ascii: "["): return false
+      case UInt8(ascii: ">"): return true
+      default: break
       }
     }
     return false
@@ -139,15 +119,12 @@ package struct MarkupScanner {
     position += 1
     let name = self.name()
     while position < body.count {
-      let byte = body[position]
-      if byte.isMarkupSpace {
+      if body[position].isMarkupSpace {
         position += 1
-      } else if byte == UInt8(ascii: ">") {
+      } else if body.hasBytes(">", at: position) {
         position += 1
         return .start(name: name, isEmpty: false)
-      } else if byte == UInt8(ascii: "/"), position + 1 < body.count,
-        body[position + 1] == UInt8(ascii: ">")
-      {
+      } else if body.hasBytes("/>", at: position) {
         position += 2
         return .start(name: name, isEmpty: true)
       } else {
@@ -160,15 +137,7 @@ package struct MarkupScanner {
   /// Reads to the end of a name. It is empty where a delimiter begins.
   private mutating func name() -> Range<Int> {
     let start = position
-    while position < body.count {
-      let byte = body[position]
-      if byte.isMarkupSpace || byte == UInt8(ascii: "=") || byte == UInt8(ascii: ">")
-        || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
-      {
-        break
-      }
-      position += 1
-    }
+    while position < body.count, !body[position].endsMarkupName { position += 1 }
     return start..<position
   }
 
@@ -176,23 +145,19 @@ package struct MarkupScanner {
   private mutating func addAttribute() {
     let name = self.name()
     skipSpace()
-    guard position < body.count, body[position] == UInt8(ascii: "=") else {
+    guard body.hasBytes("=", at: position) else {
       // A delimiter that begins nothing: without this step the scan would not advance.
       if name.isEmpty, position < body.count { position += 1 }
       return
     }
     position += 1
     skipSpace()
+    guard body.hasBytes("\"", at: position) || body.hasBytes("'", at: position) else { return }
+    let start = position + 1
+    position = body[start...].firstIndex(of: body[position]) ?? body.count
     guard position < body.count else { return }
-    let quote = body[position]
-    guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return }
+    attributes.append(Attribute(name: name, value: start..<position))
     position += 1
-    guard let end = body[position...].firstIndex(of: quote) else {
-      position = body.count
-      return
-    }
-    attributes.append(Attribute(name: name, value: position..<end))
-    position = end + 1
   }
 
   private mutating func skipSpace() {
@@ -203,4 +168,13 @@ package struct MarkupScanner {
 extension UInt8 {
   /// Whether this is white space in XML (§2.3).
   package var isMarkupSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
+
+  fileprivate var endsMarkupName: Bool {
+    switch self {
+    case UInt8(ascii: "="), UInt8(ascii: ">"), UInt8(ascii: "/"), UInt8(ascii: "\""),
+      UInt8(ascii: "'"):
+      true
+    default: isMarkupSpace
+    }
+  }
 }
