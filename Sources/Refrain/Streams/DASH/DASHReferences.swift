@@ -154,7 +154,7 @@ private struct DASHReferenceVisitor {
     guard !text.isEmpty else { return nil }
     found.references.append(
       DASHReference(
-        reference: ManifestReference(kind: kind, range: range, line: range, text: text)))
+        reference: ManifestReference(kind: kind, range: range, text: text)))
     return found.references.count - 1
   }
 
