@@ -116,7 +116,7 @@ final class OriginExchange: Sendable {
         self.entry.note(response)
         return await body(response)
       } catch let error as MediaCacheError {
-        return failure(error, true)
+        return failure(error, error.retry == nil)
       } catch {
         return self.outcome(
           of: error, { failure($0.withoutFirstByte, Self.isLasting(error)) }, cancelled: cancelled)
