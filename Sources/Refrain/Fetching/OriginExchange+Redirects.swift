@@ -87,7 +87,7 @@ extension OriginExchange {
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await send(request, resource.filter)
-    resource.observer?.received(response.headers, from: request.url, for: resource.url)
+    resource.observer?.received(response.headers, from: request.url)
     rest()
     entry.context.rests.note(
       resource, status: response.status, headers: response.headers, at: entry.context.now)
