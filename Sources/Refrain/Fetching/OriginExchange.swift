@@ -26,7 +26,7 @@ final class OriginExchange: Sendable {
     var droppedRange = false
     /// The length of the resource that the unusable response stated.
     var statedLength: Int64?
-    /// Whether it repeats an earlier response, without a request.
+    /// Whether it repeats an earlier response, without a request of its own.
     var isRepeated = false
     /// Identifiers of the request's credentials (`Credentials`).
     var credentials: [String]
@@ -45,7 +45,7 @@ final class OriginExchange: Sendable {
   let entry: Entry
   let headers: HeaderFields
   private let purpose: OriginRequest.Purpose
-  private let isConfirmation: Bool
+  let isConfirmation: Bool
   private let isBrief: Bool
   let usesShortcut: Bool
   let candidate: Resource?
