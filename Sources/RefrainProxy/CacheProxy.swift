@@ -101,16 +101,13 @@ public final class CacheProxy: Sendable {
   ///
   /// - Throws: as `url(for:)` for a URL.
   public func url(for resource: Resource) throws -> URL {
-    let cookies = service.cache.streamCookies(of: resource)
+    let cookies = service.cache.cookies(of: resource)
     let headers = resource.headersWithUser
-    guard configuration.origin == nil, !headers.isEmpty || !cookies.isEmpty else {
-      return try url(for: resource.url)
-    }
-    let sessions = service.sessions
-    let session = sessions.begin(with: headers, for: resource.url.withoutUserInfo)
-    session.add(cookies)
-    // Not waited for: a removal by another process counts from the next call on.
-    Task { await sessions.noticeRemoval() }
+    guard configuration.origin == nil,
+      !headers.isEmpty || !cookies.all(at: service.cache.now.wall).isEmpty
+    else { return try url(for: resource.url) }
+    let session = service.sessions.begin(
+      with: headers, for: resource.url.withoutUserInfo, cookies)
     return try proxiedURL(of: resource.url, session: session.id)
   }
 

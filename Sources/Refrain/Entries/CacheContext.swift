@@ -21,6 +21,7 @@ final class CacheContext: Sendable {
   let recentSignatures = RecentSignatures()
   let streamCookies = StreamCookies()
   let movedResources = MovedResources()
+  let redirectedResponses = RedirectedResponses()
   let representationKeys = RepresentationKeys()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork

@@ -65,7 +65,7 @@ extension Fetch {
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      entry.countReceived(chunk.count)
+      if !response.isRepeated { entry.countReceived(chunk.count) }
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       switch await bytes.keep(part, at: offset) {

@@ -10,8 +10,8 @@ extension OriginExchange {
   /// Returns the response with its body decoded, if it brings a whole manifest in a coding that can
   /// be decoded, or that the transport decodes; otherwise the response as it is.
   ///
-  /// - Throws: as reading the body; `TransportError` if the body is cut short or damaged;
-  ///   `MediaCacheError` if it is longer than any manifest.
+  /// - Throws: as reading the body; `MediaCacheError` if the body is cut short or damaged, or longer
+  ///   than any manifest.
   func decoded(_ response: Response, to request: OriginRequest) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
     let body: Data
@@ -69,16 +69,26 @@ extension OriginExchange {
   private func decode(
     _ encoded: Data, in coding: ContentCoding, of response: Response
   ) throws -> Data {
-    let name = "The compressed manifest that \(response.url.host() ?? "the origin") sent"
     do {
       return try coding.decode(encoded, limit: Int(Manifest.longest))
     } catch .truncated {
-      throw TransportError(.connectionLost, "\(name) ends too early.")
+      throw Self.undecodable(response, "ends too early", .answer)
     } catch .invalid {
-      throw TransportError(.connectionLost, "\(name) is damaged, or is not \(coding).")
+      throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
     } catch .tooLong {
       throw Self.tooLong
     }
+  }
+
+  private static func undecodable(
+    _ response: Response, _ what: String, _ retry: RetryPolicy.Failure
+  ) -> MediaCacheError {
+    var error = MediaCacheError(
+      .unreachable,
+      "The compressed manifest that \(response.url.host() ?? "the origin") sent \(what).",
+      remedy: "Repair the manifest, or turn off its compression at the origin.")
+    error.retry = retry
+    return error
   }
 
   /// A client that can decode such a body may use the response as it is.

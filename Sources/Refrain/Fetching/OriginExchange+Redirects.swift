@@ -22,6 +22,11 @@ extension OriginExchange {
       } else {
         switch judge(response, to: redirects.request) {
         case .response(var received):
+          if !followed.isEmpty {
+            received = entry.context.redirectedResponses.noting(
+              received, to: redirects.request,
+              isPublic: Self.isPublic(redirects.request, resource.filter))
+          }
           received.redirections = followed
           received.statedLength = statedLength
           if Self.isUseful(response.status) {
@@ -83,11 +88,12 @@ extension OriginExchange {
     if let rest = entry.context.rests.rest(of: resource, at: entry.context.now) {
       return unasked(request, for: resource, rest)
     }
+    if let response = redirected(request, for: resource) { return response }
     expectHead()
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await send(request, resource.filter)
-    resource.observer?.received(response.headers, from: request.url, for: resource.url)
+    resource.observer?.received(response.headers, from: request.url)
     rest()
     entry.context.rests.note(
       resource, status: response.status, headers: response.headers, at: entry.context.now)
@@ -105,7 +111,7 @@ extension OriginExchange {
   private func send(
     _ request: OriginRequest, _ filter: URLFilter?
   ) async throws -> OriginResponse {
-    guard let filter, filter.requiresPublicAddress(of: request.url) else {
+    guard let filter, Self.isPublic(request, filter) else {
       return try await entry.context.transport.send(request)
     }
     var request = request
@@ -115,6 +121,11 @@ extension OriginExchange {
     } catch let error as TransportError where error.isForPrivateAddress {
       throw filter.refusal(of: request.url, because: error.reason)
     }
+  }
+
+  /// Whether a request must reach a public address.
+  private static func isPublic(_ request: OriginRequest, _ filter: URLFilter?) -> Bool {
+    filter?.requiresPublicAddress(of: request.url) ?? false
   }
 
   /// Repeats a response with which the origin asked for a pause, without a request.
@@ -127,6 +138,22 @@ extension OriginExchange {
       body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
       askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
       signatures: signatures(for: resource), requestTime: now, responseTime: now)
+    response.isRepeated = true
+    return response
+  }
+
+  /// Returns the response that a redirect to this resource has brought a moment ago; nil if there
+  /// is none, or the request is to confirm stored bytes.
+  private func redirected(_ request: OriginRequest, for resource: Resource) -> Response? {
+    guard !isConfirmation, candidate == nil, request.url == resource.url,
+      var response = entry.context.redirectedResponses.take(
+        for: request, isPublic: Self.isPublic(request, resource.filter),
+        at: entry.context.now.wall)
+    else { return nil }
+    response.askedURL = resource.url
+    response.asked = resource.headers
+    response.credentials = credentials(for: resource)
+    response.signatures = signatures(for: resource)
     response.isRepeated = true
     return response
   }

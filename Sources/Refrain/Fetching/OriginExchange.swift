@@ -26,7 +26,7 @@ final class OriginExchange: Sendable {
     var droppedRange = false
     /// The length of the resource that the unusable response stated.
     var statedLength: Int64?
-    /// Whether it repeats an earlier response, without a request.
+    /// Whether it repeats an earlier response, without a request of its own.
     var isRepeated = false
     /// Identifiers of the request's credentials (`Credentials`).
     var credentials: [String]
@@ -45,7 +45,7 @@ final class OriginExchange: Sendable {
   let entry: Entry
   let headers: HeaderFields
   private let purpose: OriginRequest.Purpose
-  private let isConfirmation: Bool
+  let isConfirmation: Bool
   private let isBrief: Bool
   let usesShortcut: Bool
   let candidate: Resource?
@@ -116,7 +116,7 @@ final class OriginExchange: Sendable {
         self.entry.note(response)
         return await body(response)
       } catch let error as MediaCacheError {
-        return failure(error, true)
+        return failure(error, error.retry == nil)
       } catch {
         return self.outcome(
           of: error, { failure($0.withoutFirstByte, Self.isLasting(error)) }, cancelled: cancelled)

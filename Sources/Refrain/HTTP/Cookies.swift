@@ -1,47 +1,53 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
+
+/// A cookie (RFC 6265 §5.3).
+package struct Cookie: Sendable, Hashable, Codable {
+  package var name: String
+  package var value: String
+  /// In lower case, without a dot at the start.
+  package var domain: String
+  package var path: String
+  package var isHostOnly = true
+  package var isSecure = false
+  /// Nil: it does not expire.
+  package var expires: Date?
+
+  func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+}
 
 /// Cookies, and the requests to which each belongs (RFC 6265). A pure value.
 struct Cookies: Sendable, Hashable {
   /// §6.1.
   private static let capacity = 300
-  private static let longest = 4096
 
-  private(set) var all: [CookieJar.Cookie]
+  private(set) var all: [Cookie]
 
-  init(_ cookies: [CookieJar.Cookie] = []) { all = cookies.suffix(Self.capacity) }
+  init(_ cookies: [Cookie] = []) { all = cookies.suffix(Self.capacity) }
 
   /// Stores the cookies of the `Set-Cookie` fields of a response (§5.3).
   mutating func store(_ fields: [String], from url: URL, at now: Date) {
-    add(fields.compactMap { Self.parsed($0, from: url, at: now) }, at: now)
+    guard !fields.isEmpty, let place = CookiePlace(url) else { return }
+    add(fields.compactMap { Cookie($0, from: place, at: now) }, at: now)
   }
 
-  /// Adds cookies, in place of those with the same names.
-  mutating func add(_ new: [CookieJar.Cookie], at now: Date) {
+  /// Adds cookies, in place of those with the same name, domain and path.
+  mutating func add(_ new: [Cookie], at now: Date) {
     for cookie in new {
-      all.removeAll {
-        $0.pair.name == cookie.pair.name && $0.domain == cookie.domain && $0.path == cookie.path
+      let same = all.firstIndex {
+        $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path
       }
-      all.append(cookie)
+      if let same { all[same] = cookie } else { all.append(cookie) }
     }
     all.removeAll { $0.isExpired(at: now) }
-    if all.count > Self.capacity { all.removeFirst(all.count - Self.capacity) }
+    all.removeFirst(max(all.count - Self.capacity, 0))
   }
 
   /// Returns the cookies for a request, those with the longest path first (§5.4).
-  func pairs(for url: URL, at now: Date) -> [CookieJar.Pair] {
-    guard !all.isEmpty, let place = Place(url) else { return [] }
-    let matching = all.filter { cookie in
-      guard !cookie.isExpired(at: now), !cookie.isSecure || place.isSecure else { return false }
-      let isOfHost =
-        cookie.isHostOnly
-        ? cookie.domain == place.host : Self.isHost(place.host, in: cookie.domain)
-      return isOfHost && Self.isPath(place.path, in: cookie.path)
-    }
-    return matching.enumerated().sorted { left, right in
-      let (a, b) = (left.element.path.utf8.count, right.element.path.utf8.count)
-      return a == b ? left.offset < right.offset : a > b
-    }.map(\.element.pair)
+  func cookies(for url: URL, at now: Date) -> [Cookie] {
+    guard !all.isEmpty, let place = CookiePlace(url) else { return [] }
+    return all.filter { !$0.isExpired(at: now) && place.receives($0) }
+      .sorted { $0.path.utf8.count > $1.path.utf8.count }
   }
 
   /// Returns a request's fields with the cookies for its URL.
@@ -51,7 +57,7 @@ struct Cookies: Sendable, Hashable {
   func complete(
     _ fields: HeaderFields, for url: URL, at now: Date, areNewer: Bool = false
   ) -> HeaderFields {
-    let stored = pairs(for: url, at: now)
+    let stored = cookies(for: url, at: now)
     guard !stored.isEmpty else { return fields }
     let sent = (fields["Cookie"] ?? "").split(separator: ";").map { String($0.trimmingOWS) }
       .filter { !$0.isEmpty }
@@ -63,42 +69,60 @@ struct Cookies: Sendable, Hashable {
     complete["Cookie"] = (kept + added.map { "\($0.name)=\($0.value)" }).joined(separator: "; ")
     return complete
   }
+}
 
-  // MARK: Parsing
+/// What decides which cookies a URL sets and receives.
+private struct CookiePlace {
+  var host: String
+  var path: String
+  var isSecure: Bool
 
-  private struct Place {
-    var host: String
-    var path: String
-    var isSecure: Bool
-
-    init?(_ url: URL) {
-      guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else {
-        return nil
-      }
-      host = origin.host
-      path = String(parts.requestTarget.prefix { $0 != "?" })
-      isSecure = origin.scheme == "https" || LoopbackAddress.contains(origin.host)
-    }
-
-    /// §5.1.4.
-    var defaultPath: String {
-      guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
-      return String(path[..<slash])
-    }
+  /// - Returns: nil if the URL is neither http nor https.
+  init?(_ url: URL) {
+    guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
+    host = origin.host
+    path = String(parts.requestTarget.prefix { $0 != "?" })
+    isSecure = origin.scheme == "https" || LoopbackAddress.contains(origin.host)
   }
 
-  /// Returns the cookie of a `Set-Cookie` field (§5.2, §5.3); nil if it is invalid, or not for the
-  /// host that sent it.
-  static func parsed(_ field: String, from url: URL, at now: Date) -> CookieJar.Cookie? {
-    guard field.utf8.count <= longest, let place = Place(url) else { return nil }
+  /// §5.1.4.
+  var defaultPath: String {
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+    return String(path[..<slash])
+  }
+
+  /// Whether the host is the domain or below it (§5.1.3). An address has nothing below it.
+  func isBelow(_ domain: String) -> Bool {
+    let isAddress = host.hasPrefix("[") || LoopbackAddress.bytesOfIPv4(host) != nil
+    return host == domain || (!isAddress && host.hasSuffix("." + domain))
+  }
+
+  /// §5.4.
+  func receives(_ cookie: Cookie) -> Bool {
+    guard cookie.isHostOnly ? host == cookie.domain : isBelow(cookie.domain),
+      isSecure || !cookie.isSecure, path.hasPrefix(cookie.path)
+    else { return false }
+    return path.utf8.count == cookie.path.utf8.count || cookie.path.hasSuffix("/")
+      || path.utf8.dropFirst(cookie.path.utf8.count).first == UInt8(ascii: "/")
+  }
+}
+
+extension Cookie {
+  private static let longest = 4096
+
+  /// Parses a `Set-Cookie` field (§5.2, §5.3).
+  ///
+  /// - Returns: nil if it is invalid, or not for the host that sent it.
+  fileprivate init?(_ field: String, from place: CookiePlace, at now: Date) {
+    guard field.utf8.count <= Self.longest else { return nil }
     var parts = field.split(separator: ";", omittingEmptySubsequences: false)[...]
-    guard let text = parts.popFirst()?.trimmingOWS, let equals = text.firstIndex(of: "=")
+    guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return nil }
+    name = String(pair[..<equals].trimmingOWS)
+    value = String(pair[pair.index(after: equals)...].trimmingOWS)
+    // As it is sent in a field again.
+    guard !name.isEmpty, !"\(name)\(value)".utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
     else { return nil }
-    let pair = CookieJar.Pair(
-      name: String(text[..<equals]), value: String(text[text.index(after: equals)...]))
-    guard pair.isValid else { return nil }
-    var cookie = CookieJar.Cookie(
-      pair: pair, domain: place.host, path: place.defaultPath, isHostOnly: true, isSecure: false)
+    (domain, path) = (place.host, place.defaultPath)
     var hasMaxAge = false
     for part in parts {
       let attribute = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -108,38 +132,22 @@ struct Cookies: Sendable, Hashable {
         let domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
         if domain.isEmpty { continue }
         // A name without a dot would be for a whole top-level domain.
-        guard isHost(place.host, in: domain), domain == place.host || domain.contains(".") else {
+        guard place.isBelow(domain), domain == place.host || domain.contains(".") else {
           return nil
         }
-        cookie.domain = domain
-        cookie.isHostOnly = false
+        (self.domain, isHostOnly) = (domain, false)
       case "path":
-        cookie.path = value.hasPrefix("/") ? value : place.defaultPath
+        path = value.hasPrefix("/") ? value : place.defaultPath
       case "secure":
-        cookie.isSecure = true
+        isSecure = true
       case "max-age":
-        guard let seconds = Double(value), seconds.isFinite else { continue }
-        cookie.expires = seconds <= 0 ? .distantPast : now.addingTimeInterval(min(seconds, 1e10))
+        guard let seconds = Int(value) else { continue }
+        expires = seconds <= 0 ? .distantPast : now.addingTimeInterval(Double(seconds))
         hasMaxAge = true
       case "expires" where !hasMaxAge:
-        cookie.expires = HTTPDate.parse(value) ?? cookie.expires
+        expires = HTTPDate.parse(value) ?? expires
       default: continue
       }
     }
-    return cookie
-  }
-
-  /// Whether a host is a domain or below it (§5.1.3). An address has nothing below it.
-  private static func isHost(_ host: String, in domain: String) -> Bool {
-    guard host != domain else { return true }
-    let isAddress = host.hasPrefix("[") || LoopbackAddress.bytesOfIPv4(host) != nil
-    return !isAddress && host.hasSuffix("." + domain)
-  }
-
-  /// §5.1.4.
-  private static func isPath(_ path: String, in cookiePath: String) -> Bool {
-    guard path.hasPrefix(cookiePath) else { return false }
-    return path.utf8.count == cookiePath.utf8.count || cookiePath.hasSuffix("/")
-      || path.utf8.dropFirst(cookiePath.utf8.count).first == UInt8(ascii: "/")
   }
 }

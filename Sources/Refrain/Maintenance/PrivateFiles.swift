@@ -23,8 +23,6 @@ package struct PrivateFiles: Sendable {
 
   package struct Contents: Sendable {
     package var bytes: [UInt8]
-    /// When the file was last changed.
-    package var changed: Date
     /// Whether the file is larger than the limit: `bytes` are its beginning.
     package var isCut: Bool
   }
@@ -33,8 +31,7 @@ package struct PrivateFiles: Sendable {
   package func contents(of name: String, limit: Int) throws -> Contents? {
     try disk.file(at: path(of: name), limit: limit, cutsAtLimit: true).map {
       Contents(
-        bytes: $0.bytes, changed: Date(timeIntervalSince1970: $0.status.changed),
-        isCut: $0.status.size > Int64(limit))
+        bytes: $0.bytes, isCut: $0.status.size > Int64(limit))
     }
   }
 

@@ -2,80 +2,73 @@
 import Foundation
 import RefrainLocks
 
-/// The cookies that the responses of streams set, as long as this process runs: of the streams that
-/// it reads itself. The streams of a proxy's clients have sessions of their own. Some origins, as
+/// The cookies that the responses of streams set, as long as this process runs. Some origins, as
 /// Akamai's with `hdntl`, give segments to those alone who send the cookies of the playlist.
 ///
 /// All methods may be called from any thread.
 final class StreamCookies: Sendable {
   /// The request with which a stream begins.
-  private struct Beginning: Sendable, Hashable {
+  struct Beginning: Sendable, Hashable {
     var url: URL
     /// Those that grant access: cookies for one account must not reach another one.
     var headers: HeaderFields
 
     init(_ stream: Resource) {
       url = stream.url
-      headers = HeaderFields(
-        stream.headers.fields.lazy.filter {
-          ["authorization", "cookie"].contains($0.name.lowercased())
-        }.map { ($0.name, $0.value) })
-    }
-  }
-
-  private struct Collection: Sendable {
-    let jar: CookieJar
-    let observer: ResponseObserver
-
-    init() {
-      let jar = CookieJar()
-      self.jar = jar
-      observer = ResponseObserver { url, headers, _ in
-        _ = jar.store(headers.values(of: "Set-Cookie"), from: url, at: Date())
-      }
+      headers = stream.headers.grantingAccess
     }
   }
 
   private static let capacity = 256
 
-  private let collections = Mutex<[Beginning: Collection]>([:])
+  private let jars = Mutex<[Beginning: CookieJar]>([:])
 
-  /// Returns the cookies of a stream, and what collects them.
-  func collection(of stream: Resource) -> (jar: CookieJar, observer: ResponseObserver) {
-    let beginning = Beginning(stream)
-    return collections.withLock { collections in
-      if let known = collections[beginning] { return (known.jar, known.observer) }
-      let new = Collection()
-      if collections.count >= Self.capacity { collections = [:] }
-      collections[beginning] = new
-      return (new.jar, new.observer)
+  func jar(of beginning: Beginning, at now: Moment) -> CookieJar {
+    jars.withLock { jars in
+      if let known = jars[beginning] { return known }
+      // Most resources begin no stream, and have no cookies.
+      if jars.count >= Self.capacity { jars = jars.filter { !$0.value.all(at: now.wall).isEmpty } }
+      if jars.count >= Self.capacity { jars = [:] }
+      let new = CookieJar(begun: now.uptime)
+      jars[beginning] = new
+      return new
     }
   }
 
-  /// Returns the cookies that were collected.
-  func all(of stream: Resource) -> [CookieJar.Cookie] {
-    let known = collections.withLock { $0[Beginning(stream)] }
-    return known?.jar.all(at: Date()) ?? []
-  }
+  func removeAll() { jars.withLock { $0 = [:] } }
+}
 
-  func removeAll() { collections.withLock { $0 = [:] } }
+extension HeaderFields {
+  /// The fields of a request that grant access.
+  package var grantingAccess: HeaderFields {
+    HeaderFields(
+      fields.lazy.filter { ["authorization", "cookie"].contains($0.name.lowercased()) }
+        .map { ($0.name, $0.value) })
+  }
 }
 
 extension MediaCache {
+  /// Returns the cookies that the responses of a stream have set in this process.
+  ///
+  /// - Parameter stream: its first manifest.
+  package func cookies(of stream: Resource) -> CookieJar {
+    context.streamCookies.jar(of: .init(stream), at: now)
+  }
+
+  /// Returns the observer that collects `cookies(of:)`.
+  package func cookieObserver(of stream: Resource) -> ResponseObserver {
+    cookies(of: stream).observer(StreamCookies.Beginning(stream))
+  }
+
   /// Returns the first manifest of a stream as a resource whose responses' cookies are collected; a
   /// shared cache collects none.
   package func collectingCookies(_ stream: Resource) -> Resource {
     guard !isShared, stream.observer == nil else { return stream }
     var resource = stream
-    resource.observer = context.streamCookies.collection(of: stream).observer
+    resource.observer = cookieObserver(of: stream)
     return resource
   }
 
-  /// Returns the cookies that the responses of a stream have set in this process, to requests
-  /// without a proxy.
-  ///
-  /// - Parameter stream: its first manifest.
-  package func streamCookies(of stream: Resource) -> [CookieJar.Cookie] {
-    context.streamCookies.all(of: stream)
-  }
+  /// Forgets the cookies of all streams: another process has removed everything.
+  package func forgetCookies() { context.streamCookies.removeAll() }
 }

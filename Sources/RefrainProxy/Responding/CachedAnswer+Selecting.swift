@@ -170,8 +170,7 @@ extension CachedAnswer {
     let final = baseURL(of: known)
     guard final != exchange.url else { return nil }
     // Credentials stay with the host to which the client has sent them.
-    let session =
-      exchange.session ?? exchange.session(defining: [:], for: [exchange.url, final])
+    let session = exchange.session ?? exchange.session()
     return service.routes.target(for: final, from: exchange.url, session: session?.id)
   }
 

@@ -24,9 +24,7 @@ struct ManifestAnswer: Sendable {
     await exchange.noteListing(body, base: url, recorded: selected.reader.stream)
     let stored =
       isUnreachable ? try await StoredVariants(cache: cache, url: url).filtered(body) : nil
-    let editor = ManifestEditor(
-      exchange: exchange, url: url, source: selected.known.information.finalURL,
-      stream: selected.reader.stream)
+    let editor = ManifestEditor(exchange: exchange, url: url, stream: selected.reader.stream)
     guard let edited = try await editor.edit(stored ?? body) else { return false }
     if let target = edited.redirection {
       try await answer.redirect(to: target)

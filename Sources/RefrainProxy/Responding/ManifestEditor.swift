@@ -15,19 +15,16 @@ struct ManifestEditor: Sendable {
 
   private let exchange: Exchange
   private let url: URL
-  private let sources: [URL]
   /// The key of the stream's first manifest.
   private let stream: CacheKey
 
   /// - Parameters:
   ///   - url: the URL to which references are relative.
-  ///   - source: the URL that responded.
   ///   - stream: the stream in the manifest's record; nil if there is none.
-  init(exchange: Exchange, url: URL, source: URL, stream: CacheKey? = nil) {
+  init(exchange: Exchange, url: URL, stream: CacheKey? = nil) {
     self.exchange = exchange
     self.url = url
     self.stream = exchange.service.stream(of: exchange.url, recorded: stream)
-    sources = [exchange.url, source]
   }
 
   /// - Returns: nil if the body is no manifest that can be edited.
@@ -89,8 +86,7 @@ struct ManifestEditor: Sendable {
     guard let rewritten else { return nil }
     let (routes, session) = (exchange.service.routes, exchange.session)
     if routes.origin == nil, session == nil,
-      let new = exchange.session(
-        defining: rewritten.variables, for: sources)
+      let new = exchange.session(defining: rewritten.variables)
     {
       let target = routes.target(for: exchange.url, session: new.id)
       return Edited(

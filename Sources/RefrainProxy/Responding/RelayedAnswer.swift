@@ -47,7 +47,7 @@ struct RelayedAnswer: Sendable {
     if isSafe {
       service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
-    exchange.observer?.received(response.headers, from: exchange.url, for: exchange.url)
+    exchange.observer?.received(response.headers, from: exchange.url)
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
@@ -107,7 +107,7 @@ struct RelayedAnswer: Sendable {
   private func session(behind redirect: HeaderFields) -> StreamSession? {
     if let session = exchange.session { return session }
     guard redirect["Set-Cookie"] != nil else { return nil }
-    return exchange.session(defining: [:], for: [exchange.url])
+    return exchange.session()
   }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
@@ -227,7 +227,7 @@ struct RelayedAnswer: Sendable {
     fields["Content-Range"] = nil
     exchange.report.note { $0.status = 200 }
     var sent = body
-    let editor = ManifestEditor(exchange: exchange, url: exchange.url, source: exchange.url)
+    let editor = ManifestEditor(exchange: exchange, url: exchange.url)
     if let edited = try await editor.edit(Array(body)) {
       if let target = edited.redirection {
         return try await CachedAnswer(exchange: exchange).redirect(to: target)

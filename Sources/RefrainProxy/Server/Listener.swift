@@ -54,7 +54,7 @@ final class Listener: Sendable {
       throw CacheProxyError(
         .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
-    await service.sessions.restore()
+    await service.sessions.refresh()
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     _ = probe.beat()
     let pace = TimeAmount(ListenerProbe.pace)

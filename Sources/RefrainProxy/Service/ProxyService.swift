@@ -52,7 +52,7 @@ final class ProxyService: Sendable {
     }
     self.configuration = configuration
     routes = try Routes(configuration)
-    sessions = Self.sessions(cache, token: configuration.origin == nil ? configuration.token : nil)
+    sessions = StreamSessions(cache, token: configuration.origin == nil ? configuration.token : nil)
     let isForManyOrigins = configuration.origin == nil
     fields = AnswerFields(
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
@@ -71,14 +71,6 @@ final class ProxyService: Sendable {
       configuration.servesPage && hasPlaceForPage
       ? Self.page(cache, routes: routes, originFields: originFields, traffic) : nil
     log = configuration.log
-  }
-
-  /// - Parameter token: the token that the next proxy has too; nil: the URLs end with this one.
-  private static func sessions(_ cache: MediaCache, token: String?) -> StreamSessions {
-    guard let token else { return StreamSessions(now: { cache.now }) }
-    let store = SessionStore(cache.privateFiles, token: token)
-    let saving = SessionSaving(store, now: { cache.now.wall }) { cache.report(warning: $0) }
-    return StreamSessions(saving: saving, now: { cache.now })
   }
 
   private static func page(
@@ -104,7 +96,7 @@ final class ProxyService: Sendable {
 
   func drain() {
     draining.store(true, ordering: .relaxed)
-    sessions.hurry()
+    sessions.save(after: .zero)
   }
 
   /// Whether connections end with the responses under way: their clients are to go elsewhere.

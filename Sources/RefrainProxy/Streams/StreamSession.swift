@@ -8,84 +8,75 @@ import RefrainLocks
 ///
 /// The identifier stands in the path of the stream's URLs, where relative references inherit it.
 final class StreamSession: Sendable {
-  let id: String
-  /// The URL with which the stream began.
-  let url: URL
-  let headers: HeaderFields
-  /// When the stream began here, or when the session was read from the file.
-  let begun: Uptime
-  /// Headers are sent there, and nowhere else but for the harmless ones.
-  private let origin: WebOrigin?
-  private let cookies: CookieJar
-  private let variables: Mutex<[String: String]>
-  /// In seconds since 1970.
-  private let lastUse: Atomic<Int>
-  /// The use that was stored last, or is about to be stored, in seconds since 1970.
-  private let storedUse: Atomic<Int>
-  /// Called when there is something new to store.
-  private let noteChange: @Sendable () -> Void
-  /// Stores the cookies of responses.
-  let observer: ResponseObserver
+  /// A session as it is stored.
+  struct Record: Sendable, Hashable, Codable {
+    struct Header: Sendable, Hashable, Codable {
+      var name: String
+      var value: String
+    }
 
-  /// - Parameters:
-  ///   - record: the contents; must be valid.
-  ///   - url: the URL to whose origin the headers are sent.
-  init(
-    _ record: SessionRecord, url: URL, begun: Uptime = .now,
-    noteChange: @escaping @Sendable () -> Void = {}
-  ) {
-    id = record.id
-    self.url = url
-    headers = record.fields
-    self.begun = begun
-    origin = WebOrigin(url)
-    variables = Mutex(record.variables)
-    lastUse = Atomic(Int(record.lastUse.timeIntervalSince1970))
-    storedUse = Atomic(Int(record.lastUse.timeIntervalSince1970))
-    self.noteChange = noteChange
-    let cookies = CookieJar(record.cookies)
-    self.cookies = cookies
-    observer = ResponseObserver { source, headers, _ in
-      if cookies.store(headers.values(of: "Set-Cookie"), from: source, at: Date()) { noteChange() }
+    var id: String
+    /// The URL with which the stream began.
+    var url: URL
+    var headers: [Header]
+    var cookies: [Cookie] = []
+    var variables: [String: String] = [:]
+    /// In seconds since 1970.
+    var lastUse: Int
+
+    /// Whether a session can have these contents: a damaged header must not split a request.
+    var isValid: Bool {
+      ProxyURL.isSession(id) && WebOrigin(url) != nil
+        && headers.allSatisfy { header in
+          header.name.isToken
+            && header.value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
+        }
     }
   }
 
-  convenience init(
-    id: String, headers: HeaderFields, for url: URL, at now: Date = Date(), begun: Uptime = .now,
-    noteChange: @escaping @Sendable () -> Void = {}
-  ) {
-    let record = SessionRecord(
-      id: id, url: url.absoluteString,
-      headers: headers.fields.map { SessionRecord.Header(name: $0.name, value: $0.value) },
-      cookies: [], variables: [:], lastUse: now)
-    self.init(record, url: url, begun: begun, noteChange: noteChange)
+  let id: String
+  let url: URL
+  let headers: HeaderFields
+  /// Those that the responses of the stream have set.
+  let cookies: CookieJar
+  /// Headers are sent there, and nowhere else but for the harmless ones.
+  private let origin: WebOrigin?
+  /// Without the cookies.
+  private let state: Mutex<Record>
+  /// Called when there is something new to store.
+  private let noteChange: @Sendable () -> Void
+
+  init(_ record: Record, _ cookies: CookieJar, noteChange: @escaping @Sendable () -> Void) {
+    (id, url, self.cookies, self.noteChange) = (record.id, record.url, cookies, noteChange)
+    headers = HeaderFields(record.headers.map { ($0.name, $0.value) })
+    origin = WebOrigin(record.url)
+    state = Mutex(record)
   }
 
-  /// Returns the contents to store.
-  func record(at now: Date) -> SessionRecord {
-    let use = secondsOfLastUse
-    storedUse.store(use, ordering: .relaxed)
-    return SessionRecord(
-      id: id, url: url.absoluteString,
-      headers: headers.fields.map { SessionRecord.Header(name: $0.name, value: $0.value) },
-      cookies: cookies.all(at: now), variables: importable,
-      lastUse: Date(timeIntervalSince1970: Double(use)))
+  func record(at now: Date) -> Record {
+    var record = state.withLock { $0 }
+    record.cookies = cookies.all(at: now)
+    return record
   }
 
-  // MARK: Use
-
-  var secondsOfLastUse: Int { lastUse.load(ordering: .relaxed) }
-
-  /// A use is worth storing for its own sake once a day.
-  private static let precision = 86_400
-
-  func noteUse(at now: Date) {
-    let seconds = Int(now.timeIntervalSince1970)
-    lastUse.store(seconds, ordering: .relaxed)
-    guard seconds - storedUse.load(ordering: .relaxed) >= Self.precision else { return }
-    storedUse.store(seconds, ordering: .relaxed)
-    noteChange()
+  /// Adopts what another process has stored of this session, if that has used it since.
+  func adopt(_ record: Record, at now: Date) {
+    let isNewer = state.withLock { state in
+      guard record.lastUse > state.lastUse else { return false }
+      state = record
+      return true
+    }
+    if isNewer { cookies.add(record.cookies, at: now) }
   }
+
+  var lastUse: Int { state.withLock { $0.lastUse } }
+
+  func noteUse(at now: Date) { state.withLock { $0.lastUse = Int(now.timeIntervalSince1970) } }
+
+  // MARK: Requests
+
+  /// Stores the cookies of responses.
+  var observer: ResponseObserver { cookies.observer(id, onChange: noteChange) }
 
   /// Whether all headers are sent to the URL: the stream began at the same origin.
   func isOwn(_ url: URL) -> Bool { origin != nil && WebOrigin(url) == origin }
@@ -110,19 +101,13 @@ final class StreamSession: Sendable {
     return cookies.complete(complete, for: url, at: Date())
   }
 
-  /// Adds cookies that were received before the session began.
-  func add(_ new: [CookieJar.Cookie]) {
-    if cookies.add(new, at: Date()) { noteChange() }
-  }
-
-  func store(cookies fields: [String], from url: URL) {
-    if cookies.store(fields, from: url, at: Date()) { noteChange() }
-  }
-
   // MARK: Variables
 
   /// The variables that playlists of the stream may import (`EXT-X-DEFINE`).
-  var importable: [String: String] { variables.withLock { $0 } }
+  var importable: [String: String] { state.withLock { $0.variables } }
+
+  /// Playlists that define new names each time must not fill the memory.
+  private static let mostVariableBytes = 1 << 18
 
   /// Adds the variables of a multivariant playlist. If they do not fit beside those of earlier
   /// playlists, they replace them.
@@ -132,21 +117,17 @@ final class StreamSession: Sendable {
   @discardableResult
   func define(_ new: [String: String]) -> Bool {
     guard !new.isEmpty else { return true }
-    guard Self.size(new) <= Self.mostVariableBytes else { return false }
-    let isChanged = variables.withLock { known in
-      var all = known.merging(new) { $1 }
-      if Self.size(all) > Self.mostVariableBytes { all = new }
-      defer { known = all }
-      return known != all
+    func isTooLong(_ variables: [String: String]) -> Bool {
+      variables.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } > Self.mostVariableBytes
+    }
+    guard !isTooLong(new) else { return false }
+    let isChanged = state.withLock { state in
+      var all = state.variables.merging(new) { $1 }
+      if isTooLong(all) { all = new }
+      defer { state.variables = all }
+      return state.variables != all
     }
     if isChanged { noteChange() }
     return true
   }
-
-  private static func size(_ variables: [String: String]) -> Int {
-    variables.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-  }
-
-  /// Playlists that define new names each time must not fill the memory.
-  private static let mostVariableBytes = 1 << 18
 }

@@ -11,238 +11,189 @@ import RefrainLocks
 /// An unknown identifier, as after a restart with another token, is a request without a session;
 /// the stream's next playlist then begins a new one if it needs one.
 final class StreamSessions: Sendable {
-  /// The request with which a stream begins.
-  struct Beginning: Sendable, Hashable {
-    var url: URL
-    /// Those that grant access.
-    var headers: HeaderFields
-  }
-
-  /// Identifies the observers of equal requests.
-  private struct Observed: Sendable, Hashable {
-    var beginning: Beginning
-    var sessions: ObjectIdentifier
-  }
-
   private struct State {
     var sessions: [String: StreamSession] = [:]
     var begun: [Beginning: StreamSession] = [:]
-    /// When the stored sessions were last read for a request, in seconds of uptime.
-    var lastRead: Double?
-    /// The reading for requests that is under way.
-    var reading: Task<Void, Never>?
-    /// The one that has not begun yet.
-    var nextReading: Task<Void, Never>?
+    /// Stores the sessions; the newest one.
+    var saving: Task<Void, Never>?
+    /// When `saving` begins to write; nil if it has begun.
+    var due: ContinuousClock.Instant?
+    var isClosed = false
+    /// Whether a failure was reported since the last success.
+    var hasReported = false
 
     mutating func insert(_ session: StreamSession) {
-      begun[Beginning(url: session.url, headers: session.headers)] = session
       sessions[session.id] = session
       guard sessions.count > SessionStore.capacity,
-        let oldest = sessions.values.min(by: { $0.secondsOfLastUse < $1.secondsOfLastUse })
+        let oldest = sessions.values.min(by: { $0.lastUse < $1.lastUse })
       else { return }
       sessions[oldest.id] = nil
-      let beginning = Beginning(url: oldest.url, headers: oldest.headers)
-      if begun[beginning] === oldest { begun[beginning] = nil }
+      retire(oldest)
+    }
+
+    /// Continues a session for the streams that use it now, and for none that begins later.
+    ///
+    /// - Returns: whether one could have continued it.
+    @discardableResult
+    mutating func retire(_ session: StreamSession) -> Bool {
+      guard begun[session.beginning] === session else { return false }
+      begun[session.beginning] = nil
+      return true
     }
   }
+
+  /// Some origins change a cookie with each response.
+  private static let pause: Duration = .seconds(60)
 
   private let state = Mutex(State())
-  private let saving: SessionSaving?
-  private let now: @Sendable () -> Moment
-  private let pause: @Sendable (Duration) async -> Void
-  private let unclaimed = UnclaimedCookies()
-  /// Collects the cookies of manifests' responses to requests without a session and without
-  /// credentials.
-  let observer: ResponseObserver
+  private let cache: MediaCache
+  private let store: SessionStore?
 
-  /// - Parameters:
-  ///   - saving: where the sessions are kept; nil: in memory alone.
-  ///   - now: returns the time.
-  ///   - pause: waits between two readings of the stored sessions.
-  init(
-    saving: SessionSaving? = nil, now: @escaping @Sendable () -> Moment = { .now },
-    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
-  ) {
-    self.saving = saving
-    self.now = now
-    self.pause = pause
-    let unclaimed = unclaimed
-    observer = ResponseObserver { source, headers, asked in
-      // A stream begins with the URL of the request, or with that of a redirect.
-      for url in Set([source, asked]) {
-        let beginning = Beginning(url: url, headers: [:])
-        unclaimed.note(headers, from: source, for: beginning, at: now().uptime)
-      }
-    }
-  }
-
-  /// Returns an observer that collects the cookies of the responses to a request with credentials:
-  /// for a stream that begins with this very request, and for no other one.
-  ///
-  /// - Parameter headers: the credentials.
-  func observer(of headers: HeaderFields, for url: URL) -> ResponseObserver {
-    let beginning = Beginning(url: url, headers: headers)
-    let identity = Observed(beginning: beginning, sessions: ObjectIdentifier(self))
-    return ResponseObserver(identity: identity) { [unclaimed, now] source, headers, _ in
-      unclaimed.note(headers, from: source, for: beginning, at: now().uptime)
-    }
+  /// - Parameter token: the token that the next proxy has too; nil: the sessions end with this one.
+  init(_ cache: MediaCache, token: String?) {
+    self.cache = cache
+    store = token.map { SessionStore(cache.privateFiles, token: $0) }
   }
 
   /// Returns the session of a stream that began at this URL with these headers; nil if there is
   /// none.
   func begun(with headers: HeaderFields, for url: URL) -> StreamSession? {
     let session = state.withLock { $0.begun[Beginning(url: url, headers: headers)] }
-    return session.flatMap { isRemoved($0) ? nil : $0 }
+    return session.flatMap { isRemovedHere($0) ? nil : $0 }
   }
 
-  /// Whether the user has removed everything in this process since the session began.
-  private func isRemoved(_ session: StreamSession) -> Bool {
-    saving?.isRemovedHere(since: session.begun) ?? false
+  private func isRemovedHere(_ session: StreamSession) -> Bool {
+    store?.isRemovedHere(since: session.cookies.begun) ?? false
+  }
+
+  /// Returns the session of a stream that begins at this URL with these headers.
+  ///
+  /// - Parameter cookies: those that the responses to its first requests have set.
+  func begin(with headers: HeaderFields, for url: URL, _ cookies: CookieJar) -> StreamSession {
+    let now = cache.now.wall
+    let new = StreamSession(
+      StreamSession.Record(
+        id: TokenCheck.random(), url: url,
+        headers: headers.fields.map { .init(name: $0.name, value: $0.value) },
+        lastUse: Int(now.timeIntervalSince1970)), cookies, noteChange: noteChange)
+    let session = state.withLock { state in
+      if let known = state.begun[new.beginning], !isRemovedHere(known) { return known }
+      state.begun[new.beginning] = new
+      state.insert(new)
+      return new
+    }
+    // One that was read from the file has a jar of its own.
+    if session.cookies !== cookies { session.cookies.add(cookies.all(at: now), at: now) }
+    save(after: session === new ? .zero : Self.pause)
+    return session
+  }
+
+  private var noteChange: @Sendable () -> Void {
+    { [weak self] in self?.save(after: Self.pause) }
   }
 
   func session(_ id: String) -> StreamSession? {
     let session = state.withLock { $0.sessions[id] }
-    session?.noteUse(at: now().wall)
+    session?.noteUse(at: cache.now.wall)
     return session
   }
 
   /// As `session`; an unknown one may have begun in another process meanwhile, from which this one
-  /// takes over: the stored ones are then read again, at most once a second. Requests that arrive
-  /// meanwhile wait for the same reading.
+  /// takes over.
   func find(_ id: String) async -> StreamSession? {
     if let session = session(id) { return session }
-    guard saving != nil else { return nil }
-    if let reading = state.withLock({ $0.reading }) {
-      await reading.value
-      if let session = session(id) { return session }
-    }
-    // One that was under way may have begun before the session was stored.
-    await nextReading().value
+    await refresh()
     return session(id)
   }
 
-  /// Returns the reading that begins next, at least a second after the last one.
-  private func nextReading() -> Task<Void, Never> {
-    let now = now().uptime.seconds
-    return state.withLock { state in
-      if let next = state.nextReading { return next }
-      let wait = state.lastRead.map { min(1, $0 + 1 - now) } ?? 0
-      let task = Task { [before = state.reading] in
-        if wait > 0 { await pause(.seconds(wait)) }
-        await before?.value
-        beginReading()
-        await restore()
-        self.state.withLock { $0.reading = nil }
+  // MARK: The file
+
+  /// Reads what other processes have stored or removed.
+  func refresh() async { await exchange(isRefresh: true) }
+
+  /// Stores the sessions, and stores none that change later.
+  func close() async {
+    let saving = state.withLock { state in
+      state.isClosed = true
+      return state.saving
+    }
+    saving?.cancel()
+    await saving?.value
+    await exchange()
+  }
+
+  /// Stores the sessions after a while, with the changes until then.
+  func save(after delay: Duration) {
+    guard store != nil else { return }
+    let due = ContinuousClock.now + delay
+    state.withLock { state in
+      if state.isClosed { return }
+      if let earlier = state.due {
+        if earlier <= due { return }
+        state.saving?.cancel()
       }
-      state.nextReading = task
-      return task
+      state.due = due
+      state.saving = Task { [weak self, before = state.saving] in
+        await before?.value
+        do { try await Task.sleep(until: due, clock: .continuous) } catch { return }
+        guard let self else { return }
+        self.state.withLock { $0.due = nil }
+        await exchange()
+      }
     }
   }
 
-  private func beginReading() {
-    let now = now().uptime.seconds
-    state.withLock { state in
-      state.lastRead = now
-      (state.reading, state.nextReading) = (state.nextReading, nil)
-    }
-  }
-
-  /// Stores the sessions, and every change at once from now on: another process takes over.
-  func hurry() { saving?.hurry(self) }
-
-  /// Returns the session of a stream that begins at this URL with these headers. A removal by
-  /// another process counts once it was noticed (`noticeRemoval`).
-  ///
-  /// - Parameter start: when the first response came that the session needs; nil: now.
-  func begin(
-    with headers: HeaderFields, for url: URL, since start: Uptime? = nil
-  ) -> StreamSession {
-    let beginning = Beginning(url: url, headers: headers)
-    let now = now()
-    let (session, isNew) = state.withLock { state in
-      if let known = state.begun[beginning], !isRemoved(known) { return (known, false) }
-      let session = StreamSession(
-        id: TokenCheck.random(), headers: headers, for: url, at: now.wall,
-        begun: start ?? now.uptime, noteChange: noteChange)
-      state.insert(session)
-      return (session, true)
-    }
-    if isNew { saving?.schedule(self, isUrgent: true) }
-    return session
-  }
-
-  /// Returns and forgets the cookies of the last responses to a request without a session.
-  ///
-  /// - Parameters:
-  ///   - headers: the credentials of the request.
-  ///   - url: the URL of the request; of one without credentials, the URL that responded.
-  func takeCookies(of headers: HeaderFields, for url: URL) -> [UnclaimedCookies.Response] {
-    unclaimed.take(Beginning(url: url, headers: headers))
-  }
-
-  // MARK: Restarts
-
-  /// Reads the sessions that an earlier proxy with the same token stored. A known one is replaced
-  /// if another proxy has used it since.
-  func restore() async {
-    guard let saving else { return }
-    let now = now()
-    let contents = await saving.read(at: now.wall)
-    state.withLock { state in
-      // The most recently used last, which then continues a stream that began twice.
-      for record in contents.records.reversed() {
-        guard let url = record.validURL else { continue }
-        let use = Int(record.lastUse.timeIntervalSince1970)
-        if let known = state.sessions[record.id], known.secondsOfLastUse >= use { continue }
-        let session = StreamSession(
-          record, url: url, begun: now.uptime, noteChange: noteChange)
-        // One that has begun here is newer.
-        let known = state.begun[Beginning(url: url, headers: session.headers)]
-        state.insert(session)
-        if let known, known.id != session.id, state.sessions[known.id] != nil {
-          state.insert(known)
+  private func exchange(isRefresh: Bool = false) async {
+    guard let store else { return }
+    let now = cache.now
+    let outcome = await IOThreads.background.run { [self] in
+      Result {
+        try store.exchange(unlessUnchanged: isRefresh, at: now.wall) {
+          state.withLock { Array($0.sessions.values) }
         }
       }
     }
-    if contents.isOutdated { saving.schedule(self, isUrgent: true) }
-  }
-
-  /// Stores the sessions, and stores none that change later.
-  func close() async { await saving?.close(with: self) }
-
-  /// Returns once the changes so far are stored.
-  func settle() async { await saving?.settle() }
-
-  private var noteChange: @Sendable () -> Void {
-    guard let saving else { return {} }
-    return { [weak self] in
-      if let self { saving.schedule(self) }
-    }
-  }
-
-  /// Returns the contents to store.
-  func all() -> [BegunSession] {
-    let now = now().wall
-    return state.withLock { Array($0.sessions.values) }.map {
-      BegunSession(record: $0.record(at: now), begun: $0.begun)
-    }
-  }
-
-  /// Retires the sessions that began before the last removal by any process.
-  func noticeRemoval() async {
-    guard let removal = await saving?.lastRemoval() else { return }
-    let begun = state.withLock { Array($0.begun.values) }
-    retire(Set(begun.filter { removal.isAfter($0.begun) == true }.map(\.id)))
-  }
-
-  /// Continues these sessions for the streams that use them now, and for no stream that begins
-  /// later.
-  func retire(_ ids: Set<String>) {
-    state.withLock { state in
-      for session in ids.compactMap({ state.sessions[$0] }) {
-        let beginning = Beginning(url: session.url, headers: session.headers)
-        if state.begun[beginning] === session { state.begun[beginning] = nil }
+    do {
+      if let exchanged = try outcome.get() { adopt(exchanged, at: now) }
+      state.withLock { $0.hasReported = false }
+    } catch {
+      let isFirst = state.withLock { state in
+        defer { state.hasReported = true }
+        return !state.hasReported
       }
+      guard isFirst else { return }
+      cache.report(
+        warning: "The sessions of streams could not be read from, or stored in, \(store.path) "
+          + "(\(error)). Streams that need them have to be opened again after a restart of the "
+          + "proxy.")
     }
   }
+
+  private func adopt(_ exchanged: SessionStore.Exchanged, at now: Moment) {
+    let hasRetired = state.withLock { state in
+      for record in exchanged.records {
+        if let known = state.sessions[record.id] {
+          known.adopt(record, at: now.wall)
+        } else {
+          let session = StreamSession(
+            record, CookieJar(record.cookies, begun: now.uptime), noteChange: noteChange)
+          // The most recently used one comes first, and continues a stream that began twice.
+          state.begun[session.beginning] = state.begun[session.beginning] ?? session
+          state.insert(session)
+        }
+      }
+      return exchanged.removed.map { state.retire($0) }.contains(true)
+    }
+    if hasRetired { cache.forgetCookies() }
+  }
+}
+
+/// The request with which a stream begins.
+private struct Beginning: Hashable {
+  var url: URL
+  var headers: HeaderFields
+}
+
+extension StreamSession {
+  fileprivate var beginning: Beginning { Beginning(url: url, headers: headers) }
 }

@@ -217,7 +217,7 @@ struct StreamPrefetchTests {
       let stream = Resource(url: url)
       let kind = try await StreamLookup(cache: cache).kind(of: stream)
       #expect(kind == .hls)
-      #expect(cache.streamCookies(of: stream).map(\.pair.value) == ["1"])
+      #expect(cache.cookies(of: stream).all(at: Date()).map(\.value) == ["1"])
     }
   }
 

@@ -74,4 +74,24 @@ import Testing
       try await test.origin.resumeListening()
     }
   }
+
+  @Test(arguments: ["damaged", "plain"])
+  func `A compressed manifest that cannot be decoded costs one request`(
+    _ kind: String
+  ) async throws {
+    try await withProxy { test in
+      var body = Array(list("").utf8)
+      if kind == "damaged" {
+        body = Self.zlib(body)
+        body[20] ^= 0x10
+      }
+      test.origin.serve(
+        OriginResource(
+          .bytes(body), contentType: "application/vnd.apple.mpegurl", etag: "\"v1\"",
+          headers: Self.fresh + [Field("Content-Encoding", "deflate")]), at: Self.path)
+      let reply = try await test.get(Self.path)
+      #expect(reply.status == 502 && reply.text.contains("is damaged, or is not deflate"))
+      #expect(test.origin.log(Self.path).requests.count == 1)
+    }
+  }
 }

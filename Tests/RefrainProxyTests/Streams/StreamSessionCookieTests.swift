@@ -64,7 +64,7 @@ import Testing
       #expect(sent("Cookie", for: "/s0.ts", to: test.origin) == ["id=1"])
       // They are for these credentials alone.
       let other = Resource(url: stream.url, headers: ["Authorization": "other"])
-      #expect(test.cache.streamCookies(of: other).isEmpty)
+      #expect(test.cache.cookies(of: other).all(at: Date()).isEmpty)
     }
   }
 
@@ -142,26 +142,24 @@ import Testing
         let reply = try await test.get("/film", ["Authorization: Bearer x"])
         #expect(reply.body.count == 1000)
       }
-      #expect(test.proxy.service.sessions.all().isEmpty)
+      let (sessions, url) = (test.proxy.service.sessions, test.origin.url("/film"))
+      #expect(sessions.begun(with: ["Authorization": "Bearer x"], for: url) == nil)
     }
   }
 
-  @Test func `Observers of equal requests are equal, and keep their cookies apart`() throws {
-    let sessions = StreamSessions()
-    let url = try #require(URL(string: "https://a.example/play"))
-    let (one, other): (HeaderFields, HeaderFields) = (
-      ["Authorization": "1"], ["Authorization": "2"]
-    )
-    #expect(sessions.observer(of: one, for: url) == sessions.observer(of: one, for: url))
-    #expect(sessions.observer(of: one, for: url) != sessions.observer(of: other, for: url))
-    #expect(sessions.observer(of: one, for: url) != StreamSessions().observer(of: one, for: url))
-    sessions.observer(of: one, for: url).received(
-      ["Content-Type": "Audio/MPEGURL; charset=utf-8", "Set-Cookie": "a=1"], from: url)
-    sessions.observer(of: one, for: url).received(
-      ["Content-Type": "video/mp4", "Set-Cookie": "b=1"], from: url)
-    #expect(sessions.takeCookies(of: other, for: url).isEmpty)
-    #expect(sessions.takeCookies(of: [:], for: url).isEmpty)
-    #expect(sessions.takeCookies(of: one, for: url).map(\.fields) == [["a=1"]])
-    #expect(sessions.takeCookies(of: one, for: url).isEmpty)
+  @Test func `Observers of equal requests are equal, and keep their cookies apart`() async throws {
+    try await withProxy { test in
+      let (cache, url) = (test.cache, test.origin.url("/play"))
+      let one = Resource(url: url, headers: ["Authorization": "1", "Accept": "a/b"])
+      let same = Resource(url: url, headers: ["Authorization": "1"])
+      let other = Resource(url: url, headers: ["Authorization": "2"])
+      #expect(cache.cookieObserver(of: one) == cache.cookieObserver(of: same))
+      #expect(cache.cookieObserver(of: one) != cache.cookieObserver(of: other))
+      cache.cookieObserver(of: one).received(["Set-Cookie": "a=1"], from: url)
+      for resource in [other, Resource(url: url)] {
+        #expect(cache.cookies(of: resource).all(at: Date()).isEmpty)
+      }
+      #expect(cache.cookies(of: same).all(at: Date()).map(\.value) == ["1"])
+    }
   }
 }

@@ -6,49 +6,15 @@ import Testing
 @testable import RefrainProxy
 
 /// Sessions that another proxy over the same cache has begun.
-@Suite(.timeLimit(.minutes(1))) struct StreamSessionFindingTests: SessionStoreTest {
-  let now = Date.presentSecond
-
-  /// A clock that moves only while somebody waits for it.
-  private final class Clock: Sendable {
-    private let state: Shared<Moment>
-    let pauses = Shared<[Duration]>([])
-
-    init(_ wall: Date) { state = Shared(Moment(wall: wall, uptime: .now)) }
-
-    var time: Moment { state.value }
-
-    func pass(_ duration: Duration) {
-      pauses.change { $0.append(duration) }
-      state.change { time in
-        let seconds = duration / .seconds(1)
-        time = Moment(wall: time.wall + seconds, uptime: time.uptime + seconds)
-      }
-    }
-  }
-
-  private func sessions(_ cache: MediaCache, _ clock: Clock) -> StreamSessions {
-    let saving = SessionSaving(
-      SessionStore(cache.privateFiles, token: "t"), delay: .zero, now: { clock.time.wall }
-    ) { _ in }
-    return StreamSessions(saving: saving, now: { clock.time }, pause: { clock.pass($0) })
-  }
-
-  private func begin(_ name: String, in sessions: StreamSessions) async throws -> StreamSession {
-    let url = try #require(URL(string: "https://a.example/\(name).m3u8"))
-    let session = sessions.begin(with: ["Authorization": name], for: url)
-    await sessions.settle()
-    return session
-  }
-
+@Suite(.timeLimit(.minutes(1))) struct StreamSessionFindingTests {
   @Test func `All requests of one unknown session find it at once`() async throws {
-    try await withCache { cache in
-      let clock = Clock(now)
-      let id = try await begin("a", in: sessions(cache, clock)).id
-      let new = sessions(cache, clock)
+    try await withSessionTest { test in
+      let session = try test.begin("a", in: test.sessions())
+      try await test.stored(session)
+      let (new, id) = (test.sessions(), session.id)
       let found = await withTaskGroup(of: Bool.self) { group in
         for _ in 0..<50 {
-          group.addTask { await new.find(id)?.headers["Authorization"] == "a" }
+          group.addTask { await new.find(id)?.headers["Authorization"] == "é" }
         }
         return await group.reduce(into: 0) { if $1 { $0 += 1 } }
       }
@@ -57,39 +23,38 @@ import Testing
   }
 
   @Test func `A session that is stored just after the last reading is found`() async throws {
-    try await withCache { cache in
-      let clock = Clock(now)
-      let (old, new) = (sessions(cache, clock), sessions(cache, clock))
-      #expect(await new.find("unknown") == nil)
-      #expect(clock.pauses.value.isEmpty)
-      let id = try await begin("a", in: old).id
-      #expect(await new.find(id)?.id == id)
-      // Known now.
-      #expect(await new.find(id)?.id == id)
-      #expect(clock.pauses.value.count == 1)
-      #expect(clock.pauses.value.allSatisfy { $0 > .milliseconds(900) && $0 <= .seconds(1) })
+    try await withSessionTest { test in
+      let (old, new) = (test.sessions(), test.sessions())
+      for name in ["a", "b"] {
+        #expect(await new.find("unknown") == nil)
+        let session = try test.begin(name, in: old)
+        try await test.stored(session)
+        #expect(await new.find(session.id)?.url == session.url)
+      }
     }
   }
 
   @Test func `A session that another proxy has used since is read again`() async throws {
-    try await withCache { cache in
-      let clock = Clock(now)
-      let old = sessions(cache, clock)
-      let session = try await begin("a", in: old)
-      let new = sessions(cache, clock)
-      await new.restore()
-      let before = try #require(new.session(session.id))
-      clock.pass(.seconds(60))
+    try await withSessionTest { test in
+      let (old, new) = (test.sessions(), test.sessions())
+      let session = try test.begin("a", in: old)
+      try await test.stored(session)
+      await new.refresh()
+      let found = try #require(new.session(session.id))
+      test.pass(60)
       #expect(old.session(session.id) === session)
-      session.store(cookies: ["c=v"], from: session.url)
+      session.cookies.store(["c=v"], from: session.url, at: test.now)
+      session.define(["x": "1"])
       await old.close()
-      await new.restore()
-      let after = try #require(new.session(session.id))
-      #expect(after.complete([:], for: session.url)["Cookie"] == "c=v")
-      #expect(new.begun(with: session.headers, for: session.url) === after)
-      // What is used here stays.
-      await new.restore()
-      #expect(new.session(session.id) === after && after !== before)
+      await new.refresh()
+      #expect(found.complete([:], for: session.url)["Cookie"] == "c=v")
+      #expect(found.importable == ["x": "1"])
+      #expect(new.begun(with: session.headers, for: session.url) === found)
+      // What was used here last stays.
+      test.pass(60)
+      #expect(new.session(session.id) === found && found.define(["x": "2"]))
+      await new.refresh()
+      #expect(found.importable == ["x": "2"])
     }
   }
 }

@@ -7,152 +7,111 @@ import Testing
 @testable import RefrainProxy
 
 /// The file of a proxy's sessions when the user removes everything.
-@Suite struct StreamSessionRemovalTests: SessionStoreTest {
-  let now = Date.presentSecond
-
-  /// Returns sessions that are stored when they are closed, and never before.
-  private func sessions(_ cache: MediaCache) -> (StreamSessions, SessionStore) {
-    let now = now
-    let store = SessionStore(cache.privateFiles, token: "t")
-    let saving = SessionSaving(store, delay: .seconds(3600), now: { now }) { _ in }
-    return (StreamSessions(saving: saving, now: { Moment(wall: now, uptime: .now) }), store)
-  }
-
-  private func begin(_ sessions: StreamSessions, _ name: String) throws -> StreamSession {
-    let url = try #require(URL(string: "https://a.example/\(name).m3u8"))
-    return sessions.begin(with: ["Authorization": "x"], for: url)
-  }
-
-  private func place(of store: SessionStore) -> URL {
-    URL(filePath: store.path).deletingLastPathComponent()
+@Suite(.timeLimit(.minutes(1))) struct StreamSessionRemovalTests {
+  private func directory(_ test: SessionTest) -> URL {
+    URL(filePath: test.store().path).deletingLastPathComponent()
   }
 
   /// - Parameter isElsewhere: whether to do it as another process does.
-  private func removeAll(
-    _ cache: MediaCache, _ store: SessionStore, isElsewhere: Bool
-  ) async throws {
-    guard isElsewhere else {
-      try await cache.removeAll()
-      return
+  private func removeAll(_ test: SessionTest, isElsewhere: Bool = false) async throws {
+    test.pass(1)
+    if isElsewhere {
+      var configuration = MediaCache.Configuration()
+      configuration.clock = { test.time.value }
+      let second = try MediaCache(
+        directory: directory(test).deletingLastPathComponent(), configuration: configuration)
+      try await second.removeAll()
+      await second.close()
+    } else {
+      try await test.cache.removeAll()
     }
-    let second = try MediaCache(directory: place(of: store).deletingLastPathComponent())
-    try await second.removeAll()
-    await second.close()
+    test.pass(1)
   }
 
   @Test(arguments: [false, true], [false, true])
   func `What began before a removal is not stored after it`(
     isElsewhere: Bool, hasFile: Bool
   ) async throws {
-    try await withCache { cache in
-      if hasFile {
-        let other = SessionStore(cache.privateFiles, token: "t")
-        try other.add([record("earlier")], at: now)
-      }
-      let (sessions, store) = sessions(cache)
-      await sessions.restore()
-      let old = try begin(sessions, "old")
-      try await removeAll(cache, store, isElsewhere: isElsewhere)
-      #expect(!FileManager.default.fileExists(atPath: store.path))
-      let new = try begin(sessions, "new")
+    try await withSessionTest { test in
+      if hasFile { try test.store().add([try test.session("earlier")], at: test.now) }
+      let sessions = test.sessions()
+      await sessions.refresh()
+      let old = try test.begin("old", in: sessions)
+      try await removeAll(test, isElsewhere: isElsewhere)
+      #expect(!test.hasFile)
+      let new = try test.begin("new", in: sessions)
       await sessions.close()
-      #expect(store.read(at: now).records.map(\.id) == [new.id])
-      let text = try String(contentsOfFile: store.path, encoding: .utf8)
+      #expect(try test.store().ids(at: test.now) == [new.id])
+      let text = try test.text()
       #expect(!text.contains(old.id) && !text.contains("earlier"))
-      #expect(try begin(sessions, "old") !== old)
+      #expect(try test.begin("old", in: sessions) !== old)
     }
   }
 
   @Test func `A removal counts even if it is the first thing that a proxy reads`() async throws {
-    try await withCache { cache in
-      let (sessions, store) = sessions(cache)
-      _ = try begin(sessions, "old")
-      try await cache.removeAll()
-      await sessions.restore()
+    try await withSessionTest { test in
+      let sessions = test.sessions()
+      try test.begin("old", in: sessions)
+      try await removeAll(test)
+      await sessions.refresh()
       await sessions.close()
-      #expect(!FileManager.default.fileExists(atPath: store.path))
+      #expect(!test.hasFile)
     }
   }
 
   @Test func `A cookie that came before a removal is not stored after it`() async throws {
-    try await withCache { cache in
-      let (sessions, store) = sessions(cache)
+    try await withSessionTest { test in
+      let sessions = test.sessions()
       let url = try #require(URL(string: "https://a.example/list.m3u8"))
-      let fields: HeaderFields = ["Content-Type": "audio/mpegurl", "Set-Cookie": "c=secret"]
-      sessions.observer.received(fields, from: url)
-      try await cache.removeAll()
-      let cookies = try #require(sessions.takeCookies(of: [:], for: url).first)
-      sessions.begin(with: [:], for: url, since: cookies.time).store(
-        cookies: cookies.fields, from: url)
+      let before = test.cache.cookies(of: Resource(url: url))
+      test.cache.cookieObserver(of: Resource(url: url)).received(
+        ["Set-Cookie": "c=secret"], from: url)
+      #expect(before.all(at: test.now).map(\.value) == ["secret"])
+      try await removeAll(test)
+      #expect(test.cache.cookies(of: Resource(url: url)).all(at: test.now).isEmpty)
+      // A request that began before the removal.
+      _ = sessions.begin(with: [:], for: url, before)
       await sessions.close()
-      #expect(!FileManager.default.fileExists(atPath: store.path))
-    }
-  }
-
-  @Test func `A file written late by a process that was stopped is not used`() async throws {
-    try await withCache { cache in
-      let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add([record("secret")], at: now)
-      let file = URL(filePath: store.path)
-      let bytes = try Data(contentsOf: file)
-      try await cache.removeAll()
-      try bytes.write(to: file)
-      let (sessions, other) = sessions(cache)
-      #expect(other.read(at: now).records.isEmpty)
-      await sessions.restore()
-      #expect(sessions.session("secret") == nil)
-      await sessions.close()
-      #expect(try !String(contentsOf: file, encoding: .utf8).contains("secret"))
-    }
-  }
-
-  @Test(arguments: ["", "{", String(repeating: "x", count: 5000)])
-  func `A damaged record of the removal counts as another removal`(text: String) async throws {
-    try await withCache { cache in
-      try await cache.removeAll()
-      let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add([record("a")], at: now)
-      try Data(text.utf8).write(to: place(of: store).appending(path: "removal"))
-      #expect(store.read(at: now).records.isEmpty)
-      try store.add([record("b")], at: now)
-      #expect(store.read(at: now).records.map(\.id) == ["b"])
+      #expect(!test.hasFile)
     }
   }
 
   @Test func `The record of a removal outlives the files of unused tokens`() async throws {
-    try await withCache { cache in
-      let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add([record("a")], at: now)
-      try await cache.removeAll()
-      let later = now.addingTimeInterval(SessionStore.longestUnused + 3600)
-      #expect(store.read(at: later).problem == nil)
-      let names = try FileManager.default.contentsOfDirectory(atPath: place(of: store).path())
+    try await withSessionTest { test in
+      try test.store().add([try test.session("a")], at: test.now)
+      try await removeAll(test)
+      let later = test.now + Double(SessionStore.longestUnused) + 3600
+      #expect(try test.store().ids(at: later).isEmpty)
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory(test).path())
       #expect(Set(names) == ["lock", "removal"])
     }
   }
 
   @Test func `Sessions that the user removed are not stored again`() async throws {
-    try await withCache { cache in
-      let store = SessionStore(cache.privateFiles, token: "t")
-      let other = SessionStore(cache.privateFiles, token: "t")
-      #expect(try store.add([record("a")], at: now) == [])
-      #expect(try store.add([record("a"), record("b")], at: now) == [])
-      try await cache.removeAll()
-      #expect(try store.add([record("a"), record("b")], at: now) == ["a", "b"])
-      #expect(!FileManager.default.fileExists(atPath: store.path))
-      let three = [record("a"), record("b"), record("new")]
-      #expect(try store.add(three, at: now) == ["a", "b"])
-      #expect(store.read(at: now).records.map(\.id) == ["new"])
+    try await withSessionTest { test in
+      let (store, other) = (test.store(), test.store())
+      let (a, b) = (try test.session("a"), try test.session("b"))
+      func removed(_ sessions: StreamSession...) throws -> Set<String> {
+        Set(try store.add(sessions, at: test.now).removed.map(\.id))
+      }
+      #expect(try removed(a) == [])
+      #expect(try removed(a, b) == [])
+      try await removeAll(test)
+      #expect(try removed(a, b) == ["a", "b"])
+      #expect(try test.store().ids(at: test.now).isEmpty)
+      let new = try test.session("new")
+      #expect(try removed(a, b, new) == ["a", "b"])
+      #expect(try store.ids(at: test.now) == ["new"])
       // Removed again, and made by another process.
-      try await cache.removeAll()
-      try other.add([record("c")], at: now)
-      let removed = try store.add([record("new"), record("newest")], at: now)
-      #expect(removed == ["new"])
-      #expect(Set(store.read(at: now).records.map(\.id)) == ["c", "newest"])
+      try await removeAll(test)
+      try other.add([try test.session("c")], at: test.now)
+      let newest = try test.session("newest")
+      #expect(try removed(new, newest) == ["new"])
+      #expect(Set(try store.ids(at: test.now)) == ["c", "newest"])
       // A damaged file was not removed by the user.
       try Data("x".utf8).write(to: URL(filePath: store.path))
-      #expect(try store.add([record("newest")], at: now).isEmpty)
-      #expect(store.read(at: now).records.map(\.id) == ["newest"])
+      #expect(try removed(newest) == [])
+      #expect(try store.ids(at: test.now) == ["newest"])
     }
   }
 
@@ -160,20 +119,20 @@ import Testing
   func `A removed session plays on, and its stream begins another one`(
     isElsewhere: Bool
   ) async throws {
-    try await withCache { cache in
-      let (sessions, store) = sessions(cache)
-      let old = try begin(sessions, "list")
-      #expect(try begin(sessions, "list") === old)
-      try await removeAll(cache, store, isElsewhere: isElsewhere)
-      if isElsewhere { await sessions.noticeRemoval() }
+    try await withSessionTest { test in
+      let sessions = test.sessions()
+      let old = try test.begin("list", in: sessions)
+      #expect(try test.begin("list", in: sessions) === old)
+      try await removeAll(test, isElsewhere: isElsewhere)
+      if isElsewhere { await sessions.refresh() }
       #expect(sessions.session(old.id) === old)
       #expect(sessions.begun(with: old.headers, for: old.url) == nil)
-      let new = try begin(sessions, "list")
+      let new = try test.begin("list", in: sessions)
       #expect(new !== old)
-      await sessions.noticeRemoval()
-      #expect(try begin(sessions, "list") === new)
+      await sessions.refresh()
+      #expect(try test.begin("list", in: sessions) === new)
       await sessions.close()
-      #expect(store.read(at: now).records.map(\.id) == [new.id])
+      #expect(try test.store().ids(at: test.now) == [new.id])
     }
   }
 }

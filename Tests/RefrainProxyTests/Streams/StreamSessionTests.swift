@@ -243,8 +243,10 @@ import Testing
   }
 
   @Test func `New variables replace those of earlier playlists that leave them no room`() throws {
+    let url = try #require(URL(string: "https://a.example/m.m3u8"))
     let session = StreamSession(
-      id: "x", headers: [:], for: try #require(URL(string: "https://a.example/m.m3u8")))
+      StreamSession.Record(id: "x", url: url, headers: [], lastUse: 0), CookieJar(begun: .now),
+      noteChange: {})
     let long = String(repeating: "v", count: 100_000)
     #expect(session.define(["a": long, "b": "1"]) && session.define(["c": long, "b": "2"]))
     #expect(session.importable == ["a": long, "b": "2", "c": long])

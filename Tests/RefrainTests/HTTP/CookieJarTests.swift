@@ -12,7 +12,7 @@ import Testing
     _ field: String, from source: String = "https://a.example.com/dir/list.m3u8", to target: String,
     after seconds: Double = 0
   ) throws -> [String] {
-    let jar = CookieJar()
+    var jar = Cookies()
     jar.store([field], from: try #require(URL(string: source)), at: now)
     let url = try #require(URL(string: target))
     return jar.cookies(for: url, at: now.addingTimeInterval(seconds)).map {
@@ -41,6 +41,10 @@ import Testing
     ("n", "https://a.example.com/dir/s.ts", false),
     ("=v", "https://a.example.com/dir/s.ts", false),
     ("n=v\u{7}", "https://a.example.com/dir/s.ts", false),
+    (" n = v ;Secure", "https://a.example.com/dir/s.ts", true),
+    ("n=v; Expires=Thu, 01-Jan-1970 00:00:00 GMT", "https://a.example.com/dir/s.ts", false),
+    ("n=v; Max-Age=-1", "https://a.example.com/dir/s.ts", false),
+    ("n=v; Max-Age=never; Max-Age=60", "https://a.example.com/dir/s.ts", true),
   ])
   func `A cookie is sent where its attributes say`(
     _ field: String, _ target: String, _ isSent: Bool
@@ -55,14 +59,29 @@ import Testing
   }
 
   @Test func `A newer cookie replaces one of the same name, domain and path`() throws {
-    let jar = CookieJar()
+    var jar = Cookies()
     let url = try #require(URL(string: "https://a.example.com/dir/x"))
     jar.store(["n=1", "n=2", "n=3; Path=/"], from: url, at: now)
     #expect(jar.cookies(for: url, at: now).map(\.value) == ["2", "3"])
   }
 
+  @Test func `A cookie that is set again keeps its place, behind those with longer paths`() throws {
+    var jar = Cookies()
+    let url = try #require(URL(string: "https://a.example.com/dir/x"))
+    jar.store(["a=1; Path=/", "b=1; Path=/", "c=1", "a=2; Path=/"], from: url, at: now)
+    #expect(jar.complete([:], for: url, at: now)["Cookie"] == "c=1; a=2; b=1")
+  }
+
+  @Test func `A name need not be a token, and no cookie splits a field`() throws {
+    let target = "https://a.example.com/dir/x"
+    #expect(try sent("a[1]=\"x, y\"", to: target) == ["a[1]=\"x, y\""])
+    for field in ["a\r\nb=c", "a=b\u{0}", "a=b\u{7F}"] {
+      #expect(try sent(field, to: target) == [])
+    }
+  }
+
   @Test func `The jar is bounded`() throws {
-    let jar = CookieJar()
+    var jar = Cookies()
     let url = try #require(URL(string: "https://a.example.com/x"))
     for number in 0..<1000 { jar.store(["n\(number)=v; Path=/"], from: url, at: now) }
     jar.store(["long=" + String(repeating: "v", count: 5000)], from: url, at: now)

@@ -34,7 +34,7 @@ package struct StreamDownload: Sendable {
   package init(_ resource: Resource, into cache: MediaCache, isPinned: Bool = false) {
     self.cache = cache
     self.resource = cache.collectingCookies(resource)
-    cookies = cache.isShared ? nil : cache.context.streamCookies.collection(of: resource).jar
+    cookies = cache.isShared ? nil : cache.cookies(of: resource)
     self.isPinned = isPinned
     filter = resource.filter ?? (PrivateNetwork.contains(resource.url) ? nil : .publicOnly())
   }
