@@ -26,8 +26,6 @@ public final class OriginServer: Sendable {
   public let port: Int
   /// Connections accepted since the start.
   public var connectionsAccepted: Int { state.connectionsAccepted }
-  /// Connections open now.
-  public var openConnections: Int { state.channels.count }
 
   private let state: OriginState
   private let listener: Mutex<(any Channel)?>

@@ -7,18 +7,6 @@ import Testing
 /// Faults that replace the response, or are in its head.
 @Suite(.timeLimit(.minutes(1)))
 struct FaultAnswerTests {
-  /// Returns the response to one request for 1000 bytes under these faults.
-  func answer(
-    _ faults: Fault..., fields: [String] = [], length: Int64 = 1000
-  ) async throws -> Reply {
-    let origin = try await OriginServer.start()
-    origin.serve(.synthetic(seed: 1, length: length), at: "/a")
-    origin.script("/a", .on(.all, faults))
-    let reply = try await get(origin, "/a", fields)
-    await origin.stop()
-    return reply
-  }
-
   let part = ["Range: bytes=100-199"]
   let bytes = SyntheticBytes(seed: 1)
 
@@ -28,7 +16,7 @@ struct FaultAnswerTests {
   }
 
   @Test func `Garbage is sent in place of a response`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .garbage(Array("SSH-2.0-what\r\n".utf8))))
       try await RawConnection.open(port: origin.port) { connection in
@@ -65,7 +53,7 @@ struct FaultAnswerTests {
   }
 
   @Test func `A scripted 401 applies only to requests that match`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 10), at: "/a")
       let stranger = RequestMatcher.where { $0.headers.first("Authorization") != "Bearer new" }
       origin.script("/a", .on(stranger, .unauthorized))
@@ -85,7 +73,7 @@ struct FaultAnswerTests {
   }
 
   @Test func `A delayed response waits until it is released`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .delay(nil), .delay(.milliseconds(1))))
       async let reply = get(origin, "/a")
@@ -154,7 +142,7 @@ struct FaultAnswerTests {
   }
 
   @Test func `A new generation is served from the scripted request on`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       let range = ["Range: bytes=10-19"]
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.from(2), .answerFrom(.synthetic(seed: 2, length: 2000))))

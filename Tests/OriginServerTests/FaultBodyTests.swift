@@ -7,17 +7,6 @@ import Testing
 /// Faults in a body and its framing.
 @Suite(.timeLimit(.minutes(1)))
 struct FaultBodyTests {
-  func answer(
-    _ faults: Fault..., fields: [String] = [], length: Int64 = 1000
-  ) async throws -> Reply {
-    let origin = try await OriginServer.start()
-    origin.serve(.synthetic(seed: 1, length: length), at: "/a")
-    origin.script("/a", .on(.all, faults))
-    let reply = try await get(origin, "/a", fields)
-    await origin.stop()
-    return reply
-  }
-
   let part = ["Range: bytes=100-199"]
   let bytes = SyntheticBytes(seed: 1)
 
@@ -29,7 +18,7 @@ struct FaultBodyTests {
   }
 
   @Test func `A body is longer than its Content-Length`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .wrongContentLength(by: -5)))
       try await RawConnection.open(port: origin.port) { connection in
@@ -100,18 +89,5 @@ struct FaultBodyTests {
     body += bytes.bytes(in: 100..<200)
     body += Array("\r\n--REFRAIN--\r\n".utf8)
     #expect(reply.body == body)
-  }
-
-  @Test func `The content of a response changes while it is sent`() async throws {
-    let other = SyntheticBytes(seed: 2)
-    let fault = Fault.changeContent(
-      at: .resource(150), to: .synthetic(seed: 2, length: 1000))
-    let reply = try await answer(fault, fields: part)
-    #expect(reply["ETag"] == "\"seed-1\"")
-    #expect(reply.body == bytes.bytes(in: 100..<150) + other.bytes(in: 150..<200))
-    let shorter = Fault.changeContent(at: .body(50), to: .synthetic(seed: 2, length: 160))
-    let cut = try await answer(shorter, fields: part)
-    #expect(cut.body == bytes.bytes(in: 100..<150) + other.bytes(in: 150..<160))
-    #expect(!cut.isComplete)
   }
 }

@@ -11,7 +11,7 @@ struct FaultSendingTests {
 
   @Test(arguments: [0, 1, 500, 70_000, 199_999])
   func `A connection is dropped after a number of body bytes`(_ count: Int) async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 200_000), at: "/a")
       origin.script("/a", .on(.first(1), .drop(at: .body(Int64(count)))))
       let reply = try await get(origin, "/a")
@@ -25,7 +25,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A connection is dropped at a byte of the resource`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .drop(at: .resource(500))))
       let dropped = try await get(origin, "/a", ["Range: bytes=450-"])
@@ -37,7 +37,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A dropped connection is reset`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script(
         "/a", .on(.all, .stall(at: .body(500)), .drop(at: .body(500), reset: true)))
@@ -53,7 +53,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A stalled response waits until it is released`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .stall(at: .resource(300))))
       async let reply = get(origin, "/a")
@@ -66,7 +66,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A stalled response continues after the scripted time`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .stall(at: .body(300), for: .milliseconds(50))))
       let clock = ContinuousClock()
@@ -78,7 +78,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A stalled response that the client leaves is logged as abandoned`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .stall(at: .body(10))))
       try await RawConnection.open(port: origin.port) { connection in
@@ -92,13 +92,10 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `The log counts the bytes of a file left by the client or dropped`() async throws {
-    try await withOrigin(sendBuffer: 64 * 1024) { origin in
-      let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).bin")
+  @Test func `The log counts the bytes of a body left by the client or dropped`() async throws {
+    try await OriginServer.with(sendBuffer: 64 * 1024) { origin in
       let content = bytes.bytes(in: 0..<4_000_000)
-      try Data(content).write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
-      origin.serve(OriginResource(.file(file)), at: "/a")
+      origin.serve(OriginResource(.bytes(content)), at: "/a")
       try await RawConnection.open(port: origin.port, receiveBuffer: 64 * 1024) { connection in
         try await connection.request("/a")
         #expect(try await connection.readHead().status == 200)
@@ -116,7 +113,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A dribbled response arrives slowly and completely`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       origin.script(
         "/a", .on(.all, .dribble(bytesPerSecond: 10_000, from: .body(50_000), for: 1000)))
@@ -130,7 +127,7 @@ struct FaultSendingTests {
   }
 
   @Test func `A throttled resource arrives slowly and completely`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 10_000)
       resource.bytesPerSecond = 100_000
       origin.serve(resource, at: "/a")

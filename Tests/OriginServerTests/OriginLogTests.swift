@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct OriginLogTests {
   @Test func `The log records requests, sent spans and bytes sent twice`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
         for range in ["0-99", "50-149", "900-"] {
@@ -33,7 +33,7 @@ struct OriginLogTests {
   }
 
   @Test func `Bytes of a newly served resource do not count as sent twice`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       for seed in [1, 2] as [UInt64] {
         origin.serve(.synthetic(seed: seed, length: 1000), at: "/a")
         try await #expect(get(origin, "/a").isComplete)
@@ -45,7 +45,7 @@ struct OriginLogTests {
   }
 
   @Test func `The log contains what a client has just received`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       // Keeps the connection between recording the bytes, which the client has by then, and
       // recording the end of the response.
@@ -70,7 +70,7 @@ struct OriginLogTests {
 
   @Test(arguments: [true, false])
   func `A paused client pauses the origin`(chunked: Bool) async throws {
-    try await withOrigin(sendBuffer: 64 * 1024) { origin in
+    try await OriginServer.with(sendBuffer: 64 * 1024) { origin in
       let length: Int64 = 64 << 20
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       if chunked { origin.script("/a", .on(.all, .chunked)) }
@@ -89,7 +89,7 @@ struct OriginLogTests {
   }
 
   @Test func `A wait ends when its task is cancelled`() async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       let waiting = Task { try await origin.wait(for: "/a") { _ in false } }
       waiting.cancel()
       await #expect(throws: CancellationError.self) { try await waiting.value }

@@ -10,7 +10,7 @@ struct RandomScriptTests {
   func `A client that resumes receives every byte under a random script`(
     _ seed: UInt64
   ) async throws {
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       let length: Int64 = 300_000
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       origin.script("/a", .random(seed: seed))

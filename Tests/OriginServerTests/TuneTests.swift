@@ -75,7 +75,7 @@ struct TuneTests {
     #expect(wav[8..<16] == Data("WAVEfmt ".utf8))
     let size = wav[40..<44].reversed().reduce(0) { $0 << 8 | Int($1) }
     #expect(size == samples.count * 2)
-    try await withOrigin { origin in
+    try await OriginServer.with { origin in
       origin.serve(Tune.resource, at: "/tune.wav")
       let reply = try await get(origin, "/tune.wav")
       #expect(reply["Content-Type"] == "audio/wav")

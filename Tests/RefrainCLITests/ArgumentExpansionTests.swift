@@ -4,6 +4,7 @@
   import OriginServer
   import Refrain
   import RefrainPlayer
+  import TestSupport
   import Testing
 
   @testable import RefrainCLI
@@ -11,60 +12,20 @@
   /// What the arguments of `play` name: lists within lists, and lists that only their content
   /// shows.
   @Suite(.timeLimit(.minutes(1))) struct ArgumentExpansionTests {
-    private struct Place {
-      let folder: URL
-      let origin: OriginServer
-      let cache: MediaCache
-
-      func write(_ text: String, _ name: String) throws -> URL {
-        let file = folder.appending(path: name)
-        try FileManager.default.createDirectory(
-          at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try Data(text.utf8).write(to: file)
-        return file
-      }
-
-      func serve(_ text: String, _ path: String, _ type: String = "text/plain") -> URL {
-        origin.serve(
-          OriginResource(.bytes(Array(text.utf8)), contentType: type, etag: "\"x\""), at: path)
-        return origin.url(path)
-      }
-
-      func expand(
-        _ url: URL, _ headers: HeaderFields = [:], patience: Duration = .seconds(60)
-      ) async throws -> ArgumentExpansion {
-        try await ArgumentExpansion(
-          of: url, headers: headers, by: ListReading(cache: cache, patience: patience))
-      }
-    }
-
-    private func with(_ body: (Place) async throws -> Void) async throws {
-      let folder = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-lists-\(UUID().uuidString)", directoryHint: .isDirectory)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let origin = try await OriginServer.start()
-      let cache = try MediaCache(directory: folder.appending(path: ".cache"))
-      let result: Result<Void, any Error>
-      do {
-        try await body(Place(folder: folder, origin: origin, cache: cache))
-        result = .success(())
-      } catch {
-        result = .failure(error)
-      }
-      await cache.close()
-      await origin.stop()
-      try result.get()
-    }
+    private static let secret: HeaderFields = ["Authorization": "Bearer abc"]
 
     private func names(_ expansion: ArgumentExpansion) -> [String] {
       expansion.media.map(\.url.lastPathComponent)
     }
 
+    private func authorizations(_ server: OriginServer, _ path: String) -> Set<String?> {
+      Set(server.log(path).requests.map { $0.request.headers.first("Authorization") })
+    }
+
     @Test func `A list of songs on the network is read also where it has a stream's name`()
       async throws
     {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let songs = place.serve("#EXTM3U\none.mp3\nmore/two.m3u8\n", "/songs.m3u8")
         _ = place.serve("two.mp3\n", "/more/two.m3u8", "audio/mpegurl")
         let lost = place.origin.url("/lost.m3u8")
@@ -77,7 +38,7 @@
     }
 
     @Test func `Of many streams, none is requested before its turn`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let channels = (0..<40).map { place.origin.url("/\($0).m3u8").absoluteString }
         let list = try place.write(channels.joined(separator: "\n"), "channels.m3u")
         let expansion = try await place.expand(list)
@@ -87,7 +48,7 @@
     }
 
     @Test func `A pipe with a list's name is an error, and is not waited for`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let pipe = place.folder.appending(path: "pipe.m3u")
         try #require(mkfifo(pipe.path(percentEncoded: false), 0o600) == 0)
         let failure = try await place.expand(pipe).failure
@@ -96,7 +57,7 @@
     }
 
     @Test func `Lists and folders in lists are read in their place`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         _ = try place.write("", "Vol. 1/2.mp3")
         _ = try place.write("", "Vol. 1/10.mp3")
         _ = try place.write("[playlist]\nFile1=deep.mp3", "more/b.pls")
@@ -117,7 +78,7 @@
     }
 
     @Test func `Lists that list each other end with a message`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         _ = try place.write("a.m3u\nb.m3u\nc.m3u\none.mp3", "a.m3u")
         _ = try place.write("a.m3u\nb.m3u\nc.m3u\ntwo.mp3", "b.m3u")
         _ = try place.write("a.m3u\nb.m3u\nc.m3u\nthree.mp3", "c.m3u")
@@ -133,7 +94,7 @@
     }
 
     @Test func `The number and the depth of lists in lists are limited`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         for depth in 0...20 {
           _ = try place.write("\(depth).mp3\n\(depth + 1).m3u", "\(depth).m3u")
         }
@@ -147,7 +108,7 @@
     }
 
     @Test func `A list is known by its content, whatever its name and type`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let feed = "<rss><channel><item><enclosure url='1.mp3'/></item></channel></rss>"
         for (path, type) in [("/feed", "audio/mpeg"), ("/f.php?id=1", "text/html"), ("/f.m3u", "")]
         {
@@ -173,7 +134,7 @@
     }
 
     @Test func `References are relative to the URL after redirects`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         _ = place.serve(
           "<rss><channel><item><enclosure url='1'/></item></channel></rss>", "/b/feed")
         place.origin.script("/feed", .on(.all, .redirect(302, to: "/b/feed")))
@@ -183,27 +144,20 @@
     }
 
     @Test func `Headers go no further than to the origin that they are meant for`() async throws {
-      try await with { place in
-        let other = try await OriginServer.start()
-        let back = place.origin.url("/own.mp3").absoluteString
-        other.serve(
-          OriginResource(.bytes(Array("#EXTM3U\n\(back)\nother.mp3".utf8)), etag: "\"x\""),
-          at: "/l.m3u")
-        let list = place.serve(
-          "#EXTM3U\nown.mp3\n\(other.url("/l.m3u").absoluteString)", "/list.m3u")
-        let secret: HeaderFields = ["Authorization": "Bearer abc"]
-        let media = try await place.expand(list, secret).media
-        #expect(media.map(\.headers) == [secret, [:], [:]])
-        #expect(
-          other.log("/l.m3u").requests.allSatisfy {
-            $0.request.headers.first("Authorization") == nil
-          })
-        await other.stop()
+      try await CacheAndOrigin.with { place in
+        try await OriginServer.with { other in
+          let back = place.origin.url("/own.mp3").absoluteString
+          let inner = other.serve(text: "#EXTM3U\n\(back)\nother.mp3", at: "/l.m3u")
+          let list = place.serve("#EXTM3U\nown.mp3\n\(inner)", "/list.m3u")
+          let media = try await place.expand(list, Self.secret).media
+          #expect(media.map(\.headers) == [Self.secret, [:], [:]])
+          #expect(authorizations(other, "/l.m3u") == [nil])
+        }
       }
     }
 
     @Test func `Headers that only describe the player go to all servers of a list`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let list = place.serve("#EXTM3U\nown.mp3\nhttps://other.example/a.mp3", "/list.m3u")
         let harmless: HeaderFields = ["User-Agent": "player", "Referer": "https://site.example/"]
         var all = harmless
@@ -214,34 +168,27 @@
     }
 
     @Test func `Headers do not follow a list that its server redirects elsewhere`() async throws {
-      try await with { place in
-        let other = try await OriginServer.start()
-        let home = place.origin.url("/home.mp3").absoluteString
-        let lists = ["/far.m3u": "far.mp3\n\(home)\n/deep.m3u", "/deep.m3u": "deep.mp3"]
-        for (path, text) in lists {
-          other.serve(
-            OriginResource(.bytes(Array("#EXTM3U\n\(text)".utf8)), etag: "\"x\""), at: path)
+      try await CacheAndOrigin.with { place in
+        try await OriginServer.with { other in
+          let home = place.origin.url("/home.mp3").absoluteString
+          let far = other.serve(text: "#EXTM3U\nfar.mp3\n\(home)\n/deep.m3u", at: "/far.m3u")
+          other.serve(text: "#EXTM3U\ndeep.mp3", at: "/deep.m3u")
+          place.origin.script("/moved.m3u", .on(.all, .redirect(302, to: far)))
+          let outer = place.serve("#EXTM3U\nmoved.m3u", "/outer.m3u")
+          for list in [place.origin.url("/moved.m3u"), outer] {
+            let media = try await place.expand(list, Self.secret).media
+            #expect(media.map(\.url.lastPathComponent) == ["far.mp3", "home.mp3", "deep.mp3"])
+            #expect(media.map(\.headers) == [[:], Self.secret, [:]])
+          }
+          for path in ["/far.m3u", "/deep.m3u"] {
+            #expect(authorizations(other, path) == [nil], "\(path)")
+          }
         }
-        place.origin.script(
-          "/moved.m3u", .on(.all, .redirect(302, to: other.url("/far.m3u").absoluteString)))
-        let secret: HeaderFields = ["Authorization": "Bearer abc"]
-        let outer = place.serve("#EXTM3U\nmoved.m3u", "/outer.m3u")
-        for list in [place.origin.url("/moved.m3u"), outer] {
-          let media = try await place.expand(list, secret).media
-          #expect(media.map(\.url.lastPathComponent) == ["far.mp3", "home.mp3", "deep.mp3"])
-          #expect(media.map(\.headers) == [[:], secret, [:]])
-        }
-        #expect(!other.log("/deep.m3u").requests.isEmpty)
-        #expect(
-          other.log("/deep.m3u").requests.allSatisfy {
-            $0.request.headers.first("Authorization") == nil
-          })
-        await other.stop()
       }
     }
 
     @Test func `Many entries that do not play take a few lines`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let count = Omissions.limit + 7
         let bad = String(repeating: "ftp://h/x\n", count: count)
         let list = try place.write("good.mp3\n\(bad)", "list.m3u")
@@ -254,7 +201,7 @@
     }
 
     @Test func `A list in a list that does not arrive is left out`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         place.origin.script("/slow.m3u", .on(.all, .delay(nil)))
         let list = place.serve("#EXTM3U\na.mp3\nslow.m3u\nb.mp3", "/list.m3u")
         let expansion = try await place.expand(list, patience: .milliseconds(100))
@@ -265,7 +212,7 @@
     }
 
     @Test func `A feed with a control character is read to its end`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let text =
           "<rss><channel><title>\u{1}</title>"
           + (0..<3).map { "<item><enclosure url='\($0).mp3'/></item>" }.joined()
@@ -279,7 +226,7 @@
     }
 
     @Test func `Media beyond the limit are left out, and no further list is read`() async throws {
-      try await with { place in
+      try await CacheAndOrigin.with { place in
         let inner = place.serve("#EXTM3U\nb.mp3\nc.mp3\nd.mp3", "/inner.m3u")
         let last = place.serve("#EXTM3U\ne.mp3", "/last.m3u")
         _ = try place.write("a.mp3\n\(inner.absoluteString)", "first.m3u")
@@ -294,6 +241,15 @@
         #expect(expansion.skipped == ["Only the first 3 entries are played."])
         #expect(progress.text == nil)
       }
+    }
+  }
+
+  extension CacheAndOrigin {
+    fileprivate func expand(
+      _ url: URL, _ headers: HeaderFields = [:], patience: Duration = .seconds(60)
+    ) async throws -> ArgumentExpansion {
+      try await ArgumentExpansion(
+        of: url, headers: headers, by: ListReading(cache: cache, patience: patience))
     }
   }
 #endif

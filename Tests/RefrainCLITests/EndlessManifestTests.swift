@@ -47,12 +47,6 @@
       return line
     }
 
-    /// Returns the URL for a player.
-    private func proxied(_ url: URL, _ program: Program) async throws -> String {
-      let run = try await program.run("url", url.absoluteString)
-      return String(try #require(run.lines.first, "\(run.errors)"))
-    }
-
     @Test(arguments: [
       ("/endless.m3u8", "#EXTM3U", "application/vnd.apple.mpegurl"),
       ("/endless.mpd", "<MPD x=\"", "application/dash+xml"),
@@ -63,16 +57,15 @@
       let origin = try server(beginning, type)
       defer { origin.stop() }
       try await Program.with { program in
-        let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
-        _ = try await serve.nextLine()
+        let serve = try await program.serve()
+        let process = serve.running.process
         let fetch = "\(try RequiredProgram.curl.path.path()) -sSf \"$0\" | sha256sum"
         // What the first request needs for good.
-        let short = try await proxied(try origin.url(path + "?short"), program)
-        _ = try await line(of: fetch, short, program)
-        let before = try #require(ProcessFigures(of: serve.process)).memory
+        let short = try await program.proxied(try origin.url(path + "?short").absoluteString)
+        _ = try await line(of: fetch, short.absoluteString, program)
+        let before = try #require(ProcessFigures(of: process)).memory
 
-        let url = try await proxied(try origin.url(path), program)
-        let process = serve.process
+        let url = try await program.proxied(try origin.url(path).absoluteString)
         let watch = Task {
           var most = 0
           while !Task.isCancelled {
@@ -82,7 +75,7 @@
           return most
         }
         defer { watch.cancel() }
-        let received = try await line(of: fetch, url, program)
+        let received = try await line(of: fetch, url.absoluteString, program)
         watch.cancel()
         let after = try #require(ProcessFigures(of: process)).memory
         let most = max(await watch.value, after)
@@ -95,8 +88,7 @@
         if !TestSeed.isSanitized {
           #expect(most - before < Self.mostGrowth, "\(before) KiB, then \(most) KiB")
         }
-        serve.send(SIGTERM)
-        _ = await serve.end()
+        await serve.stop()
       }
     }
   }

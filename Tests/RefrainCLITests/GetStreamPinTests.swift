@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import TestSupport
   import Testing
 
   /// `refrain get` of DASH streams, and `get --pin` and `get --unpin` of streams.
@@ -22,37 +23,25 @@
     private func withStream(
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      let result: Result<Void, any Error>
-      do {
-        origin.serve(
-          OriginResource(
-            .bytes(Array(Self.main.utf8)), contentType: "application/dash+xml", etag: "\"m\"",
-            headers: [Field("Cache-Control", "max-age=3600")]), at: "/main.mpd")
+      try await Program.withOrigin { program, origin in
+        let url = origin.serve(
+          text: Self.main, at: "/main.mpd", "application/dash+xml", headers: [.fresh])
         for part in Self.parts { origin.serve(.synthetic(seed: 1, length: 3000), at: part) }
-        try await Program.with {
-          try await body($0, origin, origin.url("/main.mpd").absoluteString)
-        }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+        try await body(program, origin, url)
       }
-      await origin.stop()
-      try result.get()
     }
 
     private static func requests(_ origin: OriginServer) -> [Int] {
       parts.map { origin.log($0).requests.count }
     }
 
-    private struct Unpinned: Decodable, Equatable {
-      var event: String
-      var wasPinned: Bool
-      var parts: Int
-    }
-
-    @Test func `The chosen parts of a DASH stream are fetched once`() async throws {
+    @Test func `A DASH stream is listed, and its chosen parts are fetched once`() async throws {
       try await withStream { program, origin, url in
+        let list = try await program.run("get", "--list", url)
+        #expect(list.status == 0 && list.errors.isEmpty)
+        #expect(list.lines.contains { $0.hasPrefix("1280x720") && $0.contains("4.0 Mbit/s") })
+        #expect(list.lines.contains { $0.hasPrefix("audio  de        yes") })
+        #expect(Self.requests(origin).allSatisfy { $0 == 0 })
         let first = try await program.run("get", "--quality", "360p", url)
         #expect(first.status == 0 && first.output == "\(url), 11.7 KiB\n", "\(first.errors)")
         #expect(
@@ -60,16 +49,6 @@
         let again = try await program.run("get", "--quality", "360p", url)
         #expect(again.status == 0 && again.output == first.output)
         #expect(Self.requests(origin) == [1, 1, 0, 0, 1, 1])
-      }
-    }
-
-    @Test func `The list of a DASH stream shows its qualities and languages`() async throws {
-      try await withStream { program, origin, url in
-        let run = try await program.run("get", "--list", url)
-        #expect(run.status == 0 && run.errors.isEmpty)
-        #expect(run.lines.contains { $0.hasPrefix("1280x720") && $0.contains("4.0 Mbit/s") })
-        #expect(run.lines.contains { $0.hasPrefix("audio  de        yes") })
-        #expect(Self.requests(origin).allSatisfy { $0 == 0 })
       }
     }
 
@@ -81,45 +60,34 @@
         let run = try await program.run("get", "--pin", "--quality", "360p", url)
         #expect(run.status == 0, "\(run.errors)")
         #expect(Self.requests(origin) == [1, 1, 0, 0, 1, 1])
-        let lifted = try await program.run("get", "--unpin", "--json", url)
-        let report = try JSONDecoder().decode(Unpinned.self, from: Data(lifted.output.utf8))
-        #expect(report == Unpinned(event: "unpinned", wasPinned: true, parts: 4))
+        let report = try await program.run("get", "--unpin", "--json", url).object
+        #expect(report["event"] as? String == "unpinned" && report["parts"] as? Int == 4)
+        #expect(report["wasPinned"] as? Bool == true)
         let again = try await program.run("get", "--unpin", url)
         #expect(again.output == "\(url) was not pinned.\n")
       }
     }
 
-    @Test func `A stream that does not fit is refused, and nothing stays pinned`() async throws {
+    @Test
+    func `A stream that does not fit is refused, and nothing stays pinned`() async throws {
       try await withStream { program, origin, url in
-        // 4 Mbit/s for 8 seconds.
-        let run = try await program.run("get", "--pin", "--limit", "3M", "--json", url)
-        #expect(run.status == 1)
-        #expect(run.errors.contains("\(url) cannot be pinned: it takes about"), "\(run.errors)")
-        #expect(Self.requests(origin).allSatisfy { $0 == 0 })
-        let lifted = try await program.run("get", "--unpin", url)
-        #expect(lifted.output == "\(url) was not pinned.\n")
-      }
-    }
-
-    @Test func `A single playlist that does not fit is refused by its first segment`()
-      async throws
-    {
-      try await withStream { program, origin, _ in
         let names = (0..<8).map { "single\($0).ts" }
-        let list = "#EXTM3U\n" + names.map { "#EXTINF:4,\n\($0)\n" }.joined()
-        origin.serve(
-          OriginResource(
-            .bytes(Array("\(list)#EXT-X-TARGETDURATION:4\n#EXT-X-ENDLIST\n".utf8)),
-            contentType: "application/vnd.apple.mpegurl", etag: "\"s\""), at: "/single.m3u8")
+        let segments = names.map { "#EXTINF:4,\n\($0)\n" }.joined()
+        let single = origin.serve(
+          text: "#EXTM3U\n\(segments)#EXT-X-TARGETDURATION:4\n#EXT-X-ENDLIST\n",
+          at: "/single.m3u8")
         for name in names { origin.serve(.synthetic(seed: 1, length: 300_000), at: "/\(name)") }
-        let url = origin.url("/single.m3u8").absoluteString
-        let run = try await program.run("get", "--pin", "--limit", "1M", url)
-        #expect(run.status == 1)
-        #expect(run.errors.contains("\(url) cannot be pinned: it takes about"), "\(run.errors)")
+        // By 4 Mbit/s for 8 seconds; by the length of a first segment.
+        for (url, limit) in [(url, "3M"), (single, "1M")] {
+          let run = try await program.run("get", "--pin", "--limit", limit, "--json", url)
+          #expect(run.status == 1)
+          #expect(run.errors.contains("\(url) cannot be pinned: it takes about"), "\(run.errors)")
+          let lifted = try await program.run("get", "--unpin", url)
+          #expect(lifted.output == "\(url) was not pinned.\n")
+        }
+        #expect(Self.requests(origin).allSatisfy { $0 == 0 })
         let requests = names.map { origin.log("/\($0)").requests.count }
         #expect(requests == [1, 0, 0, 0, 0, 0, 0, 0])
-        let lifted = try await program.run("get", "--unpin", url)
-        #expect(lifted.output == "\(url) was not pinned.\n")
       }
     }
   }

@@ -19,45 +19,57 @@
 
       """
 
-    private static let lists = ["low", "high", "de", "en"]
+    /// More variants, and subtitles.
+    private static let choice = """
+      #EXTM3U
+      #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="Deutsch",LANGUAGE="de",DEFAULT=YES,URI="de.m3u8"
+      #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",LANGUAGE="en",URI="en.m3u8"
+      #EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="English",LANGUAGE="en",URI="text.m3u8"
+      #EXT-X-STREAM-INF:BANDWIDTH=4000000,RESOLUTION=1920x1080,AUDIO="a",SUBTITLES="s"
+      high.m3u8
+      #EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=640x360,AUDIO="a",SUBTITLES="s"
+      low.m3u8
+      #EXT-X-STREAM-INF:BANDWIDTH=2500000,RESOLUTION=1280x720,AUDIO="a",SUBTITLES="s"
+      middle.m3u8
+
+      """
+
+    private static let lists = ["low", "middle", "high", "de", "en", "text"]
 
     /// Runs `body` with a stream of 20 seconds at `/main.m3u8`, whose segments have `length` bytes.
     private func withStream(
       requiring header: Field? = nil, length: Int64 = 3000,
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      let result: Result<Void, any Error>
-      do {
-        Self.serve(Self.main, at: "/main.m3u8", origin, header)
+      try await Program.withOrigin { program, origin in
+        func serve(_ text: String, _ path: String) -> String {
+          origin.serve(text: text, at: path, headers: [.fresh], requiring: header)
+        }
         for list in Self.lists {
           let segments = (0..<5).map { "#EXTINF:4,\n\(list)\($0).ts\n" }.joined()
-          Self.serve("#EXTM3U\n\(segments)#EXT-X-ENDLIST\n", at: "/\(list).m3u8", origin, header)
+          _ = serve("#EXTM3U\n\(segments)#EXT-X-ENDLIST\n", "/\(list).m3u8")
           for index in 0..<5 {
             var segment = OriginResource.synthetic(seed: UInt64(index), length: length)
             segment.requiredHeader = header
             origin.serve(segment, at: "/\(list)\(index).ts")
           }
         }
-        try await Program.with {
-          try await body($0, origin, origin.url("/main.m3u8").absoluteString)
-        }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+        _ = serve(Self.choice, "/choice.m3u8")
+        try await body(program, origin, serve(Self.main, "/main.m3u8"))
       }
-      await origin.stop()
-      try result.get()
     }
 
-    private static func serve(
-      _ text: String, at path: String, _ origin: OriginServer, _ header: Field? = nil
+    /// Checks that the files of these lists were requested, each once, and no others.
+    private func expectRequests(
+      of chosen: [String], _ origin: OriginServer,
+      sourceLocation: SourceLocation = #_sourceLocation
     ) {
-      var list = OriginResource(
-        .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
-        etag: "\"\(path)\"", headers: [Field("Cache-Control", "max-age=3600")])
-      list.requiredHeader = header
-      origin.serve(list, at: path)
+      for list in Self.lists {
+        let count = chosen.contains(list) ? 1 : 0
+        #expect(
+          Self.requests(list, origin) == Array(repeating: count, count: 6), "\(list)",
+          sourceLocation: sourceLocation)
+      }
     }
 
     private static func requests(_ list: String, _ origin: OriginServer) -> [Int] {
@@ -75,26 +87,43 @@
         #expect(first.errorLines.last == "main.m3u8: 100% of 0:20, 29.3 KiB")
         let again = try await program.run("get", "--quality", "720p", "--audio", "en", url)
         #expect(again.status == 0 && again.output == first.output)
-        for list in ["high", "en"] {
-          #expect(Self.requests(list, origin) == [1, 1, 1, 1, 1, 1], "\(list)")
-        }
-        for list in ["low", "de"] {
-          #expect(Self.requests(list, origin) == [0, 0, 0, 0, 0, 0], "\(list)")
-        }
+        expectRequests(of: ["high", "en"], origin)
         #expect(origin.log("/main.m3u8").requests.count == 1)
       }
     }
 
-    @Test func `Headers are sent with the requests for segments`() async throws {
+    @Test(
+      arguments: [
+        ("--quality worst --audio de,en --subtitles all", ["low", "de", "en", "text"]),
+        // By the peak, of which the best variant has more.
+        ("--quality 3M --subtitles en", ["middle", "de", "text"]),
+        ("--quality 500k --audio all", ["low", "de", "en"]),
+      ] as [(String, [String])])
+    func `The files of the choice are requested, each once, and no others`(
+      _ options: String, _ chosen: [String]
+    ) async throws {
+      try await withStream { program, origin, _ in
+        let words = options.split(separator: " ").map(String.init)
+        let run = try await program.run(
+          ["get"] + words + [origin.url("/choice.m3u8").absoluteString])
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(origin.log("/choice.m3u8").requests.count == 1)
+        expectRequests(of: chosen, origin)
+      }
+    }
+
+    @Test
+    func `Headers are sent with requests for segments, of the best quality`() async throws {
       let token = Field("Authorization", "Bearer abc")
       try await withStream(requiring: token) { program, origin, url in
         let run = try await program.run("get", "--header", "Authorization: Bearer abc", url)
         #expect(run.status == 0, "\(run.errors)")
-        #expect(Self.requests("high", origin) == [1, 1, 1, 1, 1, 1])
+        expectRequests(of: ["high", "de"], origin)
       }
     }
 
-    @Test func `The list of a stream shows its qualities and languages`() async throws {
+    @Test
+    func `The list of a stream shows its qualities and languages, also as JSON`() async throws {
       try await withStream { program, origin, url in
         let run = try await program.run("get", "--list", url)
         #expect(run.status == 0 && run.errors.isEmpty)
@@ -111,6 +140,13 @@
             audio  en        no       English
 
             """)
+        let report = try await program.run("get", "--list", "--json", url).object
+        #expect(report["url"] as? String == url && report["duration"] as? Double == 20)
+        let variants = try #require(report["variants"] as? [[String: Any]])
+        #expect(variants.map { $0["height"] as? Int } == [360, 720])
+        #expect(variants.map { $0["estimatedBytes"] as? Int } == [2_250_000, 7_500_000])
+        let renditions = try #require(report["renditions"] as? [[String: Any]])
+        #expect(renditions.map { $0["language"] as? String } == ["de", "en"])
         #expect(Self.requests("high", origin) == [1, 0, 0, 0, 0, 0])
       }
     }
@@ -123,9 +159,7 @@
         let run = try await program.run("get", "--list", url)
         #expect(run.status == 0 && run.output == "\(url), 0:20, about 14.6 KiB\n", "\(run.errors)")
         #expect(Self.requests("low", origin) == [1, 1, 0, 1, 0, 0])
-        let json = try await program.run("get", "--list", "--json", url)
-        let report = try #require(
-          try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        let report = try await program.run("get", "--list", "--json", url).object
         #expect(report["estimatedBytes"] as? Int == 15_000)
       }
     }
@@ -143,26 +177,9 @@
       }
     }
 
-    @Test func `The list of a stream is available as JSON`() async throws {
-      try await withStream { program, _, url in
-        let run = try await program.run("get", "--list", "--json", url)
-        let report = try #require(
-          try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
-        #expect(report["url"] as? String == url && report["duration"] as? Double == 20)
-        let variants = try #require(report["variants"] as? [[String: Any]])
-        #expect(variants.map { $0["height"] as? Int } == [360, 720])
-        #expect(variants.map { $0["estimatedBytes"] as? Int } == [2_250_000, 7_500_000])
-        let renditions = try #require(report["renditions"] as? [[String: Any]])
-        #expect(renditions.map { $0["language"] as? String } == ["de", "en"])
-      }
-    }
-
     @Test func `JSON reports the choice, the progress and the end`() async throws {
       try await withStream { program, _, url in
-        let run = try await program.run("get", "--json", url)
-        let events = try run.lines.map { line in
-          try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-        }
+        let events = try await program.run("get", "--json", url).events
         #expect(events.first?["event"] as? String == "selected")
         #expect(events.first?["estimatedBytes"] as? Int == 7_500_000)
         let progress = try #require(events.first { $0["event"] as? String == "progress" })
@@ -177,31 +194,21 @@
       async throws
     {
       try await withStream { program, origin, url in
-        Self.serve("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n0.ts\n", at: "/l.m3u8", origin)
-        let live = try await program.run("get", origin.url("/l.m3u8").absoluteString)
+        let live = try await program.run(
+          "get",
+          origin.serve(
+            text: "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n0.ts\n", at: "/l.m3u8"))
         #expect(live.status == 1 && live.errors.contains("is a live stream"))
-        origin.serve(
-          OriginResource(
-            .bytes(Array("<?xml version=\"1.0\"?>\n<MPD type=\"static\"></MPD>".utf8)),
-            contentType: "application/dash+xml", etag: "\"d\""), at: "/a.mpd")
-        let dash = try await program.run("get", origin.url("/a.mpd").absoluteString)
+        let dash = try await program.run(
+          "get",
+          origin.serve(
+            text: "<?xml version=\"1.0\"?>\n<MPD type=\"static\"></MPD>", at: "/a.mpd",
+            "application/dash+xml"))
         #expect(dash.status == 1 && dash.errors.contains("HLS"))
         let french = try await program.run("get", "--audio", "fr", url)
         #expect(french.status == 1 && french.errors.contains("Choose among de, en."))
         let height = try await program.run("get", "--quality", "nice", url)
         #expect(height.status == 64)
-      }
-    }
-
-    @Test func `A list of songs is fetched as the file that it is`() async throws {
-      try await withStream { program, origin, _ in
-        Self.serve("#EXTM3U\n#EXTINF:200,A song\nhigh0.ts\n", at: "/songs.m3u8", origin)
-        let url = origin.url("/songs.m3u8").absoluteString
-        let run = try await program.run("get", url)
-        #expect(run.status == 0 && run.output == "\(url), 36 B\n")
-        #expect(origin.log("/high0.ts").requests.isEmpty)
-        let list = try await program.run("get", "--list", url)
-        #expect(list.status == 1 && list.errorLines.count == 1)
       }
     }
 

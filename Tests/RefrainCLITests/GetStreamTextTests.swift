@@ -50,14 +50,14 @@ struct GetStreamTextTests {
     #expect(BitRateText.text(2_950_000) == "3.0 Mbit/s")
   }
 
-  private static func line(_ stored: Double, isComplete: Bool = false) -> StreamProgressLine {
+  private static func line(_ stored: Double, isComplete: Bool = false) -> ProgressLine {
     var progress = StreamDownload.Progress()
     progress.storedSeconds = stored
     progress.totalSeconds = 2400
     progress.storedBytes = 150 << 20
     progress.isComplete = isComplete
     // Two playlists of 20 minutes.
-    var line = StreamProgressLine(name: "film.m3u8", duration: 1200, progress)
+    var line = ProgressLine(name: "film.m3u8", duration: 1200, progress)
     line.bytesPerSecond = 4_194_304
     line.timeLeft = .seconds(30)
     return line

@@ -29,32 +29,25 @@
       try await Program.with { program in
         let origin = try origin()
         defer { origin.stop() }
-        let file = program.directory.appending(path: "netrc")
-        try Data("machine song.example login me password secret\n".utf8).write(to: file)
+        let file = try program.write("machine song.example login me password secret\n", "netrc")
         let url = "http://song.example:\(origin.port)/a.mp3"
         let options = [
-          "--netrc-file", file.path(percentEncoded: false), "--resolve",
-          "song.example:\(origin.port):127.0.0.1", "--interface", "127.0.0.1",
+          "--netrc-file", file, "--resolve", "song.example:\(origin.port):127.0.0.1", "--interface", "127.0.0.1",
         ]
         let run = try await program.run(["get", "--output", "-"] + options + [url])
         #expect(run.status == 0 && run.output == "song", "\(run.errors)")
 
         // The proxy fetches and relays in the same way.
-        let serve = try RunningProgram(
-          program,
-          ["serve", "--port", "0", "--quiet", "--origin", "http://song.example:\(origin.port)"]
-            + options)
-        let line = try await serve.nextLine()
-        let text = try #require(line.firstRange(of: "http://").map { line[$0.lowerBound...] })
-        let proxy = try #require(URL(string: String(text.prefix { $0 != " " })))
+        let serve = try await program.serving(
+          RunningProgram(
+            program,
+            ["serve", "--port", "0", "--quiet", "--origin", "http://song.example:\(origin.port)"]
+              + options))
         for headers in [[], ["Cache-Control: no-store"]] {
-          let reply = try await RawConnection.open(port: #require(proxy.port)) {
-            try await $0.reply(to: "/a.mp3", headers, host: "127.0.0.1:\(proxy.port ?? 0)")
-          }
+          let reply = try await serve.get("/a.mp3", headers)
           #expect(reply.status == 200 && reply.body == Array("song".utf8))
         }
-        serve.send(SIGTERM)
-        _ = await serve.end()
+        await serve.stop()
       }
     }
 
@@ -63,12 +56,11 @@
       try await Program.with { program in
         let origin = try DigestOrigin()
         defer { origin.stop() }
-        let file = program.directory.appending(path: "netrc")
-        try Data("machine 127.0.0.1 login anna password secret\n".utf8).write(to: file)
+        let file = try program.write("machine 127.0.0.1 login anna password secret\n", "netrc")
         let plain = try origin.url("/b.mp3", user: nil).absoluteString
         for arguments in [
           [try origin.url("/a.mp3").absoluteString],
-          ["--netrc-file", file.path(percentEncoded: false), plain],
+          ["--netrc-file", file, plain],
         ] {
           let run = try await program.run(["get", "--output", "-"] + arguments)
           #expect(run.status == 0 && run.output == "a song", "\(run.errors)")
@@ -130,9 +122,7 @@
           ])
         _ = try await serve.nextLine()
         let start = ContinuousClock.now
-        let reply = try await RawConnection.open(port: port) {
-          try await $0.reply(to: "/a.mp3", host: "127.0.0.1:\(port)")
-        }
+        let reply = try await Serving.get("/a.mp3", at: port)
         #expect(reply.status >= 400)
         #expect(ContinuousClock.now - start < .seconds(60))
         serve.send(SIGTERM)

@@ -11,38 +11,35 @@
   @Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
   struct NodePurgeProgramTests {
     private struct Node {
-      var program: RunningProgram
-      var port: Int
+      var serving: Serving
       var admin: String
 
-      func get(_ path: String) async throws -> Reply {
-        try await RawConnection.open(port: port) {
-          try await $0.reply(to: path, host: "127.0.0.1:\(port)")
-        }
-      }
+      func get(_ path: String) async throws -> Reply { try await serving.get(path) }
     }
 
     private func node(
-      _ name: String, _ program: Program, _ origin: OriginServer, _ more: [String] = []
+      _ name: String, _ program: Program, _ origin: OriginServer
     ) async throws -> Node {
-      let serve = try RunningProgram(
-        program,
-        [
-          "serve", "--port", "0", "--origin", origin.baseURL.absoluteString, "--quiet",
-          "--admin", "127.0.0.1:0", "--node-name", name,
-          "--cache", program.directory.appending(path: name).path(),
-        ] + more)
-      let base = try #require(URL(string: try await serve.nextLine()))
-      let admin = try await serve.nextLine()
-      return Node(
-        program: serve, port: try #require(base.port),
-        admin: String(admin.split(separator: " ").last ?? ""))
+      let serving = try await program.serve(
+        "--admin", "127.0.0.1:0", "--node-name", name, "--cache", program.path(name),
+        "--name", "media.example.org", of: origin)
+      return Node(serving: serving, admin: "http://127.0.0.1:\(try await serving.nextPort())")
+    }
+
+    private func serve(
+      _ song: [UInt8], _ tag: String, at paths: [String] = ["/song.flac"], _ origin: OriginServer
+    ) {
+      for path in paths {
+        origin.serve(
+          OriginResource(
+            .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: [.fresh]),
+          at: path)
+      }
     }
 
     @Test func `Several nodes are purged at once, and one that is gone is reported`() async throws {
-      let fields = [Field("Cache-Control", "max-age=600")]
       let songs = [1, 2, 3].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
-      try await Program.withSong(songs[0], headers: fields) { program, origin, url in
+      try await Program.withSong(songs[0], headers: [.fresh]) { program, origin, url in
         let nodes = [
           try await node("a", program, origin), try await node("b", program, origin),
           try await node("c", program, origin),
@@ -50,14 +47,8 @@
         func check(_ song: [UInt8]) async throws {
           for node in nodes { #expect(try await node.get("/song.flac").body == song) }
         }
-        func serve(_ song: [UInt8], _ tag: String) {
-          origin.serve(
-            OriginResource(
-              .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: fields),
-            at: "/song.flac")
-        }
         try await check(songs[0])
-        serve(songs[1], "two")
+        serve(songs[1], "two", origin)
         try await check(songs[0])
         let all = nodes.flatMap { ["--node", $0.admin] }
         let first = try await program.run(["rm"] + all + [url])
@@ -68,22 +59,21 @@
         }
         try await check(songs[1])
 
-        serve(songs[2], "three")
+        serve(songs[2], "three", origin)
         let gone = try #require(FreePort.next())
         let second = try await program.run(
           ["rm", "--json", "--node", "http://127.0.0.1:\(gone)"] + all + [url])
         #expect(second.status == 1)
         #expect(second.errorLines.count == 1)
         #expect(second.errors.contains("1 of 4 nodes did not purge"), "\(second.errors)")
-        let outcomes = try #require(
-          try JSONSerialization.jsonObject(with: Data(second.output.utf8)) as? [[String: Any]])
+        let outcomes = try second.objects
         #expect(outcomes.map { $0["entries"] as? Int } == [nil, 1, 1, 1])
         #expect(outcomes[0]["error"] is String)
         try await check(songs[2])
 
         // A listener for clients is no node's.
         let wrong = try await program.run(
-          "rm", "--node", "http://127.0.0.1:\(nodes[0].port)", url)
+          "rm", "--node", "http://127.0.0.1:\(nodes[0].serving.port)", url)
         #expect(wrong.status == 1 && wrong.errors.contains("--admin"), "\(wrong.errors)")
         for arguments in [
           ["rm", "--prefix", url],
@@ -95,10 +85,9 @@
     }
 
     @Test func `Paths, and URLs with the node's name, are purged`() async throws {
-      let fields = [Field("Cache-Control", "max-age=600")]
       let songs = [1, 2, 3, 4, 5, 6].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
-      try await Program.withSong(songs[0], headers: fields) { program, origin, url in
-        let node = try await node("a", program, origin, ["--name", "media.example.org"])
+      try await Program.withSong(songs[0], headers: [.fresh]) { program, origin, url in
+        let node = try await node("a", program, origin)
         #expect(try await node.get("/song.flac").body == songs[0])
         for (song, arguments) in zip(
           songs.dropFirst(),
@@ -108,9 +97,7 @@
             ["--prefix", "http://media.example.org:8080/"],
           ])
         {
-          origin.serve(
-            OriginResource(.bytes(song), contentType: "audio/flac", headers: fields),
-            at: "/song.flac")
+          serve(song, "\(song[0])", origin)
           let run = try await program.run(["rm", "--node", node.admin] + arguments)
           #expect(run.status == 0, "\(arguments): \(run.errors)")
           #expect(run.output.contains("(a): 1 entry purged"), "\(arguments): \(run.output)")
@@ -126,27 +113,19 @@
     }
 
     @Test func `Three nodes are purged by a prefix`() async throws {
-      let fields = [Field("Cache-Control", "max-age=600")]
       let songs = [1, 2].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
-      try await Program.withSong(songs[0], headers: fields) { program, origin, _ in
-        func serve(_ song: [UInt8], _ tag: String) {
-          for path in ["/album/a", "/album/b", "/albums"] {
-            origin.serve(
-              OriginResource(
-                .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: fields),
-              at: path)
-          }
-        }
-        serve(songs[0], "one")
+      try await Program.withSong(songs[0], headers: [.fresh]) { program, origin, _ in
+        let paths = ["/album/a", "/album/b", "/albums"]
+        serve(songs[0], "one", at: paths, origin)
         var nodes: [Node] = []
         for name in ["a", "b", "c"] { nodes.append(try await node(name, program, origin)) }
         let all = nodes.flatMap { ["--node", $0.admin] }
         for node in nodes {
-          for path in ["/album/a", "/album/b", "/albums"] {
+          for path in paths {
             #expect(try await node.get(path).body == songs[0])
           }
         }
-        serve(songs[1], "two")
+        serve(songs[1], "two", at: paths, origin)
         let prefix = origin.url("/album/").absoluteString
         let run = try await program.run(["rm", "--prefix", prefix] + all)
         #expect(run.status == 0, "\(run.errors)")

@@ -16,9 +16,7 @@
       _ program: Program, _ body: (_ url: String) async throws -> Void
     ) async throws {
       let openssl = try RequiredProgram.openssl.path.path(percentEncoded: false)
-      let key = program.directory.appending(path: "key.pem").path(percentEncoded: false)
-      let certificate = program.directory.appending(path: "certificate.pem")
-        .path(percentEncoded: false)
+      let (key, certificate) = (program.path("key.pem"), program.path("certificate.pem"))
       let request = try RunningProgram(
         program, path: openssl,
         [
@@ -47,13 +45,7 @@
       let start = ContinuousClock.now
       let run = try await program.run("get", url)
       #expect(run.status == 1, sourceLocation: sourceLocation)
-      let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
-      _ = try await serve.nextLine()
-      let proxied = try await program.run("url", url).lines.first.flatMap { URL(string: "\($0)") }
-      let (body, _) = try await URLSession.shared.data(
-        from: #require(proxied, sourceLocation: sourceLocation))
-      serve.send(SIGTERM)
-      _ = await serve.end()
+      let (body, _) = try await URLSession.shared.data(from: program.proxied(url))
       // Retries would take half a minute.
       #expect(ContinuousClock.now - start < .seconds(20), sourceLocation: sourceLocation)
       for text in [run.errors, String(decoding: body, as: UTF8.self)] {
@@ -68,34 +60,19 @@
     func `A self-signed certificate is reported as not trusted`() async throws {
       try await Program.with { program in
         try await withUntrustedServer(program) { url in
+          let serve = try await program.serve()
           try await expect(
             [
               "The certificate of 127.0.0.1 is not trusted",
               "a certificate that this machine trusts",
             ],
             of: url, program)
+          await serve.stop()
         }
       }
     }
 
-    @Test func `The error for an unknown host suggests checking its spelling`() async throws {
-      try await Program.with { program in
-        try await expect(
-          ["host.invalid", "Check the spelling"], of: "http://host.invalid/a.mp3", program)
-      }
-    }
-
-    @Test func `The error for a closed port suggests checking the port`() async throws {
-      try await Program.with { program in
-        let port = try RawServer.deafPort()
-        try await expect(
-          ["127.0.0.1 refused the connection", "Check the port"],
-          of: "http://127.0.0.1:\(port)/a.mp3", program)
-      }
-    }
-
-    @Test
-    func `The error for a non-HTTP response suggests checking port and scheme`() async throws {
+    @Test func `The errors for wrong hosts, ports and schemes suggest what to check`() async throws {
       try await Program.with { program in
         let server = try RawServer { connection in
           _ = connection.readRequest()
@@ -103,9 +80,17 @@
           connection.waitForEnd()
         }
         defer { server.stop() }
+        let serve = try await program.serve()
+        try await expect(
+          ["host.invalid", "Check the spelling"], of: "http://host.invalid/a.mp3", program)
+        let port = try RawServer.deafPort()
+        try await expect(
+          ["127.0.0.1 refused the connection", "Check the port"],
+          of: "http://127.0.0.1:\(port)/a.mp3", program)
         try await expect(
           ["127.0.0.1", "HTTP", "Check the port and the scheme"],
           of: try server.url().absoluteString, program)
+        await serve.stop()
       }
     }
   }

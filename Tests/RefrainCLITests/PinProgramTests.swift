@@ -14,7 +14,7 @@
       _ names: [String], _ body: (Program, OriginServer, _ urls: [String]) async throws -> Void
     ) async throws {
       let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<Int64(Self.length))
-      try await Program.withSong(bytes) { program, origin, _ in
+      try await Program.withOrigin { program, origin in
         for name in names {
           origin.serve(
             OriginResource(.bytes(bytes), contentType: "audio/flac", etag: "\"one\""),
@@ -36,7 +36,7 @@
     }
 
     @Test func `A pinned resource is shown as pinned until the pin is lifted`() async throws {
-      try await withSongs(["a", "b"]) { program, _, urls in
+      try await withSongs(["a", "b"]) { program, origin, urls in
         #expect(try await program.run("get", "--pin", urls[0]).status == 0)
         #expect(try await program.run("get", urls[1]).status == 0)
         let list = try await program.run("ls")
@@ -57,6 +57,18 @@
           lifted.output == "\(urls[0]) is no longer pinned.\n\(urls[1]) was not pinned.\n")
         #expect(try await listed(program).allSatisfy { !$0.isPinned && $0.isComplete })
         #expect(try await !program.run("ls").output.lowercased().contains("pinned"))
+
+        // It is removed like any other, and then there is no pin to lift.
+        #expect(try await program.run("get", "--pin", urls[0]).status == 0)
+        #expect(try await program.run("rm", urls[0]).status == 0)
+        #expect(try await listed(program).map(\.url) == [urls[1]])
+        let requests = origin.log("/a.flac").requests.count
+        let missing = try await program.run("get", "--unpin", urls[0])
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("Nothing is stored for \(urls[0])."))
+        #expect(origin.log("/a.flac").requests.count == requests)
+        #expect(try await program.run("get", urls[0]).status == 0)
+        #expect(try await listed(program).allSatisfy { !$0.isPinned })
       }
     }
 
@@ -83,25 +95,6 @@
         #expect(run.lines.last?.contains("\"event\":\"failed\"") == true)
         #expect(try await listed(program).filter(\.isPinned).map(\.url) == [urls[0]])
         #expect(origin.log("/b.flac").requests.count <= 1)
-      }
-    }
-
-    @Test func `A pinned resource is removed like any other`() async throws {
-      try await withSongs(["a"]) { program, _, urls in
-        try await #expect(program.run("get", "--pin", urls[0]).status == 0)
-        try await #expect(program.run("rm", urls[0]).status == 0)
-        try await #expect(listed(program).isEmpty)
-        try await #expect(program.run("get", urls[0]).status == 0)
-        try await #expect(listed(program).map(\.isPinned) == [false])
-      }
-    }
-
-    @Test func `Lifting the pin of a missing resource is an error`() async throws {
-      try await withSongs(["a"]) { program, origin, urls in
-        let run = try await program.run("get", "--unpin", urls[0])
-        #expect(run.status == 1)
-        #expect(run.errors.contains("Nothing is stored for \(urls[0])."))
-        #expect(origin.log("/a.flac").requests.isEmpty)
       }
     }
 

@@ -12,48 +12,27 @@
   /// The chapters that `play` reports, as its player's events follow each other.
   @MainActor
   @Suite(.timeLimit(.minutes(1))) struct PlayChaptersTests {
-    private func with(
-      _ body: (PlayChapters, OriginServer, _ folder: URL) async throws -> Void
-    ) async throws {
-      let folder = FileManager.default.temporaryDirectory
-        .appending(path: "refrain-chapters-\(UUID().uuidString)", directoryHint: .isDirectory)
-      defer { try? FileManager.default.removeItem(at: folder) }
-      let origin = try await OriginServer.start()
-      let cache = try MediaCache(directory: folder)
-      let result: Result<Void, any Error>
-      do {
-        try await body(PlayChapters(cache: cache), origin, folder)
-        result = .success(())
-      } catch {
-        result = .failure(error)
-      }
-      await cache.close()
-      await origin.stop()
-      try result.get()
-    }
-
     private func items(_ media: [Media]) -> [PlayQueue.Item] {
       var queue = PlayQueue()
       queue.replace(with: media)
       return queue.items
     }
 
-    private func episode(_ name: String, in folder: URL) throws -> Media {
+    private func episode(_ name: String, _ place: CacheAndOrigin) throws -> Media {
       var media = Media(URL(filePath: "/\(name).mp3"))
-      let file = folder.appending(path: "\(name).json")
-      let text = """
-        {"chapters":[{"startTime":0,"title":"\(name) 1"},{"startTime":9,"title":"\(name) 2"}]}
+      media.chaptersURL = try place.write(
         """
-      try Data(text.utf8).write(to: file)
-      media.chaptersURL = file
+        {"chapters":[{"startTime":0,"title":"\(name) 1"},{"startTime":9,"title":"\(name) 2"}]}
+        """, "\(name).json")
       return media
     }
 
     @Test func `The first chapter of every item is reported`() async throws {
-      try await with { chapters, _, folder in
+      try await CacheAndOrigin.with { place in
+        let chapters = PlayChapters(cache: place.cache)
         var titles: [String?] = []
         let report = PlaybackReport(timeToFirstSound: nil, statistics: nil)
-        let items = items([try episode("A", in: folder), try episode("B", in: folder)])
+        let items = items([try episode("A", place), try episode("B", place)])
         // The last one repeats.
         for item in [items[0], items[1], items[1]] {
           for event in [
@@ -69,25 +48,27 @@
     }
 
     @Test func `A file of chapters is fetched, with headers for the same server`() async throws {
-      try await with { chapters, origin, _ in
-        let other = try await OriginServer.start()
-        let text = #"{"version":"1.2.0","chapters":[{"startTime":0,"title":"One"}]}"#
-        for server in [origin, other] {
-          server.serve(OriginResource(.bytes(Array(text.utf8)), etag: "\"c\""), at: "/c.json")
-          var media = Media(origin.url("/a.mp3"), headers: ["Authorization": "Bearer abc"])
-          media.chaptersURL = server.url("/c.json")
-          let item = try #require(items([media]).first)
-          _ = chapters.note(.item(item))
-          _ = chapters.note(.started(item, after: .zero))
-          try await eventually("the chapter begins") {
-            chapters.note(.position(.seconds(1)))?.title == "One"
+      try await CacheAndOrigin.with { place in
+        let chapters = PlayChapters(cache: place.cache)
+        try await OriginServer.with { other in
+          let servers = [place.origin, other]
+          let text = #"{"version":"1.2.0","chapters":[{"startTime":0,"title":"One"}]}"#
+          for server in servers {
+            server.serve(text: text, at: "/c.json", "application/json")
+            var media = Media(place.origin.url("/a.mp3"), headers: ["Authorization": "Bearer abc"])
+            media.chaptersURL = server.url("/c.json")
+            let item = try #require(items([media]).first)
+            _ = chapters.note(.item(item))
+            _ = chapters.note(.started(item, after: .zero))
+            try await eventually("the chapter begins") {
+              chapters.note(.position(.seconds(1)))?.title == "One"
+            }
           }
+          let sent = servers.map {
+            Set($0.log("/c.json").requests.map { $0.request.headers.first("Authorization") })
+          }
+          #expect(sent == [["Bearer abc"], [nil]])
         }
-        let sent = [origin, other].map {
-          Set($0.log("/c.json").requests.map { $0.request.headers.first("Authorization") })
-        }
-        #expect(sent == [["Bearer abc"], [nil]])
-        await other.stop()
       }
     }
   }

@@ -5,63 +5,32 @@
   import TestSupport
   import Testing
 
-  /// `refrain play` without a terminal: files, playlists, and failures.
+  /// `refrain play` without a terminal: files, playlists, feeds, and failures.
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct PlayListProgramTests {
-    /// Runs `body` with a program, and an origin with the tune. Sound goes to `heard.wav`, faster
-    /// than real time.
-    private func withTune(
-      _ body: (Program, OriginServer, _ url: String, _ output: String) async throws -> Void
-    ) async throws {
-      // Bytes in socket buffers count as sent: no more than on a network.
-      let origin = try await OriginServer.start(sendBuffer: 64 << 10)
-      var tune = Tune.resource
-      tune.headers.append(Field("Cache-Control", "max-age=86400"))
-      origin.serve(tune, at: "/tune.wav")
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { program in
-          try await body(
-            program, origin, origin.url("/tune.wav").absoluteString,
-            program.directory.appending(path: "heard.wav").path(percentEncoded: false))
-        }
-        result = .success(())
-      } catch {
-        result = .failure(error)
-      }
-      await origin.stop()
-      try result.get()
-    }
-
-    private func events(_ run: Program.Run) throws -> [[String: Any]] {
-      try run.lines.map {
-        try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-      }
-    }
-
     @Test func `A local file plays without a request`() async throws {
-      try await withTune { program, origin, _, output in
+      try await Program.withTune { program, origin, _ in
         let file = program.directory.appending(path: "tune of mine.wav")
         try Tune.wav.write(to: file)
         let run = try await program.run(
-          "play", "--audio-output", output, file.path(percentEncoded: false))
+          "play", "--audio-output", program.path("heard.wav"), program.path("tune of mine.wav"))
         #expect(run.status == 0)
         #expect(run.errors.isEmpty)
         #expect(run.output.hasPrefix("tune of mine.wav: first sound after "))
         #expect(run.output.hasSuffix(", from a file\n"))
-        #expect(try Data(contentsOf: URL(filePath: output)).suffix(1000) == Tune.wav.suffix(1000))
+        #expect(try Data(contentsOf: program.directory.appending(path: "heard.wav")).suffix(1000) == Tune.wav.suffix(1000))
         #expect(origin.log("/tune.wav").requests.isEmpty)
       }
     }
 
-    @Test(arguments: [[], ["--start", "3"], ["--shuffle"]])
+    @Test(arguments: [[], ["--start", "3", "--shuffle"]])
     func `The first bytes are requested once, however late they come`(
       _ options: [String]
     ) async throws {
-      try await withTune { program, origin, url, output in
+      try await Program.withTune { program, origin, url in
         origin.script("/tune.wav", .on(.number(1), .delay(nil)))
         async let playing = program.run(
-          ["play"] + options + ["--audio-output", output, url])
+          ["play"] + options + ["--audio-output", program.path("heard.wav"), url])
         try await origin.wait(for: "/tune.wav") { $0.stalled == 1 }
         origin.release("/tune.wav")
         let run = try await playing
@@ -69,27 +38,14 @@
         let log = origin.log("/tune.wav")
         #expect(log.requests.count { $0.request.range?.hasPrefix("bytes=0-") ?? true } == 1)
         #expect(log.bytesSentTwice == 0 || !options.isEmpty)
-        #expect(try Data(contentsOf: URL(filePath: output)).suffix(1000) == Tune.wav.suffix(1000))
-      }
-    }
-
-    @Test func `A URL that its origin refuses is requested once`() async throws {
-      try await withTune { program, origin, url, output in
-        let missing = origin.url("/missing.wav").absoluteString
-        let run = try await program.run("play", "--audio-output", output, missing, url)
-        #expect(run.status == 1)
-        #expect(run.errorLines.count == 1 && run.errors.contains("404"), "\(run.errors)")
-        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
-        #expect(origin.log("/missing.wav").requests.count == 1)
+        #expect(try Data(contentsOf: program.directory.appending(path: "heard.wav")).suffix(1000) == Tune.wav.suffix(1000))
       }
     }
 
     @Test func `A playlist plays in full, and an unplayable entry is reported`() async throws {
-      try await withTune { program, origin, url, output in
-        let list = program.directory.appending(path: "list.m3u")
-        try Data("#EXTM3U\n\(url)\nftp://h/x\n\(url)?again\n".utf8).write(to: list)
-        let run = try await program.run(
-          "play", "--audio-output", output, list.path(percentEncoded: false))
+      try await Program.withTune { program, origin, url in
+        let list = try program.write("#EXTM3U\n\(url)\nftp://h/x\n\(url)?again\n", "list.m3u")
+        let run = try await program.run("play", "--audio-output", program.path("heard.wav"), list)
         #expect(run.status == 0)
         #expect(run.lines.count == 2)
         #expect(run.errorLines.count == 1 && run.errors.contains("ftp://h/x"))
@@ -99,15 +55,11 @@
     }
 
     @Test func `A playlist is cached, and its entries are resolved against its URL`() async throws {
-      try await withTune { program, origin, url, output in
-        origin.serve(
-          OriginResource(
-            .bytes(Array("tune.wav\n".utf8)), contentType: "audio/x-mpegurl", etag: "\"l\"",
-            headers: [Field("Cache-Control", "max-age=86400")]),
-          at: "/list.m3u")
-        let list = origin.url("/list.m3u").absoluteString
+      try await Program.withTune { program, origin, url in
+        let list = origin.serve(
+          text: "tune.wav\n", at: "/list.m3u", "audio/x-mpegurl", headers: [.fresh])
         for _ in 0..<2 {
-          let run = try await program.run("play", "--audio-output", output, list)
+          let run = try await program.run("play", "--audio-output", program.path("heard.wav"), list)
           #expect(run.status == 0)
           #expect(run.output.hasPrefix("tune.wav: first sound after "))
         }
@@ -117,95 +69,68 @@
     }
 
     @Test func `Headers are not sent to another origin`() async throws {
-      try await withTune { program, origin, url, output in
-        let other = try await OriginServer.start()
-        other.serve(
-          OriginResource(.bytes(Array("\(url)\n/own.wav\n".utf8)), etag: "\"l\""), at: "/list.m3u")
-        other.serve(Tune.resource, at: "/own.wav")
-        let run = try await program.run(
-          "play", "--audio-output", output, "--header", "Authorization: Bearer abc",
-          other.url("/list.m3u").absoluteString)
-        #expect(run.status == 0)
-        for path in ["/list.m3u", "/own.wav"] {
-          #expect(
-            other.log(path).requests.allSatisfy {
-              $0.request.headers.first("Authorization") == "Bearer abc"
-            })
+      try await Program.withTune { program, origin, url in
+        try await OriginServer.with { other in
+          let list = other.serve(text: "\(url)\n/own.wav\n", at: "/list.m3u")
+          other.serve(Tune.resource, at: "/own.wav")
+          let run = try await program.run(
+            "play", "--audio-output", program.path("heard.wav"), "--header",
+            "Authorization: Bearer abc", list)
+          #expect(run.status == 0)
+          for (requests, authorization) in [
+            (other.log("/list.m3u").requests, "Bearer abc"),
+            (other.log("/own.wav").requests, "Bearer abc"),
+            (origin.log("/tune.wav").requests, nil),
+          ] {
+            #expect(!requests.isEmpty)
+            #expect(
+              requests.allSatisfy { $0.request.headers.first("Authorization") == authorization })
+          }
         }
-        // Nor to one that the playlist's server redirects to.
-        origin.serve(
-          OriginResource(.bytes(Array("/far.wav\n".utf8)), etag: "\"f\""), at: "/far.m3u")
-        origin.serve(Tune.resource, at: "/far.wav")
-        other.script(
-          "/moved.m3u",
-          .on(.all, .redirect(302, to: origin.url("/far.m3u").absoluteString)))
-        let moved = try await program.run(
-          "play", "--audio-output", output, "--header", "Authorization: Bearer abc",
-          other.url("/moved.m3u").absoluteString)
-        #expect(moved.status == 0, "\(moved.errors)")
-        for path in ["/tune.wav", "/far.m3u", "/far.wav"] {
-          let requests = origin.log(path).requests
-          #expect(!requests.isEmpty)
-          #expect(requests.allSatisfy { $0.request.headers.first("Authorization") == nil })
-        }
-        await other.stop()
       }
     }
 
     @Test func `Each failure is reported in one line, and the other items play`() async throws {
-      try await withTune { program, origin, url, output in
-        let missing = ["/a.flac", "/b.flac", "/c.flac", "/list.m3u"].map {
-          origin.url($0).absoluteString
-        }
+      try await Program.withTune { program, origin, url in
+        let paths = ["/a.flac", "/b.flac", "/c.flac", "/list.m3u"]
+        let missing = paths.map { origin.url($0).absoluteString }
         let run = try await program.run(
-          "play", "--audio-output", output, missing[0], missing[1], missing[2], missing[3], url)
+          ["play", "--audio-output", program.path("heard.wav")] + missing + [url])
         #expect(run.status == 1)
-        #expect(run.errorLines.count == 4)
+        #expect(run.errorLines.count == 4 && run.errorLines.allSatisfy { $0.contains("404") })
         for url in missing { #expect(run.errors.contains(url)) }
         #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound"))
+        for path in paths { #expect(origin.log(path).requests.count == 1, "\(path)") }
       }
     }
 
-    @Test func `A queue continues after failed items`() async throws {
-      try await withTune { program, origin, url, _ in
+    @Test func `JSON output reports the events of playback, and failed items before it`()
+      async throws
+    {
+      try await Program.withTune { program, origin, url in
         let missing = ["/a.flac", "/b.flac", "/c.flac"].map { origin.url($0).absoluteString }
-        let run = try await program.run(
-          "play", "--json", "--start", "13", missing[0], missing[1], missing[2], url, "--seek", "13"
-        )
+        let run = try await program.run(["play", "--json", "--start", "12"] + missing + [url])
         #expect(run.status == 1)
-        let names = try events(run).compactMap { $0["event"] as? String }
-        #expect(names.filter { $0 == "failed" }.count == 3)
-        #expect(names.contains("ended"))
-        #expect(names.last == "report")
         #expect(run.errorLines.filter { $0.contains("404") }.count == 3)
-      }
-    }
-
-    @Test func `JSON output reports the events of playback`() async throws {
-      try await withTune { program, _, url, _ in
-        let run = try await program.run("play", "--json", "--start", "12", url)
-        let events = try events(run)
-        let names = events.compactMap { $0["event"] as? String }
-        for name in [
+        let events = try run.events
+        let failed = events.filter { $0["event"] as? String == "failed" }
+        #expect(failed.map { $0["url"] as? String } == missing)
+        let played = events.filter { $0["url"] as? String == url }
+        let names = played.compactMap { $0["event"] as? String }
+        let expected: Set = [
           "item", "duration", "started", "status", "position", "cached", "ended", "report",
-        ] {
-          #expect(names.contains(name), "\(name)")
-        }
-        #expect(
-          Set(names).isSubset(of: [
-            "item", "duration", "started", "status", "position", "cached", "ended", "report",
-            "silent",
-            "metadata",
-          ]))
-        #expect(events.allSatisfy { $0["url"] as? String == url })
-        #expect(names.last == "report")
-        #expect(events.contains { $0["totalBytes"] as? Int == Tune.wav.count })
+        ]
+        #expect(expected.isSubset(of: names), "\(names)")
+        #expect(Set(names).isSubset(of: expected.union(["silent", "metadata"])), "\(names)")
+        #expect(events.allSatisfy { $0["url"] is String })
+        #expect(names.last == "report" && events.last?["event"] as? String == "report")
+        #expect(played.contains { $0["totalBytes"] as? Int == Tune.wav.count })
       }
     }
 
     @Test func `A start beyond the end exits with 1 and names the length`() async throws {
-      try await withTune { program, _, url, output in
-        let run = try await program.run("play", "--audio-output", output, "--start", "1:15", url)
+      try await Program.withTune { program, _, url in
+        let run = try await program.run("play", "--audio-output", program.path("heard.wav"), "--start", "1:15", url)
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
         #expect(run.errorLines.count == 1)
@@ -214,11 +139,11 @@
     }
 
     @Test func `Only the first item begins at the given start position`() async throws {
-      try await withTune { program, _, url, output in
+      try await Program.withTune { program, _, url in
         let run = try await program.run(
-          "play", "--audio-output", output, "--start", "10", url, url + "?again")
+          "play", "--audio-output", program.path("heard.wav"), "--start", "10", url, url + "?again")
         #expect(run.status == 0)
-        let first = try Data(contentsOf: URL(filePath: output)).count
+        let first = try Data(contentsOf: program.directory.appending(path: "heard.wav")).count
         let second = try Data(contentsOf: program.directory.appending(path: "heard-2.wav")).count
         let bytesPerSecond = Double(Tune.sampleRate * Tune.channels * 2)
         #expect(abs(Double(second - Tune.wav.count)) < 0.05 * bytesPerSecond)
@@ -227,7 +152,7 @@
     }
 
     @Test func `JSON output reports a live stream as live and its seeks as refused`() async throws {
-      try await withTune { program, origin, _, _ in
+      try await Program.withTune { program, origin, _ in
         var wav = Data(Tune.wav)
         wav.replaceSubrange(40..<44, with: [0, 0, 0, 0x7F])
         origin.serve(
@@ -252,7 +177,7 @@
     }
 
     @Test func `A repeated queue plays until a signal`() async throws {
-      try await withTune { program, origin, url, _ in
+      try await Program.withTune { program, origin, url in
         let running = try RunningProgram(
           program, ["play", "--json", "--repeat", "all", "--start", "13.5", url])
         var ended = 0
@@ -265,6 +190,59 @@
         // On a slow machine the request from before the jump is ended, and the bytes in its sockets
         // come again.
         #expect(origin.log("/tune.wav").bytesSentTwice <= 256 << 10)
+      }
+    }
+
+    // MARK: Sources
+
+    private func frames(_ program: Program, _ name: String) throws -> Int {
+      let bytes = try Data(contentsOf: program.directory.appending(path: name))
+      return (bytes.count - 44) / 4
+    }
+
+    @Test func `A list on standard input plays: a playlist in a folder, and a file`() async throws {
+      try await Program.with { program in
+        let album = program.directory.appending(path: "album", directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: album, withIntermediateDirectories: false)
+        try Tune.wav.write(to: album.appending(path: "tune.wav"))
+        try Data("[playlist]\nFile1=tune.wav\nFile2=tune.wav\n".utf8)
+          .write(to: album.appending(path: "tune.pls"))
+        let path = album.path(percentEncoded: false)
+        let run = try await program.run(
+          "play", "--audio-output", program.path("heard.wav"), "-",
+          input: "\(path)tune.pls\n\(path)tune.wav\n")
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.lines.count == 3 && run.lines[1].hasPrefix("tune.wav: first sound after "))
+        let whole = Tune.samples.count / Tune.channels
+        for name in ["heard.wav", "heard-2.wav", "heard-3.wav"] {
+          #expect(abs(try frames(program, name) - whole) <= 8)
+        }
+      }
+    }
+
+    @Test func `A feed plays from the newest episode to the oldest, and is cached`() async throws {
+      let feed = """
+        <rss><channel><title>Show</title>
+        <item><title>Old</title><enclosure url="old.wav"/>
+          <pubDate>Mon, 02 Jan 2023 10:00:00 GMT</pubDate></item>
+        <item><title>New</title><enclosure url="/new" type="audio/wav"/>
+          <pubDate>Tue, 03 Jan 2023 10:00:00 GMT</pubDate></item>
+        </channel></rss>
+        """
+      try await Program.withOrigin(sendBuffer: 64 << 10) { program, origin in
+        var tune = Tune.resource
+        tune.headers.append(.fresh)
+        for path in ["/old.wav", "/new"] { origin.serve(tune, at: path) }
+        let url = origin.serve(text: feed, at: "/show", "text/html", headers: [.fresh])
+        // On standard input, a URL is like an argument.
+        for (argument, input) in [(url, ""), ("-", url)] {
+          let run = try await program.run(
+            "play", "--audio-output", program.path("heard.wav"), argument, input: input)
+          #expect(run.status == 0)
+          #expect(run.lines.count == 2 && run.output.hasPrefix("new: first sound after "))
+        }
+        #expect(origin.log("/show").requests.count == 1)
+        #expect(origin.log("/new").bytesSentTwice == 0)
       }
     }
   }

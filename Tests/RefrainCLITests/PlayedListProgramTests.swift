@@ -10,8 +10,6 @@
   /// `refrain play` with lists under names of media, which show what they are once they play.
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct PlayedListProgramTests {
-    private static let field = Field("Cache-Control", "max-age=86400")
-
     /// The first second of the tune.
     private static let song: [UInt8] = {
       var file = Data(Tune.wav.prefix(44 + Tune.sampleRate * Tune.channels * 2))
@@ -27,23 +25,15 @@
     private func withSongs(
       _ body: (Program, OriginServer) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      for path in ["/one.wav", "/two.wav", "/three.wav"] {
-        origin.serve(
-          OriginResource(
-            .bytes(Self.song), contentType: "audio/wav", etag: "\"\(path)\"",
-            headers: [Self.field]),
-          at: path)
+      try await Program.withOrigin { program, origin in
+        for path in ["/one.wav", "/two.wav", "/three.wav"] {
+          origin.serve(
+            OriginResource(
+              .bytes(Self.song), contentType: "audio/wav", etag: "\"\(path)\"",
+              headers: [.fresh]), at: path)
+        }
+        try await body(program, origin)
       }
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { try await body($0, origin) }
-        result = .success(())
-      } catch {
-        result = .failure(error)
-      }
-      await origin.stop()
-      try result.get()
     }
 
     /// Serves a list, and returns its URL.
@@ -51,16 +41,10 @@
     private func serve(
       _ text: String, at path: String, _ type: String = "audio/mpeg", on origin: OriginServer
     ) -> String {
-      origin.serve(
-        OriginResource(
-          .bytes(Array(text.utf8)), contentType: type, etag: "\"l\"", headers: [Self.field]),
-        at: path)
-      return origin.url(path).absoluteString
+      origin.serve(text: text, at: path, type, headers: [.fresh])
     }
 
-    private func output(_ program: Program) -> String {
-      program.directory.appending(path: "heard.wav").path(percentEncoded: false)
-    }
+    private func output(_ program: Program) -> String { program.path("heard.wav") }
 
     /// The names of the items that were heard.
     private func heard(_ run: Program.Run) -> [String] {
@@ -121,9 +105,7 @@
         let list = serve("#EXTM3U\none.wav\ntwo.wav\n", at: "/list2.mp3", on: origin)
         let run = try await program.run("play", "--json", list)
         #expect(run.status == 0, "\(run.errors)")
-        let events = try run.lines.map {
-          try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
-        }
+        let events = try run.events
         func urls(_ name: String) -> [String] {
           events.filter { $0["event"] as? String == name }.compactMap { event in
             (event["url"] as? String).map { String($0.split(separator: "/").last ?? "") }

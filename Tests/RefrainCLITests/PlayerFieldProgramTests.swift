@@ -27,8 +27,7 @@
     @Test(.enabled(if: RequiredProgram.curl.isUsable))
     func `get, run and url resolve dot segments`() async throws {
       let curl = try RequiredProgram.curl.path.path(percentEncoded: false)
-      let fresh = [Field("Cache-Control", "max-age=600")]
-      try await Program.withSong([1, 2, 3], headers: fresh) { program, origin, url in
+      try await Program.withSong([1, 2, 3], headers: [.fresh]) { program, origin, url in
         let dotted = url.replacing("/song", with: "/x/.././song")
         let proxied = try await program.run("url", dotted)
         #expect(proxied.status == 0 && proxied.output.hasSuffix("/song.flac\n"))
@@ -61,32 +60,20 @@
 
     /// Runs a stream whose segments are on a host that responds to a Referer alone.
     private func stream(
-      _ body: (Program, TuneStream, _ url: String, _ lists: OriginServer) async throws -> Void
+      _ body: (Program, TuneStream, _ url: String) async throws -> Void
     ) async throws {
       try await TuneStream.with("/tune.m3u8", requiring: Self.referrer) { program, stream in
-        let lists = try await OriginServer.start()
-        let file = program.directory.appending(path: "stream/tune.m3u8")
-        let text = try String(contentsOf: file, encoding: .utf8)
-          .split(separator: "\n", omittingEmptySubsequences: false)
-          .map {
-            $0.hasPrefix("#") || $0.isEmpty
-              ? String($0) : stream.origin.url("/\($0)").absoluteString
-          }
-          .joined(separator: "\n")
-        lists.serve(
-          OriginResource(
-            .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl", etag: "\"l\"",
-            requiredHeader: Field("X-Key", "secret")),
-          at: "/list.m3u8")
-        let result: Result<Void, any Error>
-        do {
-          result = .success(
-            try await body(program, stream, lists.url("/list.m3u8").absoluteString, lists))
-        } catch {
-          result = .failure(error)
+        try await OriginServer.with { lists in
+          let text = stream.text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map {
+              $0.hasPrefix("#") || $0.isEmpty
+                ? String($0) : stream.origin.url("/\($0)").absoluteString
+            }
+            .joined(separator: "\n")
+          let url = lists.serve(
+            text: text, at: "/list.m3u8", requiring: Field("X-Key", "secret"))
+          try await body(program, stream, url)
         }
-        await lists.stop()
-        try result.get()
       }
     }
 
@@ -95,7 +82,7 @@
       _ door: FrontDoor
     ) async throws {
       guard door.isUsable else { return }
-      try await stream { program, stream, url, _ in
+      try await stream { program, stream, url in
         let options = ["--header", "Referer: \(Self.referrer.value)", "--header", "X-Key: secret"]
         let run = try await program.run(try door.words(url, stream.output, options))
         #expect(run.status == 0, "\(run.errors)")

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import TestSupport
   import Testing
 
   /// The program itself, as it was built beside the tests.
@@ -14,6 +15,18 @@
 
       var lines: [Substring] { output.split(separator: "\n") }
       var errorLines: [Substring] { errors.split(separator: "\n") }
+
+      /// The objects of its lines (`--json`).
+      var events: [[String: Any]] { get throws { try lines.map { try JSONObject.read($0) } } }
+      /// Its output as one object.
+      var object: [String: Any] { get throws { try JSONObject.read(output) } }
+      /// Its output as a list of objects.
+      var objects: [[String: Any]] {
+        get throws {
+          let list = try JSONSerialization.jsonObject(with: Data(output.utf8))
+          return try #require(list as? [[String: Any]], "\(errors)")
+        }
+      }
     }
 
     let directory: URL
@@ -32,8 +45,21 @@
       } ?? []
     }
 
+    /// The path of a file in the folder.
+    func path(_ name: String) -> String {
+      directory.appending(path: name).path(percentEncoded: false)
+    }
+
+    /// Writes a file in the folder. Returns its path.
+    func write(_ text: String, _ name: String) throws -> String {
+      try Data(text.utf8).write(to: directory.appending(path: name))
+      return path(name)
+    }
+
     /// Runs `body` with a new folder, and removes it.
-    static func with(_ body: (Program) async throws -> Void) async throws {
+    static func with(
+      isolation: isolated (any Actor)? = #isolation, _ body: (Program) async throws -> Void
+    ) async throws {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-cli-\(UUID().uuidString)", directoryHint: .isDirectory)
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -55,18 +81,26 @@
       }
     }
 
+    /// Runs `body` as `with` does, with an origin that serves the tune at `/tune.wav`, fresh for a
+    /// day. Bytes in socket buffers count as sent: no more than on a network.
+    static func withTune(
+      _ body: (Program, OriginServer, _ url: String) async throws -> Void
+    ) async throws {
+      try await withOrigin(sendBuffer: 64 << 10) { program, origin in
+        var tune = Tune.resource
+        tune.headers.append(Field("Cache-Control", "max-age=86400"))
+        origin.serve(tune, at: "/tune.wav")
+        try await body(program, origin, origin.url("/tune.wav").absoluteString)
+      }
+    }
+
     /// Runs `body` as `with` does, with an origin that is stopped afterwards.
     static func withOrigin(
-      _ body: (Program, OriginServer) async throws -> Void
+      sendBuffer: Int? = nil, _ body: (Program, OriginServer) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      do {
+      try await OriginServer.with(sendBuffer: sendBuffer) { origin in
         try await with { try await body($0, origin) }
-      } catch {
-        await origin.stop()
-        throw error
       }
-      await origin.stop()
     }
 
     /// Runs the program to its end.
@@ -143,6 +177,13 @@
       let program = URL(filePath: tests).deletingLastPathComponent().appending(path: name)
       try #require(FileManager.default.isExecutableFile(atPath: program.path()))
       return program
+    }
+  }
+
+  /// A line of JSON.
+  enum JSONObject {
+    static func read(_ text: some StringProtocol) throws -> [String: Any] {
+      try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     }
   }
 #endif

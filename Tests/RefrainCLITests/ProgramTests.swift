@@ -17,7 +17,14 @@
       try await Program.withSong(Self.bytes, body)
     }
 
-    @Test func `A fetched resource is stored as an ordinary file`() async throws {
+    /// Returns the URL of the file of a resource.
+    private func file(_ url: String, _ program: Program) async throws -> URL {
+      let path = try await program.run("path", url)
+      #expect(path.status == 0)
+      return URL(filePath: String(try #require(path.lines.first)))
+    }
+
+    @Test func `A fetched resource is an ordinary file, until rm removes it`() async throws {
       try await withSong { program, origin, url in
         let missing = try await program.run("path", url)
         #expect(missing.status == 1)
@@ -25,56 +32,32 @@
         #expect(missing.errorLines.count == 1)
         #expect(missing.errors.contains("refrain get"))
 
-        #expect(try await program.run("get", url).status == 0)
-        let path = try await program.run("path", url)
-        #expect(path.status == 0)
-        let file = URL(filePath: String(try #require(path.lines.first)))
+        let output = program.directory.appending(path: "out.flac")
+        try Data("old".utf8).write(to: output)
+        #expect(try await program.run("get", "-o", output.path(), url).status == 0)
+        #expect(try Data(contentsOf: output) == Data(Self.bytes))
+        let file = try await file(url, program)
         #expect(file.pathExtension == "flac")
         #expect(try Data(contentsOf: file) == Data(Self.bytes))
 
         #expect(try await program.run("get", url).status == 0)
         #expect(origin.log("/song.flac").bodyBytesSent == Int64(Self.bytes.count))
-      }
-    }
 
-    @Test func `The output file is written in addition to the cache entry`() async throws {
-      try await withSong { program, _, url in
-        let file = program.directory.appending(path: "out.flac")
-        try Data("old".utf8).write(to: file)
-        #expect(try await program.run("get", "-o", file.path(), url).status == 0)
-        #expect(try Data(contentsOf: file) == Data(Self.bytes))
-        #expect(try await program.run("path", url).status == 0)
-
-        let nowhere = program.directory.appending(path: "no/such/folder.flac").path()
+        let nowhere = program.path("no/such/folder.flac")
         let run = try await program.run("get", "-o", nowhere, url)
         #expect(run.status == 1)
         #expect(run.errors.contains(nowhere))
-      }
-    }
 
-    @Test func `The ls and info commands report entries as text and as JSON`() async throws {
-      try await withSong { program, _, url in
-        #expect(try await program.run("ls").output == "0 entries, 0 B of 10.0 GiB\n")
-        #expect(try await program.run("ls", "--json").output == "[]\n")
-        _ = try await program.run("get", url)
         let list = try await program.run("ls")
         #expect(list.lines.count == 3)
         #expect(list.lines[1].contains("100%") && list.lines[1].hasSuffix(url))
-
-        let info = try await program.run("info", url, "--json")
-        let object = try #require(
-          try JSONSerialization.jsonObject(with: Data(info.output.utf8)) as? [String: Any])
+        let object = try await program.run("info", url, "--json").object
         #expect(object["url"] as? String == url)
         #expect(object["isComplete"] as? Bool == true)
         #expect(object["cachedBytes"] as? Int == Self.bytes.count)
         #expect(object["spans"] as? [[Int]] == [[0, Self.bytes.count]])
         #expect(try await program.run("info", url).output.contains("audio/flac"))
-      }
-    }
 
-    @Test func `The rm command removes one entry or all of them`() async throws {
-      try await withSong { program, _, url in
-        _ = try await program.run("get", url)
         #expect(try await program.run("rm", url).status == 0)
         let again = try await program.run("rm", url)
         #expect(again.status == 1)
@@ -89,22 +72,54 @@
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         #expect(try await program.run("verify").output == "1 entry, all in order.\n")
-        let path = try await program.run("path", url)
-        truncate(String(try #require(path.lines.first)), 1000)
+        truncate(try await file(url, program).path(), 1000)
         let wrong = try await program.run("verify")
         #expect(wrong.status == 1)
         #expect(wrong.errorLines.count == 1)
         #expect(try await program.run("verify").status == 0)
         #expect(try await program.run("get", url).status == 0)
-        let whole = try await program.run("path", url)
-        let file = URL(filePath: String(try #require(whole.lines.first)))
-        #expect(try Data(contentsOf: file) == Data(Self.bytes))
+        #expect(try Data(contentsOf: try await file(url, program)) == Data(Self.bytes))
+      }
+    }
+
+    @Test func `Inspecting a missing cache creates nothing`() async throws {
+      try await Program.with { program in
+        let url = "https://example.org/song.flac"
+        #expect(try await program.run("ls").output == "0 entries, 0 B of 10.0 GiB\n")
+        #expect(try await program.run("ls", "--json").output == "[]\n")
+        #expect(try await program.run("verify").output == "0 entries, all in order.\n")
+        #expect(try await program.run("rm", "--all").output == "Freed 0 B.\n")
+        for command in ["info", "path", "rm", "verify"] {
+          let run = try await program.run(command, url)
+          #expect(run.status == 1)
+          #expect(run.errorLines.count == 1 && run.errors.contains("Nothing is stored for \(url)."))
+        }
+        #expect(!FileManager.default.fileExists(atPath: program.cache.path()))
+        // Nor in an empty folder.
+        try FileManager.default.createDirectory(
+          at: program.cache, withIntermediateDirectories: false)
+        #expect(try await program.run("ls").status == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: program.cache.path()).isEmpty)
+      }
+    }
+
+    @Test func `A file in place of the cache folder is reported as a file`() async throws {
+      try await Program.with { program in
+        let path = try program.write("x", "file")
+        let run = try await program.run("ls", "--cache", path)
+        #expect(run.status == 1)
+        #expect(
+          run.errors
+            == "refrain: \(path) is a file, not a folder. Name a folder for the cache.\n")
+        let below = try await program.run("get", "--cache", "\(path)/x", "http://h/a")
+        #expect(below.status == 1)
+        #expect(below.errors.contains("cannot be used: Not a directory. A part of its path is"))
+        #expect(!below.errors.contains("Error Domain"))
       }
     }
 
     @Test func `Equivalent spellings of a URL share one entry`() async throws {
-      try await Program.with { program in
-        let origin = try await OriginServer.start()
+      try await Program.withOrigin { program, origin in
         origin.serve(
           OriginResource(.bytes(Self.bytes), contentType: "audio/flac", etag: "\"one\""),
           at: "/My%20S%C3%B6ng.mp3")
@@ -117,7 +132,6 @@
         let requests = origin.log("/My%20S%C3%B6ng.mp3").requests
         #expect(requests.allSatisfy { $0.request.target == "/My%20S%C3%B6ng.mp3" })
         #expect(!requests.isEmpty)
-        await origin.stop()
       }
     }
 
@@ -140,16 +154,13 @@
         let song = url.replacing("http://", with: "http://me:secret@")
         let missing = origin.url("/missing.flac").absoluteString
           .replacing("http://", with: "http://me:secret@")
-        var runs: [Program.Run] = []
-        runs.append(try await program.run("info", song))
-        runs.append(try await program.run("path", song))
-        runs.append(try await program.run("get", missing))
-        runs.append(try await program.run("get", song, "--json"))
-        runs.append(try await program.run("path", song, "--json"))
-        runs.append(try await program.run("ls"))
-        #expect(runs.last?.output.contains("song.flac") == true)
-        for run in runs {
+        for arguments in [
+          ["info", song], ["path", song], ["get", missing], ["get", song, "--json"],
+          ["path", song, "--json"], ["ls"],
+        ] {
+          let run = try await program.run(arguments)
           #expect(!run.output.contains("secret") && !run.errors.contains("secret"))
+          if arguments == ["ls"] { #expect(run.output.contains("song.flac")) }
         }
       }
     }
@@ -179,9 +190,8 @@
 
         origin.script("/song.flac", FaultScript())
         #expect(try await program.run("verify").status == 0)
-        let entries = try JSONSerialization.jsonObject(
-          with: Data(try await program.run("ls", "--json").output.utf8))
-        let stored = try #require((entries as? [[String: Any]])?.first?["cachedBytes"] as? Int)
+        let entries = try await program.run("ls", "--json").objects
+        let stored = try #require(entries.first?["cachedBytes"] as? Int)
         #expect(stored > 0)
         origin.release("/song.flac")
         _ = try await origin.wait(for: "/song.flac") { $0.running == 0 }
@@ -213,75 +223,6 @@
         #expect(refused.status == 1)
         #expect(
           try await program.run("--header", "Authorization: Bearer abc", "get", url).status == 0)
-      }
-    }
-  }
-
-  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
-  struct PlayProgramTests {
-    @Test func `The sample is played twice and fetched once`() async throws {
-      try await Program.with { program in
-        let file = program.directory.appending(path: "heard.wav")
-        let run = try await program.run("play", "--sample", "--audio-output", file.path())
-        #expect(run.status == 0)
-        #expect(run.errors.isEmpty)
-        #expect(run.lines.count == 4)
-        #expect(run.lines[1].contains("from disk 0 B"))
-        #expect(run.lines[2].contains("from the origin 0 B in 0 requests"))
-        #expect(run.output.contains("every byte once"))
-        // mpv writes a longer WAV header than ours; the samples are at the file's end.
-        let expected = Tune.wav.dropFirst(44)
-        for name in ["heard.wav", "heard-2.wav"] {
-          let heard = try Data(contentsOf: program.directory.appending(path: name))
-          #expect(heard.suffix(expected.count) == expected)
-        }
-        let left = try FileManager.default.contentsOfDirectory(atPath: program.directory.path())
-        #expect(!left.contains { $0.hasPrefix("refrain-sample") })
-      }
-    }
-
-    @Test func `The sample starts cold on every run in the same cache`() async throws {
-      try await Program.with { program in
-        for _ in 0..<2 {
-          let run = try await program.run(
-            "play", "--sample", "--audio-output", program.directory.appending(path: "x.wav").path(),
-            "--cache", program.cache.path())
-          #expect(run.status == 0)
-          #expect(run.lines[1].contains("from disk 0 B"))
-        }
-        let list = try await program.run("ls", "--json")
-        let entries = try #require(
-          try JSONSerialization.jsonObject(with: Data(list.output.utf8)) as? [Any])
-        #expect(entries.count == 1)
-      }
-    }
-
-    @Test func `A missing sound device is reported in one line`() async throws {
-      try await Program.with { program in
-        let origin = try await OriginServer.start()
-        origin.serve(Tune.resource, at: "/tune.wav")
-        let run = try await program.run(
-          "play", "--json", "--start", "0:13.5", origin.url("/tune.wav").absoluteString)
-        #expect(run.status == 0)
-        let isSilent = run.lines.contains { $0.contains(#""event":"silent""#) }
-        #expect(run.errorLines.count == (isSilent ? 1 : 0))
-        #expect(run.lines.last?.contains(#""event":"report""#) == true)
-        await origin.stop()
-      }
-    }
-
-    @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-    func `A signal ends playback without an error message`(_ signal: CInt) async throws {
-      try await Program.with { program in
-        let origin = try await OriginServer.start()
-        origin.serve(Tune.resource, at: "/tune.wav")
-        origin.script("/tune.wav", .on(.all, .stall(at: .resource(1_000_000))))
-        let run = try await program.run(
-          "play", origin.url("/tune.wav").absoluteString, signal: signal,
-          when: { origin.log("/tune.wav").stalled > 0 })
-        #expect(run.status == 128 + signal)
-        #expect(!run.errors.contains("refrain:"))
-        await origin.stop()
       }
     }
   }

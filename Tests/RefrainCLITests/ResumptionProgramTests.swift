@@ -138,7 +138,8 @@
     func `Killed in a short film, it goes on with the same sound track`() async throws {
       try await Program.with { program in
         // The language does not say which track it is.
-        let film = try await CountingFilm.make("film.mkv", in: program, languages: ("eng", "eng"))
+        let film = try await CountingFilm.make(
+          languages: ("eng", "eng"), "film.mkv", in: program)
         let desktop = try await Desktop(program)
         let first = try desktop.play(film.path(percentEncoded: false))
         #expect(try await sound(first, positions: 1) == 1)
@@ -222,7 +223,7 @@
       let command = try PlayCommand.parse([
         "--rate", "0.25", "--replaygain", "album", "--device", "x", "--from-start", "a.wav",
       ])
-      #expect(command.listening.rate == 0.25 && command.listening.replayGain.mode == .album)
+      #expect(command.listening.rate == 0.25 && command.listening.replayGain == .album)
       #expect(command.listening.device == "x" && command.listening.fromStart)
       let resumed = try PlayCommand.parse(["--resume"])
       #expect(resumed.listening.resume && resumed.repeatMode == nil)

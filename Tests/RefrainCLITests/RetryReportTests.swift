@@ -15,16 +15,11 @@
     private func withTrouble(
       _ body: (Program, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      origin.serve(Tune.resource, at: "/tune.wav")
-      origin.script("/tune.wav", .on(.first(1), .status(503)))
-      do {
-        try await Program.with { try await body($0, origin.url("/tune.wav").absoluteString) }
-      } catch {
-        await origin.stop()
-        throw error
+      try await Program.withOrigin { program, origin in
+        origin.serve(Tune.resource, at: "/tune.wav")
+        origin.script("/tune.wav", .on(.first(1), .status(503)))
+        try await body(program, origin.url("/tune.wav").absoluteString)
       }
-      await origin.stop()
     }
 
     @Test func `The get command reports a retry in one line`() async throws {
@@ -49,15 +44,11 @@
     @Test(arguments: RequiredLibrary.libmpv.isUsable ? ["get", "play"] : ["get"])
     func `A retry is one event in the JSON output`(_ command: String) async throws {
       try await withTrouble { program, url in
-        let output = program.directory.appending(path: "heard.wav").path(percentEncoded: false)
         // Written as fast as it is decoded.
-        let audio = command == "play" ? ["--audio-output", output] : []
-        let running = try RunningProgram(program, [command] + audio + ["--json", url])
-        var events: [String] = []
-        for await line in running.lines where line.contains(#""event":"retrying""#) {
-          events.append(line)
-        }
-        #expect(await running.end() == 0)
+        let audio = command == "play" ? ["--audio-output", program.path("heard.wav")] : []
+        let run = try await program.run([command] + audio + ["--json", url])
+        #expect(run.status == 0)
+        let events = run.lines.filter { $0.contains(#""event":"retrying""#) }
         #expect(events.count == 1)
         #expect(events.first?.contains("503") == true && events.first?.contains(url) == true)
         #expect(events.first?.contains(#""seconds":"#) == true)
@@ -67,8 +58,8 @@
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
     func `The play command reports a retry in one line`() async throws {
       try await withTrouble { program, url in
-        let output = program.directory.appending(path: "heard.wav").path(percentEncoded: false)
-        let run = try await program.run("play", "--audio-output", output, url)
+        let run = try await program.run(
+          "play", "--audio-output", program.path("heard.wav"), url)
         #expect(run.status == 0)
         #expect(run.errorLines.count == 1)
         #expect(run.errors.contains("503") && run.errors.contains("The request is retried."))
@@ -96,6 +87,48 @@
       model.status = .playing
       let playing = ScreenRenderer(.blocks).lines(model, size).map(\.text).joined()
       #expect(!playing.contains("refused"))
+    }
+  }
+
+  /// The program and an origin whose ETag differs in each response.
+  @Suite(.timeLimit(.minutes(2)))
+  struct ChangingValidatorTests {
+    private func withChangingTune(
+      _ body: (Program, OriginServer, _ url: String) async throws -> Void
+    ) async throws {
+      try await Program.withOrigin { program, origin in
+        origin.serve(Tune.resource, at: "/tune.wav")
+        var script = FaultScript()
+        for number in 1...60 {
+          script = script.on(.number(number), .etag("\"\(number)\""), .ignoreIfRange)
+        }
+        origin.script("/tune.wav", script)
+        try await body(program, origin, origin.url("/tune.wav").absoluteString)
+      }
+    }
+
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `Play plays it to its end, and again from disk`() async throws {
+      try await withChangingTune { program, origin, url in
+        let output = program.path("heard.wav")
+        for isAgain in [false, true] {
+          let run = try await program.run("play", "--audio-output", output, url)
+          #expect(run.status == 0, "\(run.errors)")
+          let heard = try Data(contentsOf: URL(filePath: output)).count
+          #expect(heard > Tune.wav.count / 2)
+          #expect(origin.log("/tune.wav").requests.count <= (isAgain ? 7 : 6))
+        }
+      }
+    }
+
+    @Test func `Get brings one version`() async throws {
+      try await withChangingTune { program, origin, url in
+        let run = try await program.run("get", url)
+        #expect(run.status == 0, "\(run.errors)")
+        let path = try await program.run("path", url).output.trimmingCharacters(in: .newlines)
+        #expect(try Data(contentsOf: URL(filePath: path)) == Tune.wav)
+        #expect(origin.log("/tune.wav").requests.count <= 4)
+      }
     }
   }
 #endif

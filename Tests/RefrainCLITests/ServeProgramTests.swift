@@ -11,25 +11,17 @@
   /// `refrain serve` and `refrain url` from outside.
   @Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
   struct ServeProgramTests {
-    private func port(_ text: String) throws -> Int {
-      let url = try #require(URL(string: text))
-      return try #require(url.port)
-    }
-
     @Test func `The proxy first prints its URL, and ends at a signal`() async throws {
       // Dispatch once lost one of a hundred signals.
-      let rounds = TestSeed.isSoak ? 200 : 4
+      let rounds = TestSeed.isSoak ? 200 : 2
       try await Program.with { program in
         for round in 0..<rounds {
-          let signal = round.isMultiple(of: 2) ? SIGTERM : SIGINT
-          let serve = try RunningProgram(program, ["serve", "--port", "0"])
-          let base = try await serve.nextLine()
-          #expect(base.hasPrefix("http://127.0.0.1:") && base.hasSuffix("/"))
-          #expect(FreePort.accepts(try port(base)))
-          serve.send(signal)
-          #expect(await serve.end() == 128 + signal)
-          #expect(serve.errors.isEmpty)
-          #expect(!FreePort.accepts(try port(base)))
+          let serve = try await program.serving(
+            RunningProgram(program, ["serve", "--port", "0"]))
+          #expect(serve.base.hasPrefix("http://127.0.0.1:") && serve.base.hasSuffix("/"))
+          #expect(FreePort.accepts(serve.port))
+          await serve.stop(round.isMultiple(of: 2) ? SIGTERM : SIGINT)
+          #expect(!FreePort.accepts(serve.port))
         }
       }
     }
@@ -38,56 +30,48 @@
       try await Program.with { program in
         let before = try await program.run("url", "https://example.org/a.flac")
         #expect(before.output.hasPrefix("http://127.0.0.1:8573/"))
-        var paths: Set<String> = [try #require(URL(string: String(before.lines[0]))).path()]
+        let path = try #require(URL(string: String(before.lines[0]))).path()
         for _ in 0..<2 {
-          let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
-          let base = try await serve.nextLine()
-          let url = try await program.run("url", "https://example.org/a.flac")
-          #expect(url.output.hasPrefix(base))
-          paths.insert(try #require(URL(string: String(url.lines[0]))).path())
-          serve.send(SIGTERM)
-          _ = await serve.end()
+          let serve = try await program.serve()
+          let url = try await program.proxied("https://example.org/a.flac")
+          #expect(url.absoluteString.hasPrefix(serve.base) && url.path() == path)
+          await serve.stop()
           // Also when the proxy does not run.
-          #expect(try await program.run("url", "https://example.org/a.flac").output == url.output)
+          #expect(try await program.proxied("https://example.org/a.flac") == url)
         }
-        #expect(paths.count == 1)
       }
     }
 
     @Test func `The serve and url commands print JSON objects with --json`() async throws {
       try await Program.with { program in
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--json"])
-        let line = try await serve.nextLine()
-        let object = try #require(
-          try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let object = try JSONObject.read(try await serve.nextLine())
         #expect(object["event"] as? String == "listening")
         let url = try #require(object["url"] as? String)
-        #expect(object["port"] as? Int == (try port(url)))
-        let run = try await program.run("url", "--json", "https://example.org/a.flac")
-        let all = try #require(
-          try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: String]])
-        #expect(all.first?["url"] == "https://example.org/a.flac")
-        #expect(all.first?["proxied"]?.hasPrefix(url) == true)
+        #expect(object["port"] as? Int == URL(string: url)?.port)
+        let all = try await program.run("url", "--json", "https://example.org/a.flac").objects
+        #expect(all.first?["url"] as? String == "https://example.org/a.flac")
+        #expect((all.first?["proxied"] as? String)?.hasPrefix(url) == true)
         serve.send(SIGTERM)
         _ = await serve.end()
       }
     }
 
-    @Test func `A second proxy on the same port fails and names the port`() async throws {
+    @Test func `A second proxy on the same port fails and names the remedies`() async throws {
       try await Program.with { program in
-        let serve = try RunningProgram(program, ["serve", "--port", "0"])
-        let port = try port(try await serve.nextLine())
-        let second = try await program.run("serve", "--port", "\(port)")
-        #expect(second.status == 1)
-        #expect(second.output.isEmpty)
+        let serve = try await program.serve()
+        let second = try await program.run("serve", "--port", "\(serve.port)")
+        #expect(second.status == 1 && second.output.isEmpty)
         #expect(second.errorLines.count == 1)
-        #expect(second.errors.contains("127.0.0.1:\(port)") && second.errors.contains("--port"))
+        for words in ["127.0.0.1:\(serve.port)", "--port", "'refrain url'"] {
+          #expect(second.errors.contains(words), "\(second.errors)")
+        }
         // The operator's port has an option of its own.
-        let third = try await program.run("serve", "--port", "0", "--admin", "\(port)")
+        let third = try await program.run("serve", "--port", "0", "--admin", "\(serve.port)")
         #expect(third.status == 1 && third.output.isEmpty)
-        #expect(third.errors.contains("127.0.0.1:\(port)") && third.errors.contains("--admin"))
-        serve.send(SIGTERM)
-        _ = await serve.end()
+        #expect(third.errors.contains("127.0.0.1:\(serve.port)"))
+        #expect(third.errors.contains("--admin"))
+        await serve.stop()
       }
     }
 
@@ -97,10 +81,12 @@
           ["--allow-host", "a b"], ["--origin", "https://example.org/?a=b"],
           ["--name", "https://media.example.org"],
         ] {
-          let serve = try RunningProgram(program, ["serve", "--port", "0"] + line)
-          #expect(await serve.end() == 64)
-          #expect(serve.errors.split(separator: "\n").count == 1)
+          let run = try await program.run(["serve", "--port", "0"] + line)
+          #expect(run.status == 64 && run.errorLines.count == 1)
         }
+        // A proxy of one origin has no page to open.
+        let open = try await program.run("serve", "--origin", "https://example.org", "--open")
+        #expect(open.status == 64 && open.errors.contains("--open"))
         // A documentation address (RFC 5737), which belongs to no computer.
         let run = try await program.run(
           "serve", "--listen", "192.0.2.1:0", "--allow-host", "example.org")
@@ -111,17 +97,14 @@
 
     @Test func `URLs of a proxied origin keep their path`() async throws {
       try await Program.with { program in
-        let serve = try RunningProgram(
-          program, ["serve", "--port", "0", "--origin", "https://example.org"])
-        let base = try await serve.nextLine()
-        #expect(base == "http://127.0.0.1:\(try port(base))/")
+        let serve = try await program.serve("--origin", "https://example.org")
+        #expect(serve.base == "http://127.0.0.1:\(serve.port)/")
         let url = try await program.run("url", "https://example.org/a/b.flac")
-        #expect(url.output == "\(base)a/b.flac\n")
+        #expect(url.output == "\(serve.base)a/b.flac\n")
         let other = try await program.run("url", "https://example.com/a/b.flac")
         #expect(other.status == 1)
         #expect(other.output.isEmpty && other.errorLines.count == 1)
-        serve.send(SIGTERM)
-        _ = await serve.end()
+        await serve.stop()
       }
     }
 
@@ -131,10 +114,9 @@
         let path = program.cache.appending(path: ProxyFile.name).path()
         chmod(path, 0o644)
         for line in [["serve", "--port", "0"], ["url", "https://example.org/a.flac"]] {
-          let running = try RunningProgram(program, line)
-          #expect(await running.end() == 1)
-          #expect(running.errors.split(separator: "\n").count == 1)
-          #expect(running.errors.contains(path))
+          let run = try await program.run(line)
+          #expect(run.status == 1 && run.errorLines.count == 1)
+          #expect(run.errors.contains(path))
         }
       }
     }
@@ -160,6 +142,56 @@
         let go = try FileHandle(forWritingTo: URL(filePath: directory + "/go"))
         try go.write(contentsOf: Data("\n".utf8))
         #expect(try await shell.nextLine() == "ended 143")
+      }
+    }
+
+    // MARK: The page
+
+    private func openingServe(_ program: Program, path: String) async throws -> Serving {
+      try await program.serving(
+        RunningProgram(
+          program, path: "/usr/bin/env",
+          [
+            "PATH=\(path)", try Program.executable().path(percentEncoded: false), "serve",
+            "--port", "0", "--open",
+          ]))
+    }
+
+    @Test func `The page opens without its token among the arguments of a program`() async throws {
+      try await Program.with { program in
+        let folder = program.directory
+        // Stands for the desktop's program.
+        let browser = try program.write(
+          "#!/bin/sh\necho \"$*\" > '\(folder.path())/said.new'\n"
+            + "cp \"$1\" '\(folder.path())/opened' && mv '\(folder.path())/said.new' "
+            + "'\(folder.path())/said'\n", BrowserOpening.program)
+        chmod(browser, 0o700)
+        let serve = try await openingServe(program, path: "\(folder.path()):/usr/bin:/bin")
+        let said = program.path("said")
+        try await eventually("the browser is asked") {
+          FileManager.default.fileExists(atPath: said)
+        }
+        let arguments = try String(contentsOfFile: said, encoding: .utf8)
+        let token = try #require(serve.base.split(separator: "/").last)
+        #expect(!arguments.contains(token))
+        let opened = try String(
+          contentsOf: folder.appending(path: "opened"), encoding: .utf8)
+        #expect(opened.contains("url=\(serve.base)\""))
+        let file = arguments.trimmingCharacters(in: .whitespacesAndNewlines)
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        await serve.stop()
+      }
+    }
+
+    @Test func `Without a browser the proxy says so and serves`() async throws {
+      try await Program.with { program in
+        let folder = program.directory.appending(path: "empty")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let serve = try await openingServe(program, path: folder.path())
+        try await eventually("the failure is reported") { serve.errors.contains("browser") }
+        #expect(serve.errors.split(separator: "\n").count == 1)
+        #expect(FreePort.accepts(serve.port))
       }
     }
   }

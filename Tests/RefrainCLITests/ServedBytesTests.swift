@@ -20,13 +20,6 @@
         Self.bytes, headers: [Field("Cache-Control", "max-age=3600")], body)
     }
 
-    /// Returns the URL for a player.
-    private func proxied(_ url: String, _ program: Program) async throws -> URL {
-      let run = try await program.run("url", url)
-      let line = try #require(run.lines.first)
-      return try #require(URL(string: String(line)))
-    }
-
     private func get(_ url: URL, range: String? = nil) async throws -> Data {
       var request = URLRequest(url: url)
       if let range { request.setValue(range, forHTTPHeaderField: "Range") }
@@ -35,19 +28,16 @@
 
     @Test func `A second player is served from the cache`() async throws {
       try await withSong { program, origin, url in
-        let serve = try RunningProgram(program, ["serve", "--port", "0"])
-        _ = try await serve.nextLine()
-        let player = try await proxied(url, program)
+        let serve = try await program.serving(RunningProgram(program, ["serve", "--port", "0"]))
+        let player = try await program.proxied(url)
         #expect(try await get(player) == Data(Self.bytes))
-        let cold = try await serve.nextLine()
+        let cold = try await serve.running.nextLine()
         #expect(cold.hasPrefix("GET  200 miss") && cold.hasSuffix(url))
         #expect(try await get(player) == Data(Self.bytes))
-        let warm = try await serve.nextLine()
+        let warm = try await serve.running.nextLine()
         #expect(warm.hasPrefix("GET  200 hit") && warm.contains("683.6 KiB"))
         #expect(origin.log("/song.flac").bodyBytesSent == Int64(Self.bytes.count))
-        serve.send(SIGTERM)
-        #expect(await serve.end() == 143)
-        #expect(serve.errors.isEmpty)
+        await serve.stop()
       }
     }
 
@@ -55,11 +45,9 @@
       try await withSong { program, _, url in
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--json"])
         _ = try await serve.nextLine()
-        let player = try await proxied(url, program)
+        let player = try await program.proxied(url)
         #expect(try await get(player, range: "bytes=1000-1999") == Data(Self.bytes[1000..<2000]))
-        let line = try await serve.nextLine()
-        let event = try #require(
-          try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let event = try JSONObject.read(try await serve.nextLine())
         #expect(event["event"] as? String == "request")
         #expect(event["url"] as? String == url)
         #expect(event["status"] as? Int == 206)
@@ -72,51 +60,13 @@
 
     @Test func `A proxied origin is served under its own paths`() async throws {
       try await withSong { program, origin, url in
-        let base = url.dropLast("/song.flac".count)
-        let serve = try RunningProgram(
-          program, ["serve", "--port", "0", "--quiet", "--origin", String(base)])
-        let own = try await serve.nextLine()
+        let serve = try await program.serve(of: origin)
         for _ in 0..<2 {
-          #expect(
-            try await get(try #require(URL(string: "\(own)song.flac"))) == Data(Self.bytes))
+          #expect(try await serve.get("/song.flac").body == Self.bytes)
         }
         #expect(origin.log("/song.flac").bodyBytesSent == Int64(Self.bytes.count))
-        serve.send(SIGTERM)
-        _ = await serve.end()
-        for await line in serve.lines { Issue.record("was told: \(line)") }
-      }
-    }
-
-    @Test func `A response in progress is completed after a signal`() async throws {
-      try await withSong { program, origin, url in
-        origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
-        let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
-        _ = try await serve.nextLine()
-        let player = try await proxied(url, program)
-        async let whole = get(player)
-        try await eventually("stalled") { origin.log("/song.flac").stalled > 0 }
-        serve.send(SIGTERM)
-        try await eventually("closed") { !FreePort.accepts(player.port ?? 0) }
-        origin.release("/song.flac")
-        #expect(try await whole == Data(Self.bytes))
-        #expect(await serve.end() == 143)
-      }
-    }
-
-    @Test func `A second signal ends the proxy without waiting for responses`() async throws {
-      try await withSong { program, origin, url in
-        origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
-        let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
-        _ = try await serve.nextLine()
-        let player = try await proxied(url, program)
-        async let whole = try? get(player)
-        try await eventually("stalled") { origin.log("/song.flac").stalled > 0 }
-        serve.send(SIGTERM)
-        try await eventually("closed") { !FreePort.accepts(player.port ?? 0) }
-        serve.send(SIGINT)
-        #expect(await serve.end() == 128 + SIGINT)
-        #expect(await whole != Data(Self.bytes))
-        origin.release("/song.flac")
+        await serve.stop()
+        for await line in serve.running.lines { Issue.record("was told: \(line)") }
       }
     }
 
@@ -137,37 +87,30 @@
       }
     }
 
-    @Test(.enabled(if: Self.curl.isUsable))
-    func `Headers reach the origin`() async throws {
+    @Test(
+      .enabled(if: Self.curl.isUsable),
+      arguments: [
+        (["--header", "Authorization: Bearer abc"], "", "Bearer abc"),
+        ([], "me:secret@", "Basic bWU6c2VjcmV0"),
+      ])
+    func `Headers, and a password in a URL, reach the origin`(
+      _ options: [String], _ user: String, _ authorization: String
+    ) async throws {
       try await withSong { program, origin, url in
         origin.serve(
           OriginResource(
             .bytes(Self.bytes), etag: "\"one\"",
-            requiredHeader: Field("Authorization", "Bearer abc")),
+            requiredHeader: Field("Authorization", authorization)),
           at: "/song.flac")
-        let curl = try Self.curl.path.path()
-        let refused = try await program.run("run", "--", curl, "-sf", "-o", "/dev/null", url)
-        #expect(refused.status == 22)
-        let run = try await program.run(
-          "run", "--header", "Authorization: Bearer abc", "--", curl, "-sf", "-o", "/dev/null",
-          url)
-        #expect(run.status == 0)
-      }
-    }
-
-    @Test(.enabled(if: Self.curl.isUsable))
-    func `A password in a URL reaches the origin`() async throws {
-      try await withSong { program, origin, url in
-        origin.serve(
-          OriginResource(
-            .bytes(Self.bytes), etag: "\"one\"",
-            requiredHeader: Field("Authorization", "Basic bWU6c2VjcmV0")),
-          at: "/song.flac")
-        let run = try await program.run(
-          "run", "--log-level", "info", "--", try Self.curl.path.path(), "-sf", "-o", "/dev/null",
-          url.replacing("http://", with: "http://me:secret@"))
-        #expect(run.status == 0)
-        #expect(!run.errors.contains("secret"))
+        func run(_ options: [String], _ url: String) async throws -> Program.Run {
+          try await program.run(
+            ["run", "--log-level", "info"] + options
+              + ["--", try Self.curl.path.path(), "-sf", "-o", "/dev/null", url])
+        }
+        #expect(try await run([], url).status == 22)
+        let known = try await run(options, url.replacing("http://", with: "http://\(user)"))
+        #expect(known.status == 0)
+        #expect(!known.errors.contains("secret"))
       }
     }
   }

@@ -45,18 +45,13 @@
       }
     }
 
-    @Test func `A missing resource is a failure`() async throws {
-      try await Program.withSong(Self.bytes) { program, origin, _ in
-        let run = try await program.run("get", "-o", "-", origin.url("/no").absoluteString)
+    @Test func `A missing resource is a failure, and JSON cannot share the output`() async throws {
+      try await Program.withOrigin { program, origin in
+        let url = origin.url("/no").absoluteString
+        let run = try await program.run("get", "-o", "-", url)
         #expect(run.status == 1 && run.output.isEmpty)
         #expect(run.errorLines.count == 1 && run.errors.contains("404"))
-      }
-    }
-
-    @Test func `JSON output cannot be combined with a resource on standard output`() async throws {
-      try await Program.withSong(Self.bytes) { program, _, url in
-        let run = try await program.run("get", "--json", "-o", "-", url)
-        #expect(run.status == 64)
+        #expect(try await program.run("get", "--json", "-o", "-", url).status == 64)
       }
     }
   }

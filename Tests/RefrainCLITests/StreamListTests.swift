@@ -16,40 +16,25 @@
       pinning pinned: [String] = [],
       _ body: (Program, _ stream: String, _ song: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { program in
-          let cache = try MediaCache(directory: program.cache)
-          let main = origin.url("/main.m3u8")
-          for (seed, path) in Self.paths.enumerated() {
-            let type = path.hasSuffix("m3u8") ? "audio/mpegurl" : "audio/mpeg"
-            origin.serve(
-              OriginResource(
-                .synthetic(seed: UInt64(seed), length: 100_000), contentType: type,
-                etag: "\"1\""), at: path)
-            var resource = Resource(url: origin.url(path))
-            if path != "/song.mp3" {
-              resource.membership = StreamMembership(stream: CacheKey(url: main))
-            }
-            try await cache.prefetch(resource)
-            if pinned.contains(path) { try await cache.pin(resource) }
+      try await Program.withOrigin { program, origin in
+        let cache = try MediaCache(directory: program.cache)
+        let main = origin.url("/main.m3u8")
+        for (seed, path) in Self.paths.enumerated() {
+          let type = path.hasSuffix("m3u8") ? "audio/mpegurl" : "audio/mpeg"
+          origin.serve(
+            OriginResource(
+              .synthetic(seed: UInt64(seed), length: 100_000), contentType: type,
+              etag: "\"1\""), at: path)
+          var resource = Resource(url: origin.url(path))
+          if path != "/song.mp3" {
+            resource.membership = StreamMembership(stream: CacheKey(url: main))
           }
-          await cache.close()
-          try await body(
-            program, main.absoluteString, origin.url("/song.mp3").absoluteString)
+          try await cache.prefetch(resource)
+          if pinned.contains(path) { try await cache.pin(resource) }
         }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+        await cache.close()
+        try await body(program, main.absoluteString, origin.url("/song.mp3").absoluteString)
       }
-      await origin.stop()
-      try result.get()
-    }
-
-    private func objects(_ run: Program.Run) throws -> [[String: Any]] {
-      let list = try JSONSerialization.jsonObject(with: Data(run.output.utf8))
-      return try #require(list as? [[String: Any]])
     }
 
     @Test func `A stream is one row with the number of its parts`() async throws {
@@ -62,12 +47,9 @@
         let parts = try await program.run("ls", "--parts")
         #expect(parts.lines.count == 7)
         #expect(parts.lines.count { $0.contains(".ts") && $0.contains("100%") } == 3)
-      }
-    }
 
-    @Test func `JSON has the parts of a stream, and the stream of each part`() async throws {
-      try await withStream { program, stream, song in
-        let rows = try objects(try await program.run("ls", "--json"))
+        // JSON has the parts of a stream, and the stream of each part.
+        let rows = try await program.run("ls", "--json").objects
         #expect(rows.map { $0["url"] as? String } == [stream, song])
         #expect(rows.map { $0["parts"] as? Int } == [3, nil])
         #expect(rows.map { $0["cachedBytes"] as? Int } == [400_000, 100_000])
@@ -76,7 +58,7 @@
         let missing = Set(try #require(rows.last).keys).subtracting(rows[0].keys)
         // The manifest is none, so that nobody knows whether the stream is complete.
         #expect(missing == ["length", "isComplete"])
-        let entries = try objects(try await program.run("ls", "--json", "--parts"))
+        let entries = try await program.run("ls", "--json", "--parts").objects
         let parts = entries.filter { $0["stream"] as? String == stream }
         #expect(entries.count == 5 && parts.count == 3)
         #expect(entries.allSatisfy { $0["parts"] == nil })
@@ -90,7 +72,7 @@
         #expect(list.lines[0].contains("PINNED"))
         #expect(list.lines[1].hasSuffix(stream) && list.lines[1].contains(" yes "))
         #expect(list.lines[2].hasSuffix(song) && !list.lines[2].contains(" yes "))
-        let rows = try objects(try await program.run("ls", "--json"))
+        let rows = try await program.run("ls", "--json").objects
         #expect(rows.map { $0["isPinned"] as? Bool } == [true, false])
         #expect(rows.map { $0["isPartlyPinned"] as? Bool } == [false, nil])
       }
@@ -102,7 +84,7 @@
         #expect(list.lines[0].contains("PINNED"))
         #expect(list.lines[1].hasSuffix(stream) && list.lines[1].contains("  partly  "))
         #expect(list.lines[2].hasSuffix(song) && !list.lines[2].contains("partly"))
-        let rows = try objects(try await program.run("ls", "--json"))
+        let rows = try await program.run("ls", "--json").objects
         #expect(rows.map { $0["isPinned"] as? Bool } == [false, false])
         #expect(rows.map { $0["isPartlyPinned"] as? Bool } == [true, nil])
         let info = try await program.run("info", stream)
@@ -110,33 +92,25 @@
       }
     }
 
-    @Test func `The info command shows the parts of a stream`() async throws {
-      try await withStream { program, stream, _ in
-        let info = try await program.run("info", stream)
-        #expect(info.lines.contains { $0.hasPrefix("stream ") && $0.contains("3 parts, ") })
-        let json = try await program.run("info", "--json", stream)
-        let object = try #require(
-          try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
-        #expect(object["parts"] as? Int == 3 && object["cachedBytes"] as? Int == 100_000)
-        #expect(object["streamCachedBytes"] as? Int == 400_000)
-        let part = stream.replacing("main.m3u8", with: "1.ts")
-        let lines = try await program.run("info", part).lines
-        #expect(lines.contains { $0.hasPrefix("part of ") && $0.hasSuffix(stream) })
-      }
-    }
-
-    @Test func `The rm command removes a part, then the rest of the stream`() async throws {
+    @Test func `Parts are shown by info, and rm removes a part, then the rest`() async throws {
       try await withStream { program, stream, song in
         let part = stream.replacing("main.m3u8", with: "1.ts")
+        let info = try await program.run("info", stream)
+        #expect(info.lines.contains { $0.hasPrefix("stream ") && $0.contains("3 parts, ") })
+        let object = try await program.run("info", "--json", stream).object
+        #expect(object["parts"] as? Int == 3 && object["cachedBytes"] as? Int == 100_000)
+        #expect(object["streamCachedBytes"] as? Int == 400_000)
+        let lines = try await program.run("info", part).lines
+        #expect(lines.contains { $0.hasPrefix("part of ") && $0.hasSuffix(stream) })
         let first = try await program.run("rm", part)
         #expect(first.status == 0 && first.output.hasSuffix("KiB of \(part).\n"))
         let rest = try await program.run("rm", stream)
         #expect(rest.status == 0 && rest.output.hasSuffix("KiB of \(stream) (2 parts).\n"))
         #expect(try await program.run("rm", stream).status == 1)
-        let rows = try objects(try await program.run("ls", "--json"))
+        let rows = try await program.run("ls", "--json").objects
         #expect(rows.map { $0["url"] as? String } == [song])
-        let json = try await program.run("rm", "--json", song)
-        #expect(try objects(json).allSatisfy { $0["parts"] == nil && $0["freedBytes"] != nil })
+        let json = try await program.run("rm", "--json", song).objects
+        #expect(json.allSatisfy { $0["parts"] == nil && $0["freedBytes"] != nil })
       }
     }
   }

@@ -52,19 +52,14 @@
     {
       try await TuneStream.with("/tune.m3u8") { program, stream in
         let list = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=90000,CODECS=\"mp4a.40.2\"\ntune.m3u8\n"
-        stream.origin.serve(
-          OriginResource(
-            .bytes(Array(list.utf8)), contentType: "application/vnd.apple.mpegurl",
-            etag: "\"list\""), at: "/list.m3u8")
+        let url = stream.origin.serve(text: list, at: "/list.m3u8")
         let paths = ["/list.m3u8", "/tune.m3u8"]
         for path in paths {
           stream.origin.script(
             path, .on(.all, .lastModified(nil), .header("Cache-Control", "no-cache")))
         }
         for play in 1...2 {
-          let run = try await program.run(
-            "play", "--audio-output", stream.output,
-            stream.origin.url("/list.m3u8").absoluteString)
+          let run = try await program.run("play", "--audio-output", stream.output, url)
           #expect(run.status == 0, "\(run.errors)")
           for path in paths {
             let asked = stream.origin.log(path).requests.map { $0.status ?? 0 }
@@ -102,36 +97,22 @@
       }
     }
 
-    @Test func `A playlist's entry that is a stream plays`() async throws {
-      try await TuneStream.with("/tune.m3u8") { program, stream in
-        let list = program.directory.appending(path: "list.m3u")
-        try Data("#EXTM3U\n#EXTINF:-1,A channel\n\(stream.url)\n".utf8).write(to: list)
-        let run = try await program.run(
-          "play", "--audio-output", stream.output, list.path(percentEncoded: false))
-        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(abs(try stream.seconds(in: stream.output) - TuneStream.tuneSeconds) < 0.5)
-      }
-    }
-
     @Test func `A list's entries are streams and lists of songs, which only their content shows`()
       async throws
     {
       try await TuneStream.with("/tune.m3u8") { program, stream in
-        stream.origin.serve(
-          OriginResource(.bytes(Array("#EXTM3U\nsong.wav\n".utf8)), etag: "\"l\""),
-          at: "/songs.m3u8")
-        stream.origin.serve(
-          OriginResource(.bytes(Array(Tune.wav)), contentType: "audio/wav", etag: "\"s\""),
-          at: "/song.wav")
-        let list = program.directory.appending(path: "list.m3u")
-        let songs = stream.origin.url("/songs.m3u8").absoluteString
-        try Data("\(songs)\n\(stream.url)\n".utf8).write(to: list)
-        let run = try await program.run(
-          "play", "--audio-output", stream.output, list.path(percentEncoded: false))
-        #expect(run.status == 0, "\(run.errors)")
+        let songs = stream.origin.serve(
+          text: "#EXTM3U\nsong.wav\n", at: "/songs.m3u8", "application/octet-stream")
+        stream.origin.serve(Tune.resource, at: "/song.wav")
+        let list = try program.write(
+          "#EXTM3U\n\(songs)\n#EXTINF:-1,A channel\n\(stream.url)\n", "list.m3u")
+        let run = try await program.run("play", "--audio-output", stream.output, list)
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         #expect(run.lines.count == 2)
         #expect(!stream.origin.log("/song.wav").requests.isEmpty)
         #expect(stream.requests.allSatisfy { $0 == 1 })
+        let seconds = try stream.seconds(in: program.path("heard-2.wav"))
+        #expect(abs(seconds - TuneStream.tuneSeconds) < 0.5)
       }
     }
 
@@ -148,12 +129,33 @@
 
     @Test func `A stream in a file is refused with a remedy`() async throws {
       try await TuneStream.with("/tune.m3u8") { program, stream in
-        let file = program.directory.appending(path: "stream/tune.m3u8")
-        let run = try await program.run(
-          "play", "--audio-output", stream.output, file.path(percentEncoded: false))
+        let file = try program.write(stream.text, "tune.m3u8")
+        let run = try await program.run("play", "--audio-output", stream.output, file)
         #expect(run.status == 1)
         #expect(run.errors.contains("HTTP Live Stream"))
         #expect(run.errors.contains("Play its URL as one item."))
+      }
+    }
+  }
+
+  /// `refrain run` with a program that reads a stream by itself.
+  @Suite(.enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(2)))
+  struct RunStreamTests {
+    @Test func `ffmpeg decodes a stream, and again without the origin`() async throws {
+      try await TuneStream.with("/tune.m3u8") { program, stream in
+        let ffmpeg = try RequiredProgram.ffmpeg.path.path(percentEncoded: false)
+        #expect(stream.segments.count > 5)
+        for state in ["cold", "without the origin"] {
+          let run = try await program.run(
+            "run", "--", ffmpeg, "-nostdin", "-v", "error", "-i", stream.url,
+            "-f", "null", "-", "-y", stream.output)
+          #expect(run.status == 0 && run.errors.isEmpty, "\(state): \(run.errors)")
+          // A segment that cannot be read is left out.
+          let seconds = try stream.seconds(in: stream.output)
+          #expect(abs(seconds - TuneStream.tuneSeconds) < 0.5, "\(state)")
+          #expect(stream.requests.allSatisfy { $0 == 1 }, "\(state): \(stream.requests)")
+          await stream.origin.stopListening()
+        }
       }
     }
   }

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -12,7 +13,8 @@
     let segments: [String]
     /// The path of a file for the sound.
     let output: String
-    private let playlist: Data
+    /// The manifest.
+    let text: String
 
     static let tuneSeconds =
       Double(Tune.samples.count / Tune.channels) / Double(Tune.sampleRate)
@@ -24,34 +26,16 @@
       _ manifest: String, requiring header: Field? = nil,
       _ body: (Program, TuneStream) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { program in
-          let folder = program.directory.appending(path: "stream")
-          try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-          try await make(manifest, in: folder)
-          let names = try FileManager.default.contentsOfDirectory(
-            atPath: folder.path(percentEncoded: false))
-          for name in names {
-            let data = try Data(contentsOf: folder.appending(path: name))
-            serve(data, at: "/\(name)", on: origin, requiring: header)
-          }
-          let output = program.directory.appending(path: "heard.wav")
-          try await body(
-            program,
-            TuneStream(
-              origin: origin, url: origin.url(manifest).absoluteString,
-              segments: names.filter { "/\($0)" != manifest }.map { "/\($0)" },
-              output: output.path(percentEncoded: false),
-              playlist: try Data(contentsOf: folder.appending(path: String(manifest.dropFirst())))))
-        }
-        result = .success(())
-      } catch {
-        result = .failure(error)
+      let files = try await files(manifest)
+      try await Program.withOrigin { program, origin in
+        for (path, data) in files { serve(data, at: path, on: origin, requiring: header) }
+        try await body(
+          program,
+          TuneStream(
+            origin: origin, url: origin.url(manifest).absoluteString,
+            segments: files.keys.filter { $0 != manifest }, output: program.path("heard.wav"),
+            text: String(decoding: files[manifest] ?? Data(), as: UTF8.self)))
       }
-      await origin.stop()
-      try result.get()
     }
 
     private static func serve(
@@ -64,24 +48,39 @@
       origin.serve(file, at: path)
     }
 
-    private static func make(_ manifest: String, in folder: URL) async throws {
-      let tune = folder.deletingLastPathComponent().appending(path: "tune.wav")
-      try Tune.wav.write(to: tune)
-      let process = Process()
-      process.executableURL = try RequiredProgram.ffmpeg.path
-      process.currentDirectoryURL = folder
-      let format =
-        manifest.hasSuffix(".mpd")
-        ? ["-f", "dash", "-seg_duration", "2"]
-        : ["-f", "hls", "-hls_time", "2", "-hls_list_size", "0", "-hls_playlist_type", "vod"]
-      process.arguments =
-        ["-v", "error", "-i", tune.path(percentEncoded: false), "-c:a", "aac"] + format
-        + [String(manifest.dropFirst())]
-      let (ends, ended) = AsyncStream<Void>.makeStream()
-      process.terminationHandler = { _ in ended.finish() }
-      try process.run()
-      for await _ in ends {}
-      try #require(process.terminationStatus == 0)
+    private static let encodings = Mutex<[String: Task<[String: Data], any Error>]>([:])
+
+    /// Returns the files of a stream by their paths. They are encoded once.
+    private static func files(_ manifest: String) async throws -> [String: Data] {
+      let encoding = encodings.withLock { encodings in
+        if let encoding = encodings[manifest] { return encoding }
+        let encoding = Task { try await encode(manifest) }
+        encodings[manifest] = encoding
+        return encoding
+      }
+      return try await encoding.value
+    }
+
+    private static func encode(_ manifest: String) async throws -> [String: Data] {
+      var files: [String: Data] = [:]
+      try await Program.with { program in
+        let tune = program.directory.appending(path: "tune.wav")
+        try Tune.wav.write(to: tune)
+        let format =
+          manifest.hasSuffix(".mpd")
+          ? ["-f", "dash", "-seg_duration", "2"]
+          : ["-f", "hls", "-hls_time", "2", "-hls_list_size", "0", "-hls_playlist_type", "vod"]
+        let ffmpeg = try RunningProgram(
+          program, path: RequiredProgram.ffmpeg.path.path(percentEncoded: false),
+          ["-v", "error", "-i", tune.path(percentEncoded: false), "-c:a", "aac"] + format
+            + [program.path(String(manifest.dropFirst()))])
+        #expect(await ffmpeg.end() == 0, "\(ffmpeg.errors)")
+        for name in try FileManager.default.contentsOfDirectory(atPath: program.directory.path())
+        where !name.hasPrefix("errors-") && name != "tune.wav" {
+          files["/\(name)"] = try Data(contentsOf: program.directory.appending(path: name))
+        }
+      }
+      return files
     }
 
     /// The numbers of requests for each segment.
@@ -112,7 +111,7 @@
 
         """
       Self.serve(Data(main.utf8), at: "/main.m3u8", on: origin)
-      Self.serve(playlist, at: Self.betterVariant, on: origin)
+      Self.serve(Data(text.utf8), at: Self.betterVariant, on: origin)
       return origin.url("/main.m3u8").absoluteString
     }
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import NIOCore
 
 /// The response to one request: a value, decided before its first byte is sent.
 struct Answer {
@@ -15,9 +16,9 @@ struct Answer {
   enum Segment {
     case bytes([UInt8])
     /// A range of the resource's content; `counted`: its offsets are recorded in the log.
-    case content(OpenContent, Range<Int64>, counted: Bool)
+    case content(OriginContent, Range<Int64>, counted: Bool)
     /// All of the content with metadata in it, up to this length.
-    case interleaved(OpenContent, Interleaving, length: Int64)
+    case interleaved(OriginContent, Interleaving, length: Int64)
 
     var length: Int64 {
       switch self {
@@ -28,18 +29,18 @@ struct Answer {
     }
 
     /// Returns all of the segment in memory, for encoders.
-    func bytes() throws -> [UInt8] {
+    func bytes() -> [UInt8] {
       switch self {
       case .bytes(let bytes): bytes
-      case .content(let content, let range, _): try content.array(range)
+      case .content(let content, let range, _): content.array(range)
       case .interleaved(let content, let interleaving, let length):
-        try Self.bytes(content, interleaving, length)
+        Self.bytes(content, interleaving, length)
       }
     }
 
     private static func bytes(
-      _ content: OpenContent, _ interleaving: Interleaving, _ length: Int64
-    ) throws -> [UInt8] {
+      _ content: OriginContent, _ interleaving: Interleaving, _ length: Int64
+    ) -> [UInt8] {
       var all: [UInt8] = []
       while Int64(all.count) < length {
         let left = length - Int64(all.count)
@@ -47,7 +48,7 @@ struct Answer {
         case .block(let block): all += block.prefix(Int(min(left, Int64(block.count))))
         case .audio(let range):
           let end = min(range.upperBound, range.lowerBound + left)
-          all += try content.array(range.lowerBound..<end)
+          all += content.array(range.lowerBound..<end)
         }
       }
       return all
@@ -105,4 +106,84 @@ struct Answer {
     416: "Range Not Satisfiable", 429: "Too Many Requests", 500: "Internal Server Error",
     502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
   ]
+}
+
+/// A cursor over a response's body: returns the next step and performs none.
+struct BodyCursor {
+  struct Chunk {
+    let data: ByteBuffer
+    let length: Int64
+    /// The offsets of the resource that the chunk carries.
+    let range: Range<Int64>?
+  }
+
+  enum Step {
+    case send(Chunk)
+    case stall(Duration?)
+    case drop(reset: Bool)
+    /// From here on at this rate; `nil`: without a limit.
+    case rate(Int?)
+    case end
+  }
+
+  private let body: [Answer.Segment]
+  private let events: [(position: Int64, event: Answer.Event)]
+  private let usualRate: Int?
+  private var segment = 0
+  private var offset: Int64 = 0
+  private var event = 0
+  /// The number of body bytes returned so far.
+  private(set) var position: Int64 = 0
+
+  init(_ answer: Answer) {
+    body = answer.body
+    usualRate = answer.bytesPerSecond
+    let start = answer.bytesPerSecond.map { [(Int64(0), Answer.Event.rate($0))] } ?? []
+    events = start + answer.events
+  }
+
+  private static let largestChunk: Int64 = 64 * 1024
+
+  /// Returns the next step. `limit` bounds a chunk sent at a rate; chunks are at most 64 KiB.
+  mutating func next(limit: Int64 = .max, _ allocator: ByteBufferAllocator) -> Step {
+    if event < events.count, events[event].position <= position {
+      defer { event += 1 }
+      switch events[event].event {
+      case .stall(let duration): return .stall(duration)
+      case .drop(let reset): return .drop(reset: reset)
+      case .rate(let rate): return .rate(rate ?? usualRate)
+      }
+    }
+    while segment < body.count, offset == body[segment].length {
+      segment += 1
+      offset = 0
+    }
+    guard segment < body.count else { return .end }
+    let room = event < events.count ? events[event].position - position : .max
+    var length = min(body[segment].length - offset, Self.largestChunk, max(1, limit), room)
+    defer {
+      offset += length
+      position += length
+    }
+    switch body[segment] {
+    case .bytes(let bytes):
+      let slice = bytes[Int(offset)..<Int(offset + length)]
+      return .send(Chunk(data: ByteBuffer(bytes: slice), length: length, range: nil))
+    case .content(let content, let range, let counted):
+      let part = range.lowerBound + offset..<range.lowerBound + offset + length
+      return .send(
+        Chunk(data: content.read(part, allocator), length: length, range: counted ? part : nil))
+    case .interleaved(let content, let interleaving, _):
+      switch interleaving.piece(at: offset) {
+      case .audio(let range):
+        let part = range.clamped(to: range.lowerBound..<range.lowerBound + length)
+        length = part.upperBound - part.lowerBound
+        return .send(Chunk(data: content.read(part, allocator), length: length, range: part))
+      case .block(let bytes):
+        let part = bytes.prefix(Int(min(length, Int64(bytes.count))))
+        length = Int64(part.count)
+        return .send(Chunk(data: ByteBuffer(bytes: part), length: length, range: nil))
+      }
+    }
+  }
 }

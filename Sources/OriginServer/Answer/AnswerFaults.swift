@@ -18,7 +18,6 @@ extension AnswerPlan {
     case .atMost(let limit): limitRange(to: limit)
     case .truncatedBody(let limit): setBody(Self.cut(answer.body, to: limit))
     case .extendedBody(let bytes): setBody(answer.body + [.bytes(bytes)])
-    case .changeContent(let position, let content): changeContent(position, content)
     case .chunked: if hasBody { answer.framing = .chunked }
     case .toTheClose:
       if hasBody {
@@ -102,33 +101,10 @@ extension AnswerPlan {
     rewriteContentRange { start, _, total in (start, start + limit - 1, total) }
   }
 
-  private mutating func changeContent(_ position: BodyPosition, _ content: OriginContent) {
-    guard let place = place(of: position) else { return }
-    do {
-      let other = try content.open()
-      let declared = answer.bodyLength
-      var body = Self.cut(answer.body, to: place)
-      for case .content(_, let range, _) in answer.body {
-        let start = range.lowerBound + place
-        let end = max(start, min(range.upperBound, other.length))
-        body.append(.content(other, start..<end, counted: true))
-      }
-      answer.body = body
-      if answer.bodyLength < declared { add(.drop(reset: false), at: answer.bodyLength) }
-    } catch {
-      answer.raw = Array("\(error)".utf8)
-    }
-  }
-
   private mutating func gzip() {
     guard hasBody else { return }
-    do {
-      let plain = try answer.body.flatMap { try $0.bytes() }
-      answer.headers.set("Content-Encoding", "gzip")
-      setBody([.bytes(StoredGzip.encode(plain))])
-    } catch {
-      answer.raw = Array("\(error)".utf8)
-    }
+    answer.headers.set("Content-Encoding", "gzip")
+    setBody([.bytes(StoredGzip.encode(answer.body.flatMap { $0.bytes() }))])
   }
 
   private mutating func multipart() {
@@ -172,5 +148,38 @@ extension AnswerPlan {
       }
       return nil
     }
+  }
+}
+
+/// A gzip member (RFC 1952) whose deflate blocks are all stored: valid, but not smaller.
+enum StoredGzip {
+  static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    var out: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+    out.reserveCapacity(bytes.count + bytes.count / 65_535 * 5 + 32)
+    var start = 0
+    repeat {
+      let end = min(start + 65_535, bytes.count)
+      let size = UInt16(end - start)
+      out.append(end == bytes.count ? 1 : 0)
+      append(size, to: &out)
+      append(~size, to: &out)
+      out.append(contentsOf: bytes[start..<end])
+      start = end
+    } while start < bytes.count
+    append(crc32(bytes), to: &out)
+    append(UInt32(truncatingIfNeeded: bytes.count), to: &out)
+    return out
+  }
+
+  private static func append(_ number: some FixedWidthInteger, to out: inout [UInt8]) {
+    withUnsafeBytes(of: number.littleEndian) { out.append(contentsOf: $0) }
+  }
+
+  private static let table: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { crc, _ in crc & 1 == 1 ? 0xEDB8_8320 ^ (crc >> 1) : crc >> 1 }
+  }
+
+  static func crc32(_ bytes: [UInt8]) -> UInt32 {
+    ~bytes.reduce(~UInt32(0)) { crc, byte in table[Int((crc ^ UInt32(byte)) & 0xFF)] ^ (crc >> 8) }
   }
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 internal import Foundation
 internal import NIOCore
 internal import NIOPosix
@@ -144,20 +143,16 @@ final class Sending {
       context.write(data("\(String(chunk.length, radix: 16))\r\n".utf8), promise: nil)
     }
     let promise = context.eventLoop.makePromise(of: Void.self)
-    // The chunk keeps its file open until it is written.
-    let file = chunk.file
     promise.futureResult.whenComplete {
       [
         state, path = served.path, id = served.id, generation = answer.generation,
         length = chunk.length, range = chunk.range
       ] result in
-      withExtendedLifetime(file) {
-        if case .success = result {
-          state.sent(path, id, bytes: length, range: range, of: generation)
-        }
+      if case .success = result {
+        state.sent(path, id, bytes: length, range: range, of: generation)
       }
     }
-    context.write(NIOAny(chunk.data), promise: promise)
+    context.write(NIOAny(IOData.byteBuffer(chunk.data)), promise: promise)
     if isChunked { context.write(data("\r\n".utf8), promise: nil) }
   }
 
@@ -205,5 +200,27 @@ final class Sending {
 extension Duration {
   var nanoseconds: Int64 {
     components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+  }
+}
+
+/// Keeps an average rate: later writes make up for a late one.
+struct Pace {
+  /// The size of one write: a twentieth of a second's worth.
+  let chunk: Int64
+
+  private let bytesPerSecond: Int64
+  private let start = NIODeadline.now()
+  private var bytes: Int64 = 0
+
+  init(bytesPerSecond: Int) {
+    self.bytesPerSecond = Int64(max(1, bytesPerSecond))
+    chunk = max(1, self.bytesPerSecond / 20)
+  }
+
+  /// Counts sent bytes, and returns the time to wait before the next write.
+  mutating func sent(_ count: Int64) -> TimeAmount {
+    bytes += count
+    let due = start + .nanoseconds(Int64(Double(bytes) / Double(bytesPerSecond) * 1e9))
+    return max(.nanoseconds(0), due - NIODeadline.now())
   }
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 public import Foundation
 
 /// One resource of the origin: its bytes, and how the origin describes them.
@@ -85,4 +84,36 @@ extension [Field] {
     removeAll { $0.isNamed(name) }
     if let value { append(Field(name, value)) }
   }
+}
+
+/// Dates of header fields: IMF-fixdate (RFC 9110 §5.6.7), always GMT.
+enum HTTPDate {
+  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  static func format(_ date: Date) -> String {
+    var (seconds, parts) = (time_t(date.timeIntervalSince1970.rounded(.down)), tm())
+    gmtime_r(&seconds, &parts)
+    let month = months[Int(parts.tm_mon)]
+    return "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday)) \(month) \(parts.tm_year + 1900) "
+      + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) GMT"
+  }
+
+  /// Parses an IMF-fixdate; returns `nil` for any other form, including the obsolete ones.
+  static func parse(_ text: String) -> Date? {
+    let words = text.split(separator: " ")
+    guard words.count == 6, words[5] == "GMT", let day = CInt(words[1]), let year = CInt(words[3]),
+      let month = months.firstIndex(of: String(words[2]))
+    else { return nil }
+    let time = words[4].split(separator: ":").compactMap { CInt($0) }
+    guard time.count == 3, (1...31).contains(day), (1...9999).contains(year) else { return nil }
+    var parts = tm()
+    (parts.tm_year, parts.tm_mon, parts.tm_mday) = (year - 1900, CInt(month), day)
+    (parts.tm_hour, parts.tm_min, parts.tm_sec) = (time[0], time[1], time[2])
+    return Date(timeIntervalSince1970: Double(timegm(&parts)))
+  }
+
+  private static func two(_ number: CInt) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }

@@ -75,8 +75,6 @@ public enum Fault: Sendable {
   case truncatedBody(to: Int64)
   /// The body followed by these bytes, with a matching `Content-Length`.
   case extendedBody([UInt8])
-  /// From the position on, the bytes of another resource: a file replaced while it is sent.
-  case changeContent(at: BodyPosition, to: OriginContent)
   /// Chunked, without `Content-Length`.
   case chunked
   /// Without a length, ended by closing the connection, as HTTP/1.0 did.

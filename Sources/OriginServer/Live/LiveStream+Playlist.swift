@@ -29,11 +29,6 @@ extension LiveStream {
       lines += parts(of: extent.segments, count: extent.parts)
       lines += hint(at: extent)
     }
-    lines += otherRenditions.map { name in
-      let part = lowLatency == nil ? "" : ",LAST-PART=\(lastPart(at: extent))"
-      return "#EXT-X-RENDITION-REPORT:URI=\"\(referencePrefix)\(name)\","
-        + "LAST-MSN=\(lastSegment(at: extent))\(part)"
-    }
     if isEnded(at: extent) { lines.append("#EXT-X-ENDLIST") }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -44,8 +39,8 @@ extension LiveStream {
       "#EXT-X-TARGETDURATION:\(targetDuration)",
     ]
     if let lowLatency {
-      var control = ["PART-HOLD-BACK=\(Self.seconds(lowLatency.partTarget * 3))"]
-      if lowLatency.canBlockReload { control.append("CAN-BLOCK-RELOAD=YES") }
+      let holdBack = Self.seconds(lowLatency.partTarget * 3)
+      var control = ["PART-HOLD-BACK=\(holdBack)", "CAN-BLOCK-RELOAD=YES"]
       if let skip = lowLatency.canSkipUntil {
         control.append("CAN-SKIP-UNTIL=\(Self.seconds(skip))")
       }
@@ -100,15 +95,6 @@ extension LiveStream {
     guard let boundary = lowLatency?.canSkipUntil, extent.segments > 0 else { return 0 }
     let newest = ends[extent.segments - 1]
     return (first..<extent.segments).prefix { newest - ends[$0] > boundary }.count
-  }
-
-  private func lastSegment(at extent: Extent) -> Int {
-    extent.parts > 0 ? extent.segments : extent.segments - 1
-  }
-
-  private func lastPart(at extent: Extent) -> Int {
-    if extent.parts > 0 { return extent.parts - 1 }
-    return extent.segments > 0 ? partCount(of: extent.segments - 1) - 1 : 0
   }
 
   /// Returns a duration as a decimal number of seconds.

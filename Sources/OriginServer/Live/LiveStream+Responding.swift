@@ -20,9 +20,7 @@ extension LiveStream {
   func response(to target: Substring, rangeStart: Int64? = nil, at time: Duration) -> Response {
     let name = target.prefix { $0 != "?" }
     let query = target.dropFirst(name.count + 1)
-    if name == Self.listName || otherRenditions.contains(String(name)) {
-      return playlistResponse(query, at: time)
-    }
+    if name == Self.listName { return playlistResponse(query, at: time) }
     if name == "init.mp4", let initialization {
       return .resource(
         resource(initialization, etag: "init", type: "video/mp4", since: .zero))
@@ -50,7 +48,7 @@ extension LiveStream {
       return .wait(until: listing(of: 0, part: lowLatency == nil ? nil : 0) ?? time)
     }
     let skips = directives["_HLS_skip"] == "YES" || directives["_HLS_skip"] == "v2"
-    guard lowLatency?.canBlockReload == true, !isEnded(at: extent) else {
+    guard lowLatency != nil, !isEnded(at: extent) else {
       return list(at: time, skips: skips)
     }
     let part = directives["_HLS_part"]

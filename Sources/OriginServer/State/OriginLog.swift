@@ -25,9 +25,8 @@ public struct LoggedRequest: Sendable {
 
 /// The requests for one path and the bytes sent for it.
 ///
-/// A byte counts as sent when the socket has accepted all of the write that carried it (at most
-/// 64 KiB, 256 KiB for a file without faults or a rate). The client may not have received it: the
-/// buffers of two sockets lie between.
+/// A byte counts as sent when the socket has accepted all of the write that carried it, at most
+/// 64 KiB. The client may not have received it: the buffers of two sockets lie between.
 public struct OriginLog: Sendable {
   /// In order of arrival.
   public internal(set) var requests: [LoggedRequest] = []

@@ -108,3 +108,39 @@ func usage<Value>(_ parse: () throws -> Value) throws -> Value {
     throw ValidationError(error.description)
   }
 }
+
+/// The cache directory if `--cache` is not given.
+enum DefaultDirectory {
+  #if os(macOS)
+    static let words = "~/Library/Caches/Refrain"
+  #else
+    static let words = "refrain in $XDG_CACHE_HOME or ~/.cache"
+  #endif
+
+  /// Returns `$REFRAIN_CACHE`, else the library's own default.
+  static func find(in environment: [String: String]) -> URL {
+    if let chosen = environment["REFRAIN_CACHE"], !chosen.isEmpty {
+      return URL(filePath: chosen, directoryHint: .isDirectory)
+    }
+    return CachesDirectory.find(in: environment)
+  }
+}
+
+/// A header on the command line: `Name: value`.
+enum HeaderArgument {
+  static func parse(_ text: String) throws -> HeaderFields.Field {
+    guard let colon = text.firstIndex(of: ":") else {
+      throw InvalidArgument("a header is written 'Name: value'")
+    }
+    let name = String(text[..<colon])
+    guard name.isToken else {
+      throw InvalidArgument("'\(printable(name))' is not a valid header name")
+    }
+    let value = text[text.index(after: colon)...]
+    // Checks bytes: Swift treats CR LF as one character.
+    guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
+      throw InvalidArgument("a header's value must be one line without control characters")
+    }
+    return HeaderFields.Field(name: name, value: String(value.trimmingOWS))
+  }
+}

@@ -87,10 +87,10 @@ struct InfoCommand: AsyncParsableCommand {
       ("type", entry.mimeType ?? "unknown"),
       ("validator", entry.validator ?? "none"),
       ("last used", DateText.minute(entry.lastAccess) + (entry.isInUse ? ", in use now" : "")),
-      ("file", entry.file),
+      ("file", entry.file ?? "none"),
     ]
     if let stream {
-      let count = StoredStreamReport.partsText(stream.parts)
+      let count = EntryReport.partsText(stream.parts)
       let bytes = ByteSize.text(stream.allocatedBytes)
       let pins = stream.isPartlyPinned ? ", partly pinned" : ""
       let state = completeness?.isComplete == true ? ", complete" : ""
@@ -99,7 +99,7 @@ struct InfoCommand: AsyncParsableCommand {
       facts.insert(("part of", stream), at: 1)
     }
     if entry.key != entry.url { facts.insert(("key", entry.key), at: 1) }
-    if !entry.isComplete, let map = entry.map(width: 48, style: style) {
+    if entry.isComplete != true, let map = entry.map(width: 48, style: style) {
       facts.append(("map", map))
     }
     return facts.map { name, value in

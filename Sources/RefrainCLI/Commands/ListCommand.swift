@@ -41,8 +41,7 @@ struct ListCommand: AsyncParsableCommand {
       let entries = listing?.entries ?? []
       let items =
         parts
-        ? entries.map { ListedItem.entry(EntryReport($0)) }
-        : StoredItem.grouped(entries).map { ListedItem($0) }
+        ? entries.map { EntryReport($0) } : StoredItem.grouped(entries).map { EntryReport($0) }
       if options.json {
         let rows = try await Self.withCompleteness(items, in: cache)
         return try Console.shared.print(JSONText.line(rows))
@@ -58,22 +57,18 @@ struct ListCommand: AsyncParsableCommand {
 
   /// Returns the rows with what the stored playlists of streams say about them.
   private static func withCompleteness(
-    _ items: [ListedItem], in cache: MediaCache?
-  ) async throws -> [ListedItem] {
+    _ items: [EntryReport], in cache: MediaCache?
+  ) async throws -> [EntryReport] {
     guard let cache else { return items }
-    var rows: [ListedItem] = []
-    for item in items {
-      guard case .stream(var stream) = item else {
-        rows.append(item)
-        continue
-      }
-      stream.add(try await cache.completeness(ofStream: CacheKey(rawValue: stream.key)))
-      rows.append(.stream(stream))
+    var rows = items
+    for index in rows.indices where rows[index].parts != nil {
+      let known = try await cache.completeness(ofStream: CacheKey(rawValue: rows[index].key))
+      (rows[index].isComplete, rows[index].storedSeconds) = (known?.isComplete, known?.seconds)
     }
     return rows
   }
 
-  static func table(_ items: [ListedItem]) -> Table {
+  static func table(_ items: [EntryReport]) -> Table {
     // Many entries share a size and a minute of last use.
     let size = remembering(ByteSize.text)
     let minute = remembering { (minute: Double) in

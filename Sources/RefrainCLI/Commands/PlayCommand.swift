@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
-  import ArgumentParser
+  public import ArgumentParser
   import Foundation
   import Refrain
   import RefrainPlayer
@@ -137,7 +137,7 @@
       name: .customLong("repeat"),
       help: ArgumentHelp(
         "Select what to repeat. Default: off; with --resume, as before.", valueName: "off|one|all"))
-    var repeatMode: RepeatArgument?
+    var repeatMode: PlayQueue.RepeatMode?
 
     @Option(help: ArgumentHelp("The volume, from 0 to 100.", valueName: "percent"))
     var volume: Int?
@@ -305,7 +305,7 @@
     private var settings: PlaySettings {
       PlaySettings(
         start: start, seek: seek, output: audioOutput.map { URL(filePath: $0) },
-        repeatMode: repeatMode?.mode, isShuffled: shuffle, volume: Double(volume ?? 100) / 100,
+        repeatMode: repeatMode, isShuffled: shuffle, volume: Double(volume ?? 100) / 100,
         isPaused: paused, isJSON: options.json, isQuiet: options.logLevel < .warning,
         video: VideoChoice(
           isSoundOnly: audioOnly || sample, hasOutputFile: audioOutput != nil,
@@ -314,21 +314,11 @@
         listening: ListeningSettings(
           remembers: !sample && audioOutput == nil, beginsWhereLeft: !listening.fromStart,
           hasVolume: volume != nil, rate: listening.rate, device: listening.device,
-          replayGain: listening.replayGain.mode, rewind: listening.rewind),
+          replayGain: listening.replayGain, rewind: listening.rewind),
         // Sound for a file is not listened to.
         desktop: noMpris || audioOutput != nil ? nil : options)
     }
   }
 
-  enum RepeatArgument: String, CaseIterable, ExpressibleByArgument {
-    case off, one, all
-
-    var mode: PlayQueue.RepeatMode {
-      switch self {
-      case .off: .off
-      case .one: .one
-      case .all: .all
-      }
-    }
-  }
+  extension PlayQueue.RepeatMode: ExpressibleByArgument {}
 #endif

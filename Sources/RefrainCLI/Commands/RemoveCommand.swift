@@ -110,8 +110,88 @@ struct RemoveCommand: AsyncParsableCommand {
     }
 
     var text: String {
-      let count = parts.map { " (\(StoredStreamReport.partsText($0)))" } ?? ""
+      let count = parts.map { " (\(EntryReport.partsText($0)))" } ?? ""
       return "Freed \(ByteSize.text(freedBytes)) of \(url)\(count)."
+    }
+  }
+}
+
+/// The options of `rm` for the caches of running proxies.
+struct NodePurgeOptions: ParsableArguments {
+  @Option(
+    name: .customLong("node"),
+    help: ArgumentHelp(
+      """
+      Remove from the cache of this running proxy instead, given the URL of its --admin listener, \
+      as in http://10.0.0.11:8574; may be given several times.
+      """, valueName: "url"),
+    transform: URL.argument)
+  var nodes: [URL] = []
+
+  @Flag(help: "With --node: remove everything whose URL begins with one of these URLs or paths.")
+  var prefix = false
+
+  /// - Parameter isAll: whether everything is removed.
+  func validate(_ named: [RemovalArgument], isAll: Bool) throws {
+    guard !nodes.isEmpty else {
+      guard !prefix else { throw ValidationError("--prefix needs --node.") }
+      guard named.isEmpty == isAll else {
+        throw ValidationError("Name the URLs to remove, or use --all.")
+      }
+      guard named.allSatisfy({ $0.url != nil }) else {
+        throw ValidationError(
+          "A complete URL is required, as in https://example.org/song.flac. A path alone needs "
+            + "--node.")
+      }
+      return
+    }
+    guard named.isEmpty == isAll else {
+      throw ValidationError("Name the URLs or paths to remove, or use --all.")
+    }
+    guard !prefix || !named.isEmpty else {
+      throw ValidationError("--prefix needs the beginnings of URLs or paths.")
+    }
+    for node in nodes where node.query() != nil {
+      throw ValidationError("\(node) is not the URL of a node: it has a query.")
+    }
+  }
+
+  func order(_ named: [RemovalArgument], isAll: Bool) -> NodePurge.Order {
+    let texts = named.map(\.text)
+    return NodePurge.Order(
+      urls: prefix ? [] : texts, prefixes: prefix ? texts : [], everything: isAll)
+  }
+}
+
+/// An argument of `rm`: a URL, or the path of a resource of a running proxy.
+enum RemovalArgument: Sendable, Hashable {
+  case url(URL)
+  /// A path with its query, as clients of the proxy request it.
+  case path(String)
+
+  /// Reads a path if the text begins with a slash, else an http or https URL. Percent-encoding is
+  /// unchanged, and characters that a URL cannot contain are encoded once.
+  static func parse(_ text: String) throws -> RemovalArgument {
+    guard text.utf8.first == UInt8(ascii: "/") else { return .url(try URLArgument.parse(text)) }
+    // A path is spelled as in a URL, whatever the host.
+    guard let url = URL(text: "http://localhost" + text), let parts = WebURL(url.absoluteString)
+    else { throw InvalidArgument("the path is not valid") }
+    return .path(parts.requestTarget)
+  }
+
+  /// The URL; nil for a path.
+  var url: URL? {
+    switch self {
+    case .url(let url): url
+    case .path: nil
+    }
+  }
+
+  /// The text for a running proxy, which knows no credentials of URLs.
+  var text: String {
+    switch self {
+    case .url(let url): url.withoutUserInfo.absoluteString
+    case .path(let path): path
     }
   }
 }

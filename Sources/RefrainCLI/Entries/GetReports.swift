@@ -91,9 +91,9 @@ struct GetReports: Sendable {
   func streamProgress(
     isShown: @escaping @Sendable () -> Bool, duration: Double
   ) -> @Sendable (StreamDownload.Progress) -> Void {
-    let display = StreamProgressDisplay(name: URLArgument.name(of: url), duration: duration)
+    let display = ProgressDisplay(name: URLArgument.name(of: url))
     return { progress in
-      guard isJSON else { return display.note(progress, isShown: isShown()) }
+      guard isJSON else { return display.note(progress, of: duration, isShown: isShown()) }
       guard throttle.isDue() else { return }
       let fraction =
         progress.totalSeconds > 0 ? min(progress.storedSeconds / progress.totalSeconds, 1) : 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainLocks
 import RefrainPlayer
 
 /// The media that one argument of `play` names: itself, the files of a folder, or the entries of a
@@ -278,5 +279,47 @@ struct ArgumentExpansion: Sendable {
 
   private static func omission(of entry: Media, in name: String, _ why: String) -> String {
     "\(name): “\(URLArgument.name(of: entry.url))” \(why)"
+  }
+}
+
+/// The numbers of lists that are known and that have been read, while the arguments of `play` are
+/// expanded.
+final class ListProgress: Sendable {
+  private struct Counts {
+    var known = 0
+    var read = 0
+  }
+
+  private let counts = Mutex(Counts())
+
+  func find(_ count: Int) { counts.withLock { $0.known += count } }
+
+  func finish() { counts.withLock { $0.read += 1 } }
+
+  /// A line for people; nil if nothing is being read.
+  var text: String? {
+    let now = counts.withLock(\.self)
+    return now.read < now.known ? "Reading list \(now.read + 1) of \(now.known)" : nil
+  }
+}
+
+/// What is left out of a list: the first reasons, and the number of the others. A pure value.
+struct Omissions: Sendable {
+  private(set) var count = 0
+  private var reasons: [String] = []
+
+  /// The number of reasons that are kept.
+  static let limit = 20
+
+  mutating func add(_ reason: @autoclosure () -> String) {
+    count += 1
+    if reasons.count < Self.limit { reasons.append(reason()) }
+  }
+
+  /// A sentence for each reason, and one for those that are not kept.
+  var texts: [String] {
+    let others = count - reasons.count
+    guard others > 0 else { return reasons }
+    return reasons + ["\(others) more \(others == 1 ? "entry does" : "entries do") not play."]
   }
 }

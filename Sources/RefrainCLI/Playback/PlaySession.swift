@@ -5,28 +5,6 @@
   import Refrain
   import RefrainPlayer
 
-  /// The settings of `play`.
-  struct PlaySettings: Sendable {
-    var start = Duration.zero
-    var seek: Duration?
-    /// The WAV file that replaces the sound device.
-    var output: URL?
-    /// Nil: that of the stored queue, or none.
-    var repeatMode: PlayQueue.RepeatMode?
-    var isShuffled = false
-    var volume = 1.0
-    var isPaused = false
-    var isJSON = false
-    /// Whether only errors are noted on standard error.
-    var isQuiet = false
-    var video = VideoChoice()
-    /// The subtitles of the first item.
-    var subtitles: [Media.Subtitle] = []
-    var listening = ListeningSettings()
-    /// The options for media that a desktop opens; nil: the player is not offered to it.
-    var desktop: GlobalOptions?
-  }
-
   /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
   @MainActor
   final class PlaySession {

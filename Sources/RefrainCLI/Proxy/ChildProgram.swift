@@ -95,3 +95,59 @@ struct ChildProgram: Sendable {
     private static var emptyAttributes: posix_spawnattr_t { posix_spawnattr_t() }
   #endif
 }
+
+/// The files that this program was started with. Files that it opens itself, above all a listening
+/// socket, must not reach the programs that it starts.
+///
+/// Not every library opens its files with O_CLOEXEC: SwiftNIO's sockets lack it on Linux.
+struct InheritedFiles: Sendable {
+  private let descriptors: Set<CInt>
+
+  /// Must be called before anything is opened.
+  init() { descriptors = Self.open }
+
+  /// Closes all other files in programs that are started from now on (fcntl(2), FD_CLOEXEC).
+  func closeOthersOnExec() {
+    for descriptor in Self.open.subtracting(descriptors) where descriptor > STDERR_FILENO {
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+  }
+
+  /// The descriptors that are open now.
+  private static var open: Set<CInt> {
+    guard let directory = opendir("/dev/fd") else { return [] }
+    defer { closedir(directory) }
+    var found: Set<CInt> = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(
+          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
+        ) { String(cString: $0) }
+      }
+      if let number = CInt(name), number != dirfd(directory) { found.insert(number) }
+    }
+    return found
+  }
+}
+
+/// The environment of a program that uses a proxy on this computer. A pure value.
+enum ChildEnvironment {
+  private static let host = "127.0.0.1"
+
+  /// Returns the variables as `NAME=value`. If they name a network proxy (`http_proxy`), this
+  /// computer is excepted: otherwise requests to it would go through that proxy too.
+  static func reaching(_ environment: [String: String]) -> [String] {
+    var environment = environment
+    if ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].contains(where: {
+      environment[$0]?.isEmpty == false
+    }) {
+      // Some programs read one spelling, some the other.
+      let known = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
+      for name in ["no_proxy", "NO_PROXY"] {
+        let value = environment[name] ?? known
+        environment[name] = value.isEmpty ? host : value == "*" ? value : "\(value),\(host)"
+      }
+    }
+    return environment.map { "\($0)=\($1)" }
+  }
+}

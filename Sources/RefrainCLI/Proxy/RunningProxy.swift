@@ -4,6 +4,10 @@ import Foundation
 import Refrain
 import RefrainProxy
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// A listening proxy, in its own task.
 struct RunningProxy: Sendable {
   let proxy: CacheProxy
@@ -84,5 +88,79 @@ extension CacheProxy {
       Console.shared.note("refrain: \(printable("\(error)"))")
       throw ExitCode.validationFailure
     }
+  }
+}
+
+#if os(Linux)
+  /// The proxy through which `play` plays streams (HLS, DASH): on this computer, and with a token
+  /// that no other program knows. It starts with the first stream.
+  actor StreamProxy {
+    private let cache: MediaCache
+    private var start: Task<RunningProxy, any Error>?
+
+    init(cache: MediaCache) { self.cache = cache }
+
+    /// Returns the proxy's URL for a stream.
+    ///
+    /// - Throws: `CacheProxyError`, `MediaCacheError`.
+    func url(for stream: Resource) async throws -> URL {
+      try await running().proxy.url(for: stream)
+    }
+
+    private func running() async throws -> RunningProxy {
+      var configuration = CacheProxy.Configuration()
+      configuration.servesOnePlay = true
+      let start =
+        start
+        ?? Task { [cache, configuration] in
+          try await RunningProxy.start(CacheProxy(cache: cache, configuration: configuration))
+        }
+      self.start = start
+      do {
+        return try await start.value
+      } catch {
+        // The next stream tries again.
+        if self.start == start { self.start = nil }
+        throw error
+      }
+    }
+
+    /// Ends the proxy, if it was started.
+    func stop() async {
+      guard let start else { return }
+      self.start = nil
+      // A proxy that could not start needs no stop.
+      try? await start.value.stop()
+    }
+  }
+#endif
+
+/// The limit of open files and connections of this process.
+enum OpenFileLimit {
+  /// Raises the soft limit to the hard one (setrlimit(2)): the usual soft limit of 1024 exists for
+  /// programs that use select(2), which this one does not. Never lowers it; on failure it stays.
+  static func raise() {
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return }
+    #if canImport(Darwin)
+      // setrlimit(2) refuses a higher limit there.
+      let most = rlim_t(OPEN_MAX)
+    #else
+      let most = rlim_t.max
+    #endif
+    guard let raised = raised(limit.rlim_cur, hard: limit.rlim_max, most: most) else { return }
+    limit.rlim_cur = raised
+    _ = setrlimit(resource, &limit)
+  }
+
+  /// Returns the soft limit to set in place of `soft`; nil if it is as high already.
+  static func raised<Limit: FixedWidthInteger>(_ soft: Limit, hard: Limit, most: Limit) -> Limit? {
+    let target = min(hard, most)
+    return target > soft ? target : nil
   }
 }

@@ -10,32 +10,42 @@
   /// `refrain play` in a terminal: its display of the state.
   @Suite(.timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenStateTests {
-    static let sizes = [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40)]
+    private static let sizes = [
+      ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40),
+    ]
 
     /// Runs `body` with the program in a terminal, and an origin with the tune, which lasts 14
     /// seconds and has 2.4 MiB.
     static func withTune(
-      _ size: ScreenSize = sizes[0], bytesPerSecond: Int? = nil,
+      bytesPerSecond: Int? = nil,
       _ body: (Tmux, Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      var tune = Tune.resource
-      tune.headers.append(Field("Cache-Control", "max-age=86400"))
-      tune.bytesPerSecond = bytesPerSecond
-      origin.serve(tune, at: "/tune.wav")
-      let result: Result<Void, any Error>
-      do {
-        try await Program.with { program in
-          try await Tmux.with(program, columns: size.columns, rows: size.rows) { tmux in
-            try await body(tmux, program, origin, origin.url("/tune.wav").absoluteString)
-          }
+      try await Program.withOrigin { program, origin in
+        var tune = Tune.resource
+        tune.headers.append(.fresh)
+        tune.bytesPerSecond = bytesPerSecond
+        origin.serve(tune, at: "/tune.wav")
+        try await Tmux.with(program) { tmux in
+          try await body(tmux, program, origin, origin.url("/tune.wav").absoluteString)
         }
-        result = .success(())
-      } catch {
-        result = .failure(error)
       }
-      await origin.stop()
-      try result.get()
+    }
+
+    /// Waits until the screen is filled and satisfies the condition, in a terminal of one size after
+    /// the other.
+    private func waitsInEachSize(
+      _ tmux: Tmux, until what: String, _ condition: ([String], ScreenSize) -> Bool,
+      then check: ([String]) throws -> Void = { _ in }
+    ) async throws {
+      for size in Self.sizes {
+        try await tmux.resize(columns: size.columns, rows: size.rows)
+        let lines = try await tmux.waits(until: "\(what), \(size.columns) wide") { lines in
+          lines.contains { $0.contains("●") && $0.displayWidth == size.columns - 2 }
+            && condition(lines, size)
+        }
+        expectWithin(size, lines)
+        try check(lines)
+      }
     }
 
     private func expectWithin(_ size: ScreenSize, _ lines: [String]) {
@@ -65,106 +75,105 @@
       return abs(Double(cached) / Double(bar.count) * 100 - Double(percent)) < 5
     }
 
-    @Test(arguments: sizes)
-    func `A cold item shows its download and a hit ratio of 0%`(_ size: ScreenSize) async throws {
-      try await Self.withTune(size, bytesPerSecond: 200_000) { tmux, _, _, url in
+    @Test func `A cold item shows its download and a hit ratio of 0%`() async throws {
+      try await Self.withTune(bytesPerSecond: 200_000) { tmux, _, _, url in
         try await tmux.enter("./refrain play \(url)")
-        let lines = try await tmux.waits(until: "playing, with speed and shades") { lines in
+        try await waitsInEachSize(tmux, until: "playing, with speed and shades") { lines, _ in
           let text = lines.joined()
           return text.contains("Playing") && text.contains("KiB/s") && text.contains("╌")
             && text.contains("─●") == false && text.contains("●─") && text.contains("q quit")
+        } then: { lines in
+          #expect(lines.contains { $0.contains("▶  tune.wav") })
+          #expect(
+            lines.contains { $0.contains("% of 2.4 MiB stored") && $0.contains("hit ratio 0%") })
+          // All missing bytes are being fetched.
+          #expect(try bar(lines).contains("╌"))
+          #expect(lines.last { !$0.isEmpty }?.contains("q quit") == true)
         }
-        expectWithin(size, lines)
-        #expect(lines.contains { $0.contains("▶  tune.wav") })
-        #expect(
-          lines.contains { $0.contains("% of 2.4 MiB stored") && $0.contains("hit ratio 0%") })
-        // All missing bytes are being fetched.
-        #expect(try bar(lines).contains("╌"))
-        #expect(lines.last { !$0.isEmpty }?.contains("q quit") == true)
         try await tmux.press("q")
         try await tmux.waits(until: "the shell") { !$0.contains { $0.contains("●") } }
       }
     }
 
-    @Test(arguments: sizes)
-    func `A half cached item shows the stored part in the bar`(_ size: ScreenSize) async throws {
-      try await Self.withTune(size) { tmux, _, origin, url in
+    @Test func `A half cached item shows the stored part in the bar`() async throws {
+      try await Self.withTune { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(1_200_000))))
         try await tmux.enter("./refrain play --paused \(url)")
         // Bytes requested beyond the stalled position arrive.
-        let lines = try await tmux.waits(until: "a part of it") { lines in
+        try await waitsInEachSize(tmux, until: "a part of it") { lines, _ in
           lines.contains { $0.contains("Paused") } && lines.contains { $0.contains("╌") }
             && (stored(lines) ?? 0) > 30 && isConsistent(lines)
+        } then: { lines in
+          #expect(try bar(lines).first == "●")
+          #expect(try #require(stored(lines)) < 100)
         }
-        expectWithin(size, lines)
-        let bar = try bar(lines)
-        #expect(bar.first == "●")
-        #expect(try #require(stored(lines)) < 100)
         origin.release("/tune.wav")
         origin.script("/tune.wav", FaultScript())
         try await tmux.waits(for: "all of 2.4 MiB stored")
       }
     }
 
-    @Test(arguments: sizes)
-    func `A warm item shows a hit ratio of 100% and sends no request`(
-      _ size: ScreenSize
-    ) async throws {
-      try await Self.withTune(size) { tmux, program, origin, url in
+    @Test func `A warm item shows a hit ratio of 100% and sends no request`() async throws {
+      try await Self.withTune { tmux, program, origin, url in
         #expect(try await program.run("get", url).status == 0)
         let requests = origin.log("/tune.wav").requests.count
         try await tmux.enter("./refrain play --paused \(url)")
-        let lines = try await tmux.waits(
-          for: "Paused", "all of 2.4 MiB stored   origin idle   hit ratio 100%   0 requests",
-          "100%  0:14", "q quit")
-        expectWithin(size, lines)
-        #expect(try bar(lines).dropFirst().allSatisfy { $0 == "─" })
-        #expect(lines.contains { $0.contains("› ▶ 1  tune.wav") && $0.contains("100%  0:14") })
+        try await waitsInEachSize(tmux, until: "all of it") { lines, _ in
+          [
+            "Paused", "all of 2.4 MiB stored   origin idle   hit ratio 100%   0 requests",
+            "100%  0:14", "q quit",
+          ].allSatisfy { text in lines.contains { $0.contains(text) } }
+        } then: { lines in
+          #expect(try bar(lines).dropFirst().allSatisfy { $0 == "─" })
+          #expect(lines.contains { $0.contains("› ▶ 1  tune.wav") && $0.contains("100%  0:14") })
+        }
         #expect(origin.log("/tune.wav").requests.count == requests)
       }
     }
 
-    @Test(arguments: sizes)
-    func `A stalled item shows that it waits for bytes`(_ size: ScreenSize) async throws {
-      try await Self.withTune(size) { tmux, _, origin, url in
+    @Test func `A stalled item shows that it waits for bytes`() async throws {
+      try await Self.withTune { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(600_000))))
         try await tmux.enter("./refrain play \(url)")
-        let lines = try await tmux.waits(for: "◌  tune.wav", "Waiting for bytes", "space pause")
-        expectWithin(size, lines)
+        try await waitsInEachSize(tmux, until: "waiting") { lines, _ in
+          ["◌  tune.wav", "Waiting for bytes", "space pause"].allSatisfy { text in
+            lines.contains { $0.contains(text) }
+          }
+        }
         origin.script("/tune.wav", FaultScript())
         origin.release("/tune.wav")
         try await tmux.waits(for: "▶  tune.wav")
       }
     }
 
-    @Test(arguments: sizes)
-    func `A failed item shows its error, and play exits with 1`(_ size: ScreenSize) async throws {
-      try await Self.withTune(size) { tmux, _, origin, _ in
+    @Test func `A failed item shows its error, and play exits with 1`() async throws {
+      try await Self.withTune { tmux, _, origin, _ in
         let url = origin.url("/missing.flac").absoluteString
-        try await tmux.enter(
-          "./refrain play \(url) 2> errors; code=$?; cat errors; echo code $code")
-        let lines = try await tmux.waits(
-          for: "✗  missing.flac", "Failed", "404", "✗ 1  missing.flac")
-        expectWithin(size, lines)
-        try await tmux.press("q")
-        let after = try await tmux.waits(for: "code 1")
-        #expect(after.contains { $0.contains("refrain:") })
+        for (number, size) in Self.sizes.enumerated() {
+          try await tmux.resize(columns: size.columns, rows: size.rows)
+          try await tmux.enter(
+            "./refrain play \(url) 2> errors; code=$?; cat errors; echo \(number): code $code")
+          let lines = try await tmux.waits(
+            for: "✗  missing.flac", "Failed", "404", "✗ 1  missing.flac")
+          expectWithin(size, lines)
+          try await tmux.press("q")
+          let after = try await tmux.waits(for: "\(number): code 1")
+          #expect(after.contains { $0.contains("refrain:") })
+        }
       }
     }
 
-    @Test(arguments: sizes)
-    func `Long and wide titles fit the screen`(_ size: ScreenSize) async throws {
-      try await Self.withTune(size) { tmux, program, _, url in
+    @Test func `Long and wide titles fit the screen`() async throws {
+      try await Self.withTune { tmux, program, _, url in
         let long = "Concerning the Great and Most Memorable Refrain of Those Who Never Fetched "
         let titles = [
           "桜の歌 さくら さくら 野山も里も 見わたす限り かすみか雲か 朝日ににおう さくら さくら 花ざかり 日本の歌",
           long + long, "아리랑 \u{1F338} flag \u{1F1EF}\u{1F1F5}",
         ]
         let list = titles.map { "#EXTINF:14,\($0)\n\(url)?\($0.hashValue)\n" }.joined()
-        try Data("#EXTM3U\n\(list)".utf8).write(
-          to: program.directory.appending(path: "list.m3u8"))
+        _ = try program.write("#EXTM3U\n\(list)", "list.m3u8")
         try await tmux.enter("./refrain play --paused list.m3u8")
-        let lines = try await tmux.waits(until: "three rows, aligned at the end") { lines in
+        try await waitsInEachSize(tmux, until: "three rows, aligned at the end") { lines, size in
           // The last column is aligned, whatever precedes it.
           let ends = lines.filter { $0.hasSuffix("  0:14") && !$0.contains("●") }
             .map(\.displayWidth)
@@ -173,7 +182,6 @@
             && lines.contains { $0.contains("2  Concerning the Great") && $0.contains("…") }
             && lines.contains { $0.contains("q quit") }
         }
-        expectWithin(size, lines)
       }
     }
 
@@ -188,17 +196,11 @@
     }
 
     @Test func `The screen is pure ASCII without UTF-8`() async throws {
-      let origin = try await OriginServer.start()
-      origin.serve(Tune.resource, at: "/tune.wav")
-      try await Program.with { program in
-        try await Tmux.with(program) { tmux in
-          try await tmux.enter(
-            "LC_ALL=C ./refrain play --paused \(origin.url("/tune.wav").absoluteString)")
-          let lines = try await tmux.waits(for: "=  tune.wav")
-          #expect(lines.allSatisfy { $0.allSatisfy(\.isASCII) })
-        }
+      try await Self.withTune { tmux, _, _, url in
+        try await tmux.enter("LC_ALL=C ./refrain play --paused \(url)")
+        let lines = try await tmux.waits(for: "=  tune.wav")
+        #expect(lines.allSatisfy { $0.allSatisfy(\.isASCII) })
       }
-      await origin.stop()
     }
   }
 #endif

@@ -58,64 +58,53 @@ struct StreamMapTests {
   @Test func `The stored part of a stream is that of its segments, not of its manifest`()
     async throws
   {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-part-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    let cache = try MediaCache(directory: directory)
-    let lines = (0..<4).map { "#EXTINF:4,\n\($0).ts\n" }.joined()
-    origin.serve(
-      OriginResource(.bytes(Array("#EXTM3U\n\(lines)#EXT-X-ENDLIST\n".utf8)), etag: "\"m\""),
-      at: "/show.m3u8")
-    origin.serve(OriginResource(.bytes(Array("<MPD/>".utf8)), etag: "\"d\""), at: "/show.mpd")
-    for index in 0..<4 { origin.serve(.synthetic(seed: 1, length: 50), at: "/\(index).ts") }
-    let show = Resource(url: origin.url("/show.m3u8"))
-    let part = StoredPart(cache: cache, isSoundOnly: false)
-    #expect(try await part.fraction(of: show, withStream: true) == .unknown)
-    try await cache.prefetch(show)
-    #expect(try await part.fraction(of: show, withStream: true) == .known(0))
-    #expect(try await part.fraction(of: show, withStream: false) == .unchanged)
-    try await cache.prefetch(origin.url("/1.ts"))
-    #expect(try await part.fraction(of: show, withStream: true) == .known(0.25))
-    let segment = Resource(url: origin.url("/1.ts"))
-    #expect(try await part.fraction(of: segment, withStream: true) == .known(1))
-    let dash = Resource(url: origin.url("/show.mpd"))
-    try await cache.prefetch(dash)
-    #expect(try await part.fraction(of: dash, withStream: true) == .unknown)
-    await cache.close()
-    await origin.stop()
+    try await CacheAndOrigin.with { place in
+      let (origin, cache) = (place.origin, place.cache)
+      let lines = (0..<4).map { "#EXTINF:4,\n\($0).ts\n" }.joined()
+      origin.serve(text: "#EXTM3U\n\(lines)#EXT-X-ENDLIST\n", at: "/show.m3u8")
+      origin.serve(text: "<MPD/>", at: "/show.mpd", "application/octet-stream")
+      for index in 0..<4 { origin.serve(.synthetic(seed: 1, length: 50), at: "/\(index).ts") }
+      let show = Resource(url: origin.url("/show.m3u8"))
+      let part = StoredPart(cache: cache, isSoundOnly: false)
+      #expect(try await part.fraction(of: show, withStream: true) == .unknown)
+      try await cache.prefetch(show)
+      #expect(try await part.fraction(of: show, withStream: true) == .known(0))
+      #expect(try await part.fraction(of: show, withStream: false) == .unchanged)
+      try await cache.prefetch(origin.url("/1.ts"))
+      #expect(try await part.fraction(of: show, withStream: true) == .known(0.25))
+      let segment = Resource(url: origin.url("/1.ts"))
+      #expect(try await part.fraction(of: segment, withStream: true) == .known(1))
+      let dash = Resource(url: origin.url("/show.mpd"))
+      try await cache.prefetch(dash)
+      #expect(try await part.fraction(of: dash, withStream: true) == .unknown)
+    }
   }
 
   @Test func `The pictures of a stream count if the player shows them`() async throws {
-    let directory = FileManager.default.temporaryDirectory
-      .appending(path: "refrain-part-\(UUID().uuidString)", directoryHint: .isDirectory)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let origin = try await OriginServer.start()
-    let cache = try MediaCache(directory: directory)
-    func serve(_ text: String, at path: String) {
-      origin.serve(OriginResource(.bytes(Array(text.utf8)), etag: "\"v1\""), at: path)
-    }
-    serve(
-      """
-      #EXTM3U
-      #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",DEFAULT=YES,URI="sound.m3u8"
-      #EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO="a"
-      pictures.m3u8
+    try await CacheAndOrigin.with { place in
+      let (origin, cache) = (place.origin, place.cache)
+      origin.serve(
+        text:
+        """
+        #EXTM3U
+        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",DEFAULT=YES,URI="sound.m3u8"
+        #EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO="a"
+        pictures.m3u8
 
-      """, at: "/film.m3u8")
-    for name in ["sound", "pictures"] {
-      serve("#EXTM3U\n#EXTINF:4,\n\(name).ts\n#EXT-X-ENDLIST\n", at: "/\(name).m3u8")
-      origin.serve(.synthetic(seed: 1, length: 50), at: "/\(name).ts")
+        """, at: "/film.m3u8")
+      for name in ["sound", "pictures"] {
+        origin.serve(
+          text: "#EXTM3U\n#EXTINF:4,\n\(name).ts\n#EXT-X-ENDLIST\n", at: "/\(name).m3u8")
+        origin.serve(.synthetic(seed: 1, length: 50), at: "/\(name).ts")
+      }
+      for path in ["/film.m3u8", "/pictures.m3u8", "/sound.m3u8", "/sound.ts"] {
+        try await cache.prefetch(origin.url(path))
+      }
+      let film = Resource(url: origin.url("/film.m3u8"))
+      for (isSoundOnly, stored) in [(true, 1.0), (false, 0)] {
+        let part = StoredPart(cache: cache, isSoundOnly: isSoundOnly)
+        #expect(try await part.fraction(of: film, withStream: true) == .known(stored))
+      }
     }
-    for path in ["/film.m3u8", "/pictures.m3u8", "/sound.m3u8", "/sound.ts"] {
-      try await cache.prefetch(origin.url(path))
-    }
-    let film = Resource(url: origin.url("/film.m3u8"))
-    for (isSoundOnly, stored) in [(true, 1.0), (false, 0)] {
-      let part = StoredPart(cache: cache, isSoundOnly: isSoundOnly)
-      #expect(try await part.fraction(of: film, withStream: true) == .known(stored))
-    }
-    await cache.close()
-    await origin.stop()
   }
 }

@@ -184,57 +184,40 @@
       try await Program.withSong([1, 2, 3]) { program, origin, url in
         let log = program.directory.appending(path: "access.log")
         let old = program.directory.appending(path: "access.log.1")
-        let serve = try RunningProgram(
-          program,
-          [
-            "serve", "--port", "0", "--quiet", "--access-log", log.path(), "--origin",
-            origin.baseURL.absoluteString,
-          ])
-        let port = try #require(URL(string: try await serve.nextLine())?.port)
+        let serve = try await program.serve("--access-log", log.path(), of: origin)
         for (index, name) in ["one", "t\"wo"].enumerated() {
-          _ = try await RawConnection.open(port: port) {
-            try await $0.reply(
-              to: "/song.flac", ["User-Agent: \(name)"], host: "127.0.0.1:\(port)")
-          }
+          _ = try await serve.get("/song.flac", ["User-Agent: \(name)"])
           // A client has its response before it is logged.
           try await eventually("it is logged") { lines(log).count == index + 1 }
         }
         #expect(lines(log)[0].hasSuffix(#""GET /song.flac HTTP/1.1" 200 3 "-" "one""#))
         try FileManager.default.moveItem(at: log, to: old)
-        serve.send(SIGHUP)
+        serve.running.send(SIGHUP)
         try await eventually("it is open again") {
           FileManager.default.fileExists(atPath: log.path())
         }
-        _ = try await RawConnection.open(port: port) {
-          try await $0.reply(to: "/song.flac", host: "127.0.0.1:\(port)")
-        }
-        serve.send(SIGTERM)
-        #expect(await serve.end() == 128 + SIGTERM)
+        _ = try await serve.get("/song.flac")
+        await serve.stop()
         #expect(lines(log).count == 1 && lines(old).count == 2)
-        #expect(serve.errors.isEmpty)
       }
     }
 
     @Test func `The log on standard output takes the place of its lines`() async throws {
       try await Program.withSong([1, 2, 3]) { program, origin, _ in
-        let serve = try RunningProgram(
-          program,
-          [
-            "serve", "--port", "0", "--access-log", "-", "--origin", origin.baseURL.absoluteString,
-          ])
-        let port = try #require(URL(string: try await serve.nextLine())?.port)
+        let serve = try await program.serving(
+          RunningProgram(
+            program,
+            [
+              "serve", "--port", "0", "--access-log", "-", "--origin",
+              origin.baseURL.absoluteString,
+            ]))
         for name in ["one", "two"] {
-          _ = try await RawConnection.open(port: port) {
-            try await $0.reply(
-              to: "/song.flac", ["User-Agent: \(name)"], host: "127.0.0.1:\(port)")
-          }
-          let line = try await serve.nextLine()
+          _ = try await serve.get("/song.flac", ["User-Agent: \(name)"])
+          let line = try await serve.running.nextLine()
           #expect(line.hasPrefix("127.0.0.1 - - ["))
           #expect(line.hasSuffix(#""GET /song.flac HTTP/1.1" 200 3 "-" "\#(name)""#))
         }
-        serve.send(SIGTERM)
-        #expect(await serve.end() == 128 + SIGTERM)
-        #expect(serve.errors.isEmpty)
+        await serve.stop()
         let both = try await program.run("serve", "--port", "0", "--access-log", "-", "--json")
         #expect(both.status == 64 && both.errors.contains("--json"), "\(both.errors)")
       }
@@ -242,10 +225,9 @@
 
     @Test func `Without an access log, SIGHUP ends the program`() async throws {
       try await Program.with { program in
-        let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
-        _ = try await serve.nextLine()
-        serve.send(SIGHUP)
-        #expect(await serve.end() == -SIGHUP)
+        let serve = try await program.serve()
+        serve.running.send(SIGHUP)
+        #expect(await serve.running.end() == -SIGHUP)
       }
     }
 

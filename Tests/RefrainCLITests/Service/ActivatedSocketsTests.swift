@@ -65,42 +65,25 @@
       async throws
     {
       let (web, admin) = (try LocalSocket(), try LocalSocket())
-      let (webPort, adminPort) = (web.port, admin.port)
       let sockets = [
         (name: "web", descriptor: web.descriptor), (name: "admin", descriptor: admin.descriptor),
       ]
       let song = [UInt8](repeating: 7, count: 5000)
       try await Program.withSong(song) { program, origin, _ in
-        let arguments = ["serve", "--quiet", "--origin", origin.baseURL.absoluteString]
-        let first = try RunningProgram(program, arguments, sockets: sockets)
-        #expect(try await first.nextLine() == "http://127.0.0.1:\(webPort)/")
-        #expect(try await first.nextLine() == "Admin: http://127.0.0.1:\(adminPort)/")
-        let host = "127.0.0.1:\(webPort)"
-        let reply = try await RawConnection.open(port: webPort) {
-          try await $0.reply(to: "/song.flac", host: host)
-        }
-        #expect(reply.body == song)
-        first.send(SIGTERM)
-        #expect(await first.end() == 128 + SIGTERM)
-        #expect(first.errors.isEmpty)
+        let first = try await program.serve(of: origin, sockets: sockets)
+        #expect(first.base == "http://127.0.0.1:\(web.port)/")
+        #expect(try await first.running.nextLine() == "Admin: http://127.0.0.1:\(admin.port)/")
+        #expect(try await first.get("/song.flac").body == song)
+        await first.stop()
         // Nobody accepts this connection yet.
-        let second = try await RawConnection.open(port: webPort) { connection in
-          try await connection.request("/song.flac", host: host)
-          let second = try RunningProgram(
-            program, arguments,
-            sockets: [
-              (name: "web", descriptor: web.descriptor),
-              (name: "admin", descriptor: admin.descriptor),
-            ])
+        let second = try await RawConnection.open(port: web.port) { connection in
+          try await connection.request("/song.flac", host: "127.0.0.1:\(web.port)")
+          let second = try await program.serve(of: origin, sockets: sockets)
           #expect(try await connection.readReply().body == song)
           return second
         }
-        let health = try await RawConnection.open(port: adminPort) {
-          try await $0.reply(to: "/health", host: "127.0.0.1:\(adminPort)")
-        }
-        #expect(health.status == 200)
-        second.send(SIGTERM)
-        #expect(await second.end() == 128 + SIGTERM)
+        #expect(try await Serving.get("/health", at: admin.port).status == 200)
+        await second.stop()
       }
     }
 

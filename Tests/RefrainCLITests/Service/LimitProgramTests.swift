@@ -15,82 +15,56 @@
   struct LimitProgramTests {
     private static let song = SyntheticBytes(seed: 1).bytes(in: 0..<400_000)
 
-    private func serve(
-      _ program: Program, _ origin: OriginServer, _ options: String...
-    ) async throws -> (RunningProgram, port: Int) {
-      let running = try RunningProgram(
-        program,
-        ["serve", "--port", "0", "--origin", origin.baseURL.absoluteString, "--quiet"] + options)
-      let base = try #require(URL(string: try await running.nextLine()))
-      return (running, try #require(base.port))
-    }
-
-    private func get(_ port: Int, _ fields: [String] = []) async throws -> Reply {
-      try await RawConnection.open(port: port) {
-        try await $0.reply(to: "/song.flac", fields, host: "127.0.0.1:\(port)")
-      }
-    }
-
-    private func end(_ running: RunningProgram) async {
-      running.send(SIGTERM)
-      #expect(await running.end() == 128 + SIGTERM)
-    }
-
     /// Runs a test where the song is stored already.
     private func withStoredSong(
       _ body: (Program, OriginServer) async throws -> Void
     ) async throws {
-      let fields = [Field("Cache-Control", "max-age=600")]
-      try await Program.withSong(Self.song, headers: fields) { program, origin, _ in
-        let (running, port) = try await serve(program, origin)
-        #expect(try await get(port).body == Self.song)
-        await end(running)
+      try await Program.withSong(Self.song, headers: [.fresh]) { program, origin, _ in
+        let serve = try await program.serve(of: origin)
+        #expect(try await serve.get("/song.flac").body == Self.song)
+        await serve.stop()
         try await body(program, origin)
-      }
-    }
-
-    @Test func `The rate of the origin does not slow clients down`() async throws {
-      try await withStoredSong { program, origin in
-        // From the origin it would take more than six minutes.
-        let (running, port) = try await serve(program, origin, "--origin-rate", "1K")
-        #expect(try await get(port).body == Self.song)
-        await end(running)
       }
     }
 
     @Test func `The rate of clients applies to what is stored`() async throws {
       try await withStoredSong { program, origin in
-        let (running, port) = try await serve(program, origin, "--limit-rate", "64K")
+        let serve = try await program.serve("--limit-rate", "64K", of: origin)
         let start = ContinuousClock.now
-        #expect(try await get(port, ["Range: bytes=0-199999"]).body.count == 200_000)
+        #expect(try await serve.get("/song.flac", ["Range: bytes=0-199999"]).body.count == 200_000)
         // Two seconds and more, after an allowance of a second's.
         #expect(ContinuousClock.now - start >= .seconds(1))
-        await end(running)
+        await serve.stop()
       }
     }
 
     @Test func `The rate of the origin applies to what is not stored`() async throws {
       try await Program.withSong(Self.song) { program, origin, _ in
-        let (running, port) = try await serve(program, origin, "--origin-rate", "64K")
+        let serve = try await program.serve("--origin-rate", "64K", of: origin)
         let start = ContinuousClock.now
-        #expect(try await get(port, ["Range: bytes=0-199999"]).body.count == 200_000)
+        #expect(try await serve.get("/song.flac", ["Range: bytes=0-199999"]).body.count == 200_000)
         #expect(ContinuousClock.now - start >= .seconds(1))
-        await end(running)
+        await serve.stop()
       }
     }
 
-    @Test func `A client has so many connections, and the next one is refused`() async throws {
+    @Test func `Connections per client are limited, and the origin's rate slows no client down`()
+      async throws
+    {
       try await withStoredSong { program, origin in
-        let (running, port) = try await serve(program, origin, "--max-client-connections", "1")
-        try await RawConnection.open(port: port) { first in
-          let host = "127.0.0.1:\(port)"
+        // From the origin the song would take more than six minutes.
+        let serve = try await program.serve(
+          "--max-client-connections", "1", "--origin-rate", "1K", of: origin)
+        try await RawConnection.open(port: serve.port) { first in
+          let host = "127.0.0.1:\(serve.port)"
           let before = try await first.reply(to: "/song.flac", host: host)
           // Not 503, which is for everybody's (`--max-connections`).
-          let second = try await get(port)
+          let second = try await serve.get("/song.flac")
           let after = try await first.reply(to: "/song.flac", host: host)
           #expect(before.status == 200 && second.status == 429 && after.status == 200)
+          #expect(before.body == Self.song)
         }
-        await end(running)
+        await serve.stop()
       }
     }
 

@@ -69,49 +69,26 @@
 
     private func start(
       _ program: Program, _ origin: OriginServer, _ socket: LocalSocket, name: String
-    ) async throws -> RunningProgram {
-      let serve = try RunningProgram(
-        program,
-        [
-          "serve", "--origin", origin.baseURL.absoluteString, "--quiet", "--node-name", name,
-        ], sockets: [(name: "web", descriptor: socket.descriptor)])
-      #expect(try await serve.nextLine() == "http://127.0.0.1:\(socket.port)/")
+    ) async throws -> Serving {
+      let serve = try await program.serve(
+        "--node-name", name, of: origin, sockets: [(name: "web", descriptor: socket.descriptor)])
+      #expect(serve.port == socket.port)
       return serve
     }
 
-    private func get(_ path: String, at port: Int) async throws -> Reply {
-      try await RawConnection.open(port: port) {
-        try await $0.reply(to: path, host: "127.0.0.1:\(port)")
-      }
-    }
-
-    @Test func `A port in use is an error that names 'refrain url'`() async throws {
-      let origin = try await OriginServer.start()
-      try await Program.with { program in
-        let options = ["serve", "--origin", origin.baseURL.absoluteString, "--quiet"]
-        let serve = try RunningProgram(program, options + ["--port", "0"])
-        let port = try #require(URL(string: try await serve.nextLine())?.port)
-        let second = try await program.run(options + ["--port", "\(port)"])
-        #expect(second.status == 1 && second.errors.contains("'refrain url'"), "\(second.errors)")
-        withExtendedLifetime(serve) {}
-      }
-      await origin.stop()
-    }
-
     @Test func `Two upgrades in a row fail no request, and fetch nothing again`() async throws {
-      let origin = try await OriginServer.start()
-      for (index, path) in Self.files.enumerated() {
-        origin.serve(
-          OriginResource(
-            .synthetic(seed: UInt64(index), length: Self.length), etag: "\"1\"",
-            headers: [Field("Cache-Control", "max-age=1000")]), at: path)
-      }
-      try await Program.with { program in
+      try await Program.withOrigin { program, origin in
+        for (index, path) in Self.files.enumerated() {
+          origin.serve(
+            OriginResource(
+              .synthetic(seed: UInt64(index), length: Self.length), etag: "\"1\"",
+              headers: [.fresh]), at: path)
+        }
         let socket = try LocalSocket()
         let port = socket.port
         let first = try await start(program, origin, socket, name: "n0")
         for (path, body) in zip(Self.files, Self.bodies) {
-          #expect(try await get(path, at: port).body == body)
+          #expect(try await first.get(path).body == body)
         }
         let tally = Tally()
         let clients = (0..<Self.clients).map { number in
@@ -122,12 +99,10 @@
         for round in 1...2 {
           let before = tally.count
           try await eventually("clients are served") { tally.count > before + 50 }
-          current.send(SIGTERM)
-          #expect(await current.end() == 128 + SIGTERM)
-          #expect(current.errors.isEmpty)
+          await current.stop()
           current = try await start(program, origin, socket, name: "n\(round)")
           for _ in 0..<10 {
-            let status = try await get("/1", at: port)["Cache-Status"]
+            let status = try await current.get("/1")["Cache-Status"]
             #expect(status?.hasPrefix("n\(round);") == true)
           }
         }
@@ -136,13 +111,11 @@
         tally.end()
         for client in clients { await client.value }
         #expect(tally.failures.isEmpty, "of \(tally.count)")
-        current.send(SIGTERM)
-        _ = await current.end()
+        await current.stop()
+        for path in Self.files {
+          #expect(origin.log(path).bodyBytesSent == Self.length, "\(path)")
+        }
       }
-      for path in Self.files {
-        #expect(origin.log(path).bodyBytesSent == Self.length, "\(path)")
-      }
-      await origin.stop()
     }
   }
 #endif

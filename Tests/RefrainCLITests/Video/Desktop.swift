@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -58,7 +59,9 @@
     }
 
     /// Plays as a program of this desktop: events are lines of its output.
-    func play(_ arguments: String...) throws -> RunningProgram {
+    func play(_ arguments: String...) throws -> RunningProgram { try play(arguments) }
+
+    func play(_ arguments: [String]) throws -> RunningProgram {
       try run(
         Program.executable().path(percentEncoded: false),
         ["play", "--json", "--no-mpris"] + arguments)
@@ -193,9 +196,30 @@
         + "scale=\(width):\(height):flags=neighbor,setsar=1,format=yuv420p",
     ]
 
+    private static let encoding = Mutex<Task<Data, any Error>?>(nil)
+
+    /// Writes the film, which is encoded once.
+    static func make(_ name: String, in program: Program) async throws -> URL {
+      let film = encoding.withLock { encoding in
+        if let encoding { return encoding }
+        let film = Task {
+          var film = Data()
+          try await Program.with {
+            film = try Data(contentsOf: try await make(languages: ("eng", "deu"), name, in: $0))
+          }
+          return film
+        }
+        encoding = film
+        return film
+      }
+      let file = program.directory.appending(path: name)
+      try await film.value.write(to: file)
+      return file
+    }
+
     /// - Parameter languages: those of the sound tracks.
     static func make(
-      _ name: String, in program: Program, languages: (String, String) = ("eng", "deu")
+      languages: (String, String), _ name: String, in program: Program
     ) async throws -> URL {
       let file = program.directory.appending(path: name)
       try await encode(
@@ -231,6 +255,31 @@
           + [file.path(percentEncoded: false)])
       for await _ in ffmpeg.lines {}
       guard await ffmpeg.end() == 0 else { throw Desktop.Failure(description: ffmpeg.errors) }
+    }
+  }
+
+  /// The events of `play --json` that tests wait for, as parts of their lines.
+  enum PlayEvents {
+    static let started = #""event":"started""#
+    static let isPaused = #""status":"paused""#
+  }
+
+  extension RunningProgram {
+    /// Reads events until each of these texts was part of one, in any order.
+    func events(_ texts: String...) async throws {
+      var missing = texts
+      while !missing.isEmpty {
+        let line = try await nextLine()
+        missing.removeAll { line.contains($0) }
+      }
+    }
+
+    /// Reads events until an item has started.
+    func started(_ name: String) async throws {
+      while true {
+        let line = try await nextLine()
+        if line.contains(PlayEvents.started), line.contains(name) { return }
+      }
     }
   }
 #endif

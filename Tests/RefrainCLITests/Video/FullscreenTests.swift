@@ -9,10 +9,9 @@
   /// The window fills the screen, by keys, and for a desktop.
   @Suite(.enabled(if: Desktop.isUsable), .timeLimit(.minutes(2)))
   struct FullscreenTests {
-    @Test(arguments: ["f", "Escape"])
-    func `The window fills the display with a key, and returns to its place with another`(
-      _ end: String
-    ) async throws {
+    @Test func `The window fills the display with a key, and returns to its place with two`()
+      async throws
+    {
       try await Program.with { program in
         let film = try await CountingFilm.make("film.mkv", in: program)
         let desktop = try await Desktop(program)
@@ -24,20 +23,27 @@
         let before = try await desktop.geometry(of: window)
         #expect(before.size == .film)
 
-        try await desktop.press("f", in: window)
-        try await eventually("it fills the display") {
-          try await desktop.geometry(of: window) == .wholeDisplay
+        func fills() async throws {
+          try await desktop.press("f", in: window)
+          try await eventually("it fills the display") {
+            try await desktop.geometry(of: window) == .wholeDisplay
+          }
         }
+        func returns(by key: String) async throws {
+          try await desktop.press(key, in: window)
+          try await eventually("it is as before") {
+            try await desktop.geometry(of: window) == before
+          }
+        }
+        try await fills()
         try await desktop.waits(for: 250, in: window, of: .display, named: "fullscreen")
         // The other keys work as before.
         try await desktop.press("Left", in: window)
         try await desktop.waits(for: 125, in: window, of: .display, named: "fullscreen-sought")
-
-        try await desktop.press(end, in: window)
-        try await eventually("it is as before") {
-          try await desktop.geometry(of: window) == before
-        }
+        try await returns(by: "f")
         try await desktop.waits(for: 125, in: window, named: "window-again")
+        try await fills()
+        try await returns(by: "Escape")
         try await desktop.press("q", in: window)
         #expect(await player.end() == 0)
         // There is no Wayland, and the environment does not state where it would be.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RefrainPlayer
 
 /// The upper part of the screen: the current item, its position, and its loading.
 extension ScreenRenderer {

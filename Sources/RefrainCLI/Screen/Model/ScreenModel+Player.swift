@@ -59,7 +59,7 @@ extension ScreenModel {
     volume = state.volume
     isMuted = state.isMuted
     rate = state.rate
-    repeatMode = RepeatMode(rawValue: state.queue.repeatMode.rawValue) ?? .off
+    repeatMode = state.queue.repeatMode
     isShuffled = state.queue.isShuffled
     sleepTimer =
       switch state.sleepTimer {

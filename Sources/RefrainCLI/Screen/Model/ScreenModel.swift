@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RefrainPlayer
 
 /// The whole content of the screen of `play`. A value: two that are equal look the same.
 struct ScreenModel: Sendable, Hashable {
@@ -33,10 +34,6 @@ struct ScreenModel: Sendable, Hashable {
     var behind: Duration?
     /// The position as a fraction of the kept part, 0…1.
     var fraction: Double
-  }
-
-  enum RepeatMode: String, Sendable, Hashable {
-    case off, one, all
   }
 
   enum SleepTimer: Sendable, Hashable {
@@ -86,7 +83,7 @@ struct ScreenModel: Sendable, Hashable {
   var volume = 1.0
   var isMuted = false
   var rate = 1.0
-  var repeatMode = RepeatMode.off
+  var repeatMode = PlayQueue.RepeatMode.off
   var isShuffled = false
   var sleepTimer: SleepTimer?
 
@@ -106,5 +103,87 @@ struct ScreenModel: Sendable, Hashable {
   var fraction: Double? {
     guard case .known(let duration) = length, duration > .zero else { return nil }
     return min(1, max(0, position / duration))
+  }
+}
+
+/// The states of the current item's parts, each as ranges of 0…1.
+struct CacheMap: Sendable, Hashable {
+  enum Part: Sendable, Hashable {
+    /// Stored: read from disk.
+    case cached
+    /// Being fetched, or decoded ahead without being stored.
+    case coming
+    case missing
+  }
+
+  var cached: [Range<Double>] = []
+  var fetching: [Range<Double>] = []
+  var buffered: [Range<Double>] = []
+
+  /// Returns the state of each of `count` cells of a bar. A cell is stored if its middle is.
+  func cells(_ count: Int) -> [Part] {
+    (0..<max(0, count)).map { index in
+      let (start, end) = (Double(index) / Double(count), Double(index + 1) / Double(count))
+      let middle = (start + end) / 2
+      if cached.contains(where: { $0.contains(middle) }) { return .cached }
+      if fetching.contains(where: { $0.lowerBound < end && $0.upperBound > start }) {
+        return .coming
+      }
+      return buffered.contains { $0.contains(middle) } ? .coming : .missing
+    }
+  }
+}
+
+/// The tracks and the video of the current item, as the screen shows them. A pure value.
+struct ShownTracks: Sendable, Hashable {
+  /// One of the tracks of a kind.
+  struct Choice: Sendable, Hashable {
+    /// Nil: none is selected.
+    var name: String?
+    var number = 0
+    var count: Int
+  }
+
+  /// The size of the shown video; nil if none is shown.
+  var size: String?
+  var codec: String?
+  var isHidden = false
+  var droppedFrames = 0
+  /// Nil if there is no choice.
+  var sound: Choice?
+  var subtitle: Choice?
+
+  init() {}
+
+  init(_ state: PlayerState) {
+    if let video = state.video {
+      size = "\(video.width)\u{D7}\(video.height)"
+      codec = [video.codec, video.hardwareDecoder.map { "(\($0))" }].compactMap(\.self)
+        .joined(separator: " ")
+      droppedFrames = video.droppedFrames
+    }
+    isHidden = state.tracks.hasVideo && state.video == nil && !state.showsVideo
+    sound = Self.choice(.audio, of: state.tracks, least: 2)
+    subtitle = Self.choice(.subtitle, of: state.tracks, least: 1)
+  }
+
+  /// Whether there is nothing to show.
+  var isEmpty: Bool { self == ShownTracks() }
+
+  private static func choice(
+    _ kind: MediaTrack.Kind, of tracks: MediaTracks, least: Int
+  ) -> Choice? {
+    let all = tracks.tracks(of: kind)
+    guard all.count >= least else { return nil }
+    guard let track = tracks.selected(kind) else { return Choice(count: all.count) }
+    return Choice(
+      name: track.shownName, number: (all.firstIndex(of: track) ?? 0) + 1, count: all.count)
+  }
+}
+
+extension MediaTrack {
+  /// The language, else the title, else the number.
+  var shownName: String {
+    [language, title].compactMap(\.self).first { !$0.isEmpty } ?? "\(id.number)"
   }
 }

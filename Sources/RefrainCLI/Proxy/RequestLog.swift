@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainProxy
+
+/// One request to the proxy as a line; columns of fixed width come first and align.
+///
+/// `GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535`
+struct RequestLogLine: Sendable {
+  var request: ServedRequest
+
+  /// - Parameter width: the line's width, to which the URL is shortened; nil without a terminal.
+  func text(width: Int? = nil) -> String {
+    let facts = [
+      left(printable(String(request.method.prefix(8))), 4), right("\(request.status)", 3),
+      left(request.source.rawValue, 11), right(ByteSize.text(request.bytesSent), 10),
+      right(TimeText.span(.seconds(max(0, request.seconds))), 7),
+    ].joined(separator: " ")
+    var end = ""
+    if let range = request.range {
+      end += "  bytes \(range.lowerBound)-\(range.upperBound - 1)"
+    }
+    if let error = request.error { end += "  \(printable(error))" }
+    let room = width.map { max(32, $0 - facts.count - 2 - end.count) } ?? 120
+    return "\(facts)  \(shortened(printable(shownURL(request.url)), to: room))\(end)"
+  }
+
+  /// Returns the line that replaces requests dropped from the log.
+  static func leftOut(_ count: Int) -> String { "… \(count) requests are not listed …" }
+
+  // All of these are ASCII: one byte is one column.
+
+  private func left(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.utf8.count))
+  }
+
+  private func right(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+  }
+}
+
+/// One request to the proxy, for programs.
+struct RequestReport: Sendable, Encodable {
+  var event = "request"
+  var method: String
+  var url: String
+  var status: Int
+  /// The first offset and the one after the last.
+  var range: [Int64]?
+  var bytesSent: Int64
+  var source: String
+  var seconds: Double
+  var client: String
+  var error: String?
+
+  init(_ request: ServedRequest) {
+    method = request.method
+    url = shownURL(request.url)
+    status = request.status
+    range = request.range.map { [$0.lowerBound, $0.upperBound] }
+    bytesSent = request.bytesSent
+    source = request.source.rawValue
+    seconds = request.seconds
+    client = request.client
+    error = request.error
+  }
+}
+
+/// Returns the URL without a password, which must not appear in a log.
+func shownURL(_ text: String) -> String {
+  guard text.contains("@"), let url = URL(text: text) else { return text }
+  return url.withoutUserInfo.absoluteString
+}
+
+/// What `refrain serve` writes of each request.
+extension ServeCommand {
+  /// Returns what takes each request: the lines, the access log, both, or nil for neither.
+  func logging(
+    to log: RequestLog, and accessLog: AccessLog?
+  ) -> (@Sendable (ServedRequest) -> Void)? {
+    guard let accessLog else { return quiet ? nil : log.note }
+    guard !quiet, !accessLog.isOnOutput else { return accessLog.note }
+    return { request in
+      log.note(request)
+      accessLog.note(request)
+    }
+  }
+
+  /// The lines of requests on standard output.
+  var log: RequestLog {
+    let isJSON = options.json
+    return RequestLog { requests, leftOut in
+      let width = Console.shared.outputWidth
+      var lines: [String] = []
+      if leftOut > 0 {
+        lines.append(
+          try isJSON ? JSONText.line(LeftOut(requests: leftOut)) : RequestLogLine.leftOut(leftOut))
+      }
+      for request in requests {
+        lines.append(
+          isJSON
+            ? try JSONText.line(RequestReport(request))
+            : RequestLogLine(request: request).text(width: width))
+      }
+      try Console.shared.printAlone(lines.joined(separator: "\n"))
+    }
+  }
+
+  private struct LeftOut: Encodable {
+    var event = "leftOut"
+    var requests: Int
+  }
+}
