@@ -32,7 +32,8 @@
         let file = try program.write("machine song.example login me password secret\n", "netrc")
         let url = "http://song.example:\(origin.port)/a.mp3"
         let options = [
-          "--netrc-file", file, "--resolve", "song.example:\(origin.port):127.0.0.1", "--interface", "127.0.0.1",
+          "--netrc-file", file, "--resolve", "song.example:\(origin.port):127.0.0.1", "--interface",
+          "127.0.0.1",
         ]
         let run = try await program.run(["get", "--output", "-"] + options + [url])
         #expect(run.status == 0 && run.output == "song", "\(run.errors)")

@@ -72,7 +72,8 @@
       }
     }
 
-    @Test func `The errors for wrong hosts, ports and schemes suggest what to check`() async throws {
+    @Test func `The errors for wrong hosts, ports and schemes suggest what to check`() async throws
+    {
       try await Program.with { program in
         let server = try RawServer { connection in
           _ = connection.readRequest()

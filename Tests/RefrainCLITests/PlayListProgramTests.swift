@@ -18,7 +18,9 @@
         #expect(run.errors.isEmpty)
         #expect(run.output.hasPrefix("tune of mine.wav: first sound after "))
         #expect(run.output.hasSuffix(", from a file\n"))
-        #expect(try Data(contentsOf: program.directory.appending(path: "heard.wav")).suffix(1000) == Tune.wav.suffix(1000))
+        #expect(
+          try Data(contentsOf: program.directory.appending(path: "heard.wav")).suffix(1000)
+            == Tune.wav.suffix(1000))
         #expect(origin.log("/tune.wav").requests.isEmpty)
       }
     }
@@ -38,7 +40,9 @@
         let log = origin.log("/tune.wav")
         #expect(log.requests.count { $0.request.range?.hasPrefix("bytes=0-") ?? true } == 1)
         #expect(log.bytesSentTwice == 0 || !options.isEmpty)
-        #expect(try Data(contentsOf: program.directory.appending(path: "heard.wav")).suffix(1000) == Tune.wav.suffix(1000))
+        #expect(
+          try Data(contentsOf: program.directory.appending(path: "heard.wav")).suffix(1000)
+            == Tune.wav.suffix(1000))
       }
     }
 
@@ -130,7 +134,8 @@
 
     @Test func `A start beyond the end exits with 1 and names the length`() async throws {
       try await Program.withTune { program, _, url in
-        let run = try await program.run("play", "--audio-output", program.path("heard.wav"), "--start", "1:15", url)
+        let run = try await program.run(
+          "play", "--audio-output", program.path("heard.wav"), "--start", "1:15", url)
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
         #expect(run.errorLines.count == 1)

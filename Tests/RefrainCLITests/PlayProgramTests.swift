@@ -126,10 +126,11 @@
         let run = try await program.run(["play", "--audio-output", output] + lists)
         #expect(run.status == 1)
         #expect(
-          run.errorLines == lists.map {
-            "refrain: \($0): The playlist is empty. Check that it is the right one: "
-              + "it lists no media."
-          })
+          run.errorLines
+            == lists.map {
+              "refrain: \($0): The playlist is empty. Check that it is the right one: "
+                + "it lists no media."
+            })
       }
     }
 

@@ -85,13 +85,13 @@ struct StreamMapTests {
       let (origin, cache) = (place.origin, place.cache)
       origin.serve(
         text:
-        """
-        #EXTM3U
-        #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",DEFAULT=YES,URI="sound.m3u8"
-        #EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO="a"
-        pictures.m3u8
+          """
+          #EXTM3U
+          #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="en",DEFAULT=YES,URI="sound.m3u8"
+          #EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO="a"
+          pictures.m3u8
 
-        """, at: "/film.m3u8")
+          """, at: "/film.m3u8")
       for name in ["sound", "pictures"] {
         origin.serve(
           text: "#EXTM3U\n#EXTINF:4,\n\(name).ts\n#EXT-X-ENDLIST\n", at: "/\(name).m3u8")

@@ -36,19 +36,21 @@
         let stream = serve(4, of: 40, on: place.origin)
         place.origin.serve(Tune.resource, at: "/tune.wav")
         try await place.withPlayer { player in
-        let events = player.events()
-        player.play([stream, Media(place.origin.url("/tune.wav"))])
-        var failure: MediaCacheError?
-        var stored = 0.0
-        for await event in events {
-          if case .failed(_, let error) = event { failure = error }
-          if case .streamProgress(let progress?) = event { stored = max(stored, progress.fraction) }
-          if case .started(let item, _) = event, item.media != stream { break }
-          if case .status(.failed) = event { break }
-        }
-        #expect(failure?.status == 404)
-        #expect(abs(stored - 0.1) < 0.01)
-        #expect(player.queue.currentIndex == 1)
+          let events = player.events()
+          player.play([stream, Media(place.origin.url("/tune.wav"))])
+          var failure: MediaCacheError?
+          var stored = 0.0
+          for await event in events {
+            if case .failed(_, let error) = event { failure = error }
+            if case .streamProgress(let progress?) = event {
+              stored = max(stored, progress.fraction)
+            }
+            if case .started(let item, _) = event, item.media != stream { break }
+            if case .status(.failed) = event { break }
+          }
+          #expect(failure?.status == 404)
+          #expect(abs(stored - 0.1) < 0.01)
+          #expect(player.queue.currentIndex == 1)
         }
       }
     }

@@ -27,6 +27,18 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "ftp://a.example/x"])
+  func `A redirect without a usable Location is reported without a retry`(
+    _ location: String
+  ) async throws {
+    try await withCache { test async throws in
+      let fields = location.isEmpty ? [] : [Field("Location", location)]
+      test.origin.script("/a", .on(.all, .status(302, headers: fields)))
+      await expectError(.redirect, status: 302) { try await test.read("/a", 0..<10) }
+      #expect(try await test.settledLog("/a").requests.count == 1)
+    }
+  }
+
   @Test func `A redirect loop is refused`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
