@@ -12,21 +12,16 @@
     .enabled(if: RequiredProgram.chromium.isUsable && RequiredProgram.mpv.isUsable),
     .timeLimit(.minutes(TestSeed.minutes(3))))
   struct PlayerStripTests {
-    /// Half an hour of silence. The sockets take some MiB of it at each jump.
-    private static let length: Int64 = 256 << 20
+    /// Six minutes of silence. The sockets take some MiB of it at each jump.
+    private static let length: Int64 = 64 << 20
     private static let headLength = Int64(WAV.headLength)
     private static let bytesPerSecond: Int64 = 44_100 * 4
     private static let seconds = Double((length - headLength) / bytesPerSecond)
 
-    /// Creates a file of 16-bit samples in stereo. It takes no disk space.
-    private static func writeFilm(to url: URL) throws {
-      let head = WAV.head(
-        Int(length - headLength), rate: 44_100, channels: 2, bytesPerSample: 2)
-      try Data(head).write(to: url)
-      let file = try FileHandle(forWritingTo: url)
-      try file.truncate(atOffset: UInt64(length))
-      try file.close()
-    }
+    /// 16-bit samples in stereo.
+    private static let film = OriginContent.bytes(
+      WAV.head(Int(length - headLength), rate: 44_100, channels: 2, bytesPerSample: 2)
+        + [UInt8](repeating: 0, count: Int(length - headLength)))
 
     /// Returns a script for the spans of a row, of which the strip is drawn.
     private static func spans(ofRow key: CacheKey) -> String {
@@ -44,11 +39,9 @@
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (strip of the page with mpv)")
       try await Proxied.with(hasPage: true) { proxied in
-        let film = proxied.directory.appending(path: "film.wav")
-        try Self.writeFilm(to: film)
         proxied.origin.serve(
           OriginResource(
-            .file(film), contentType: "audio/wav", etag: "\"film\"",
+            Self.film, contentType: "audio/wav", etag: "\"film\"",
             headers: [Field("Cache-Control", "max-age=3600")]),
           at: "/film.wav")
         let direct = proxied.origin.url("/film.wav")

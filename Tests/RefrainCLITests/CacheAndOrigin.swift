@@ -59,7 +59,7 @@ struct CacheAndOrigin {
     ///
     /// - Parameter rewind: the bytes of a live stream that it keeps.
     @MainActor
-    func withPlayer(rewind: Int? = nil, _ body: (Player) async throws -> Void) async throws {
+    func withPlayer(rewind: Int64? = nil, _ body: (Player) async throws -> Void) async throws {
       let streams = StreamProxy(cache: cache)
       var configuration = Player.Configuration()
       configuration.streamURL = { try await streams.url(for: $0) }

@@ -125,10 +125,10 @@
           at: "/My%20S%C3%B6ng.mp3")
         let url = origin.url("/My%20S%C3%B6ng.mp3").absoluteString
         let mixed = url.replacing("%C3%B6", with: "ö")
-        #expect(try await program.run("get", mixed).status == 0)
+        try await #expect(program.run("get", mixed).status == 0)
         let capitals = url.replacing("http://", with: "HTTP://").replacing("/My", with: "/./My")
-        #expect(try await program.run("info", capitals).status == 0)
-        #expect(try await program.run("path", url).status == 0)
+        try await #expect(program.run("info", capitals).status == 0)
+        try await #expect(program.run("path", url).status == 0)
         let requests = origin.log("/My%20S%C3%B6ng.mp3").requests
         #expect(requests.allSatisfy { $0.request.target == "/My%20S%C3%B6ng.mp3" })
         #expect(!requests.isEmpty)

@@ -59,8 +59,8 @@
         // The manifest is none, so that nobody knows whether the stream is complete.
         #expect(missing == ["length", "isComplete"])
         let entries = try await program.run("ls", "--json", "--parts").objects
-        let parts = entries.filter { $0["stream"] as? String == stream }
-        #expect(entries.count == 5 && parts.count == 3)
+        let named = entries.filter { $0["stream"] as? String == stream }
+        #expect(entries.count == 5 && named.count == 3)
         #expect(entries.allSatisfy { $0["parts"] == nil })
       }
     }

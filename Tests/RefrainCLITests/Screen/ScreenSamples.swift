@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import RefrainPlayer
+
 @testable import RefrainCLI
 
 /// Screens from actual use.

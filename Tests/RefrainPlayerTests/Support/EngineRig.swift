@@ -50,7 +50,7 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 
   @MainActor
-  func with(_ body: (any EngineRig) async throws -> Void) async throws {
+  func with(_ body: @MainActor (any EngineRig) async throws -> Void) async throws {
     try await withOrigin { origin, cache, _ in
       let rig: any EngineRig =
         switch self {

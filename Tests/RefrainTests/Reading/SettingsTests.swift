@@ -70,6 +70,10 @@ import Testing
     }
   }
 
+  private final class End: Sendable {
+    let hasCome = Mutex(false)
+  }
+
   /// Readers, seeks and new versions at the moments at which the cache goes offline and online.
   @Test(arguments: 0..<8)
   func `No request runs once the cache is offline, whenever it went there`(case number: Int)
@@ -81,13 +85,13 @@ import Testing
     let transport = ScriptedTransport { try await curl.send($0) }
     try await withCache({ $0.transport = transport }) { test in
       let length: Int64 = 4 << 20
-      let isDone = Mutex(false)
+      let end = End()
       try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<6 {
           var random = SeededGenerator(seed: seed &+ UInt64(index))
           group.addTask {
             var round: UInt64 = 0
-            while !isDone.withLock({ $0 }) {
+            while !end.hasCome.withLock({ $0 }) {
               round += 1
               if index == 0 {
                 test.origin.serve(.synthetic(seed: round, length: length), at: "/a")
@@ -105,7 +109,7 @@ import Testing
             test.cache.isOffline = !round.isMultiple(of: 2)
             for _ in 0..<round { await Task.yield() }
           }
-          isDone.withLock { $0 = true }
+          end.hasCome.withLock { $0 = true }
         }
         try await group.waitForAll()
       }

@@ -28,25 +28,25 @@ import Testing
     await cache.close()
   }
 
+  private final class Begun: Sendable {
+    let count = Mutex(0)
+  }
+
   @Test func `A trial does not wait for work on the other threads`() async throws {
     let cache = try directory.cache()
-    let begun = Mutex(0)
-    let gate = DispatchSemaphore(value: 0)
-    // As many as there are, in the way of sweeps that take long.
-    let busy = (0..<8).map { _ in
-      Task(executorPreference: IOThreads.background) { Self.wait(for: gate, begun) }
+    let (begun, gate) = (Begun(), DispatchSemaphore(value: 0))
+    // A semaphore must not be waited for in the closure of a task.
+    @Sendable func wait() {
+      begun.count.withLock { $0 += 1 }
+      gate.wait()
     }
-    try await eventually("all are busy") { begun.withLock { $0 } == 8 }
+    // As many as there are, in the way of sweeps that take long.
+    let busy = (0..<8).map { _ in Task(executorPreference: IOThreads.background) { wait() } }
+    try await eventually("all are busy") { begun.count.withLock { $0 } == 8 }
     #expect(await cache.tryDisk() == .works)
     for _ in busy { gate.signal() }
     for task in busy { await task.value }
     await cache.close()
-  }
-
-  /// A semaphore must not be waited for in the closure of a task.
-  private static func wait(for gate: DispatchSemaphore, _ begun: borrowing Mutex<Int>) {
-    begun.withLock { $0 += 1 }
-    gate.wait()
   }
 
   @Test func `Opening removes old files of trials, and leaves others`() async throws {

@@ -178,3 +178,14 @@ extension UInt8 {
     }
   }
 }
+
+extension [UInt8] {
+  /// Whether the text stands at an index.
+  func hasBytes(_ text: StaticString, at start: Int) -> Bool {
+    guard start >= 0, count - start >= text.utf8CodeUnitCount else { return false }
+    return text.withUTF8Buffer { buffer in
+      for index in 0..<buffer.count where self[start + index] != buffer[index] { return false }
+      return true
+    }
+  }
+}
