@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// One resource of the origin: its bytes, and how the origin describes them.
 ///
 /// Responses follow RFC 9110: single ranges (§14; a request for several ranges receives all of the

@@ -112,7 +112,8 @@
         #expect(runs[1].count > 20 * Self.rate && runs[2].lowerBound > runs[1].upperBound)
         // The titles are those of the sound.
         #expect(titles == ["First", "Second", "First", "Second"])
-        #expect(listening.origin.log("/radio").requests.count == 1)
+        // Its connection may end in the pause.
+        #expect(listening.origin.log("/radio").requests.count <= 2)
       }
     }
 

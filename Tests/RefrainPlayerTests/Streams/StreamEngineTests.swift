@@ -53,17 +53,6 @@ struct StreamEngineTests {
     }
   }
 
-  @Test func `A stream without a proxy fails with an error that names the remedy`() async throws {
-    try await with(hasProxy: false) { rig in
-      let id = rig.referee.load(Media(SilentStream().serve(on: rig.origin)))
-      try await eventually("it fails") { rig.referee.failure(of: id) != nil }
-      let error = try #require(rig.referee.failure(of: id))
-      #expect(error.reason.contains("HTTP Live Stream"))
-      #expect(error.remedy.contains("Player.Configuration.streamURL"))
-      #expect(rig.engine.current == nil && rig.origin.log("/0.mp3").requests.isEmpty)
-    }
-  }
-
   @Test func `A DASH manifest is recognized`() async throws {
     try await with { rig in
       let url = rig.origin.serveManifest("<MPD type=\"static\"/>", at: "/ok.mpd")

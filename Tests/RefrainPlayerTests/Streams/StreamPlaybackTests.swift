@@ -122,5 +122,21 @@
         await player.close()
       }
     }
+
+    @Test func `A stream without a proxy fails with an error that names the remedy`() async throws {
+      try await Listening.with { listening in
+        let player = try await listening.player()
+        player.play(Media(SilentStream().serve(on: listening.origin)))
+        try await eventually("it fails") {
+          if case .failed(let error) = player.status {
+            return error.reason.contains("HTTP Live Stream")
+              && error.remedy.contains("Player.Configuration.streamURL")
+          }
+          return false
+        }
+        #expect(listening.origin.log("/0.mp3").requests.isEmpty)
+        await player.close()
+      }
+    }
   }
 #endif

@@ -61,7 +61,8 @@ import Testing
       lead("/list.m3u8", to: "/far.m3u8", test)
       let first = try await test.get("/list.m3u8", ["Authorization: a"])
       #expect(first.status == 302)
-      let reply = try await test.get("/far.m3u8", ["Authorization: b"])
+      let (reply, _) = try await test.follow(
+        try test.target("/far.m3u8"), ["Authorization: b"])
       #expect(reply.text == Self.list)
       let accounts = test.origin.log("/far.m3u8").requests.map {
         $0.request.headers.first("Authorization")

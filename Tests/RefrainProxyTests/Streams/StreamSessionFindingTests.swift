@@ -9,9 +9,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionFindingTests {
   @Test func `All requests of one unknown session find it at once`() async throws {
     try await withSessionTest { test in
-      let session = try test.begin("a", in: test.sessions())
+      let (old, new) = (test.sessions(), test.sessions())
+      let session = try test.begin("a", in: old)
       try await test.stored(session)
-      let (new, id) = (test.sessions(), session.id)
+      let id = session.id
       let found = await withTaskGroup(of: Bool.self) { group in
         for _ in 0..<50 {
           group.addTask { await new.find(id)?.headers["Authorization"] == "é" }

@@ -92,11 +92,12 @@ struct LimitTests {
     }
     #expect(here.statistics.requests + there.statistics.requests == 0)
     await other.close()
-    try await eventually("the entries are closed") { cache.context.table.isEmpty }
+    await cache.close()
     // They are no longer in use.
     try directory.age(["there"])
-    try await cache.prefetch(directory.url("newer"))
+    try await directory.withCache(limit: limit) { cache in
+      try await cache.prefetch(directory.url("newer"))
+    }
     #expect(try !directory.isWhole("there"))
-    await cache.close()
   }
 }

@@ -19,7 +19,7 @@ func expectError<Value>(
   #expect(error?.code == code, sourceLocation: sourceLocation)
   if let status { #expect(error?.status == status, sourceLocation: sourceLocation) }
   // Some errors of these kinds leave nothing to do.
-  if ![.closed, .badRange, .offline].contains(code) {
+  if ![.closed, .badRange, .offline, .status].contains(code) {
     #expect(error?.remedy.isEmpty == false, "\(code)", sourceLocation: sourceLocation)
   }
   return error
