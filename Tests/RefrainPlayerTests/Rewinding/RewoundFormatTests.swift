@@ -133,7 +133,7 @@
           }
         }
         #expect(player.position < .seconds(30))
-        #expect((2...3).contains(listening.origin.log(Listening.stationPath).requests.count))
+        #expect(listening.origin.log(Listening.stationPath).requests.count >= 2)
         await player.close()
       }
     }
