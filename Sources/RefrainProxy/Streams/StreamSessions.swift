@@ -14,6 +14,8 @@ final class StreamSessions: Sendable {
   private struct State {
     var sessions: [String: StreamSession] = [:]
     var begun: [Beginning: StreamSession] = [:]
+    /// Reads and writes the file; the newest one.
+    var exchange: Task<Void, Never>?
     /// Stores the sessions; the newest one.
     var saving: Task<Void, Never>?
     /// When `saving` begins to write; nil if it has begun.
@@ -143,8 +145,21 @@ final class StreamSessions: Sendable {
     }
   }
 
+  /// One after the other: whoever finds the file unchanged finds what the one before has adopted.
   private func exchange(isRefresh: Bool = false) async {
     guard let store else { return }
+    let exchange = state.withLock { state in
+      let exchange = Task { [before = state.exchange] in
+        await before?.value
+        await exchangeNow(with: store, isRefresh: isRefresh)
+      }
+      state.exchange = exchange
+      return exchange
+    }
+    await exchange.value
+  }
+
+  private func exchangeNow(with store: SessionStore, isRefresh: Bool) async {
     let now = cache.now
     let outcome = await IOThreads.background.run { [self] in
       Result {
