@@ -9,6 +9,8 @@
   /// A replacement for `Synchronization.Mutex` under the thread sanitizer, which on Linux does not
   /// see that lock: the standard library is not instrumented, and calls futex(2) directly. This one
   /// calls pthread_mutex_lock(3), which the sanitizer knows.
+  ///
+  /// Unchecked: that lock guards `value`, which the compiler cannot see.
   public struct PthreadMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     private let value: UnsafeMutablePointer<Value>
     private let lock: UnsafeMutablePointer<pthread_mutex_t>

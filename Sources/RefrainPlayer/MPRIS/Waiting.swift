@@ -15,6 +15,7 @@
       return box.take()
     }
 
+    /// A semaphore, since the waiting thread is of no use to Swift's tasks meanwhile.
     private final class Box<Value: Sendable>: Sendable {
       private let value = Mutex<Value?>(nil)
       private let isThere = DispatchSemaphore(value: 0)

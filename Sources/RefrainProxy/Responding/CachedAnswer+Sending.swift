@@ -15,8 +15,8 @@ extension CachedAnswer {
     }
     if let conditions = Preconditions(fields: exchange.fields) {
       let outcome = conditions.evaluate(
-        isGetOrHead: true, hasRange: range != .none, etag: known.etag,
-        lastModified: known.lastModified, isStrongLastModified: known.isStrongLastModified)
+        hasRange: range != .none, etag: known.etag, lastModified: known.lastModified,
+        isStrongLastModified: known.isStrongLastModified)
       switch outcome {
       case .proceed: break
       case .ignoreRange: selection = .whole

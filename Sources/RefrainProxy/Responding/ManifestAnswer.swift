@@ -81,8 +81,8 @@ struct ManifestAnswer: Sendable {
     let etag = ManifestEditor.etag(of: body, original: selected.known.etag)
     if let conditions = Preconditions(fields: exchange.fields) {
       let outcome = conditions.evaluate(
-        isGetOrHead: true, hasRange: false, etag: etag,
-        lastModified: selected.known.lastModified, isStrongLastModified: false)
+        hasRange: false, etag: etag, lastModified: selected.known.lastModified,
+        isStrongLastModified: false)
       switch outcome {
       case .proceed, .ignoreRange: break
       case .notModified: return try await send(status: 304, etag, [], .none, isFiltered)

@@ -40,15 +40,15 @@ struct Preconditions: Sendable, Hashable {
     else { return nil }
   }
 
+  /// Evaluates the conditions of a GET or HEAD.
+  ///
   /// - Parameters:
-  ///   - isGetOrHead: any other method fails in cases where these two receive 304.
   ///   - hasRange: whether a Range would be applied.
   ///   - etag: the field's value in the response that would be sent.
   ///   - lastModified: likewise.
   ///   - isStrongLastModified: whether that date identifies the bytes (RFC 9110 §8.8.2.2).
   func evaluate(
-    isGetOrHead: Bool, hasRange: Bool, etag: String?, lastModified: String?,
-    isStrongLastModified: Bool
+    hasRange: Bool, etag: String?, lastModified: String?, isStrongLastModified: Bool
   ) -> Outcome {
     let tag = etag.map { EntityTag($0) }
     let modified = lastModified.flatMap { HTTPDate.parse($0) }
@@ -58,11 +58,11 @@ struct Preconditions: Sendable, Hashable {
       guard modified <= ifUnmodifiedSince else { return .failed }
     }
     if let ifNoneMatch {
-      if ifNoneMatch.containsWeakly(tag) { return isGetOrHead ? .notModified : .failed }
-    } else if let ifModifiedSince, let modified, isGetOrHead {
+      if ifNoneMatch.containsWeakly(tag) { return .notModified }
+    } else if let ifModifiedSince, let modified {
       if modified <= ifModifiedSince { return .notModified }
     }
-    if hasRange, isGetOrHead, let ifRange {
+    if hasRange, let ifRange {
       guard
         isSame(ifRange, tag: tag, lastModified: isStrongLastModified ? lastModified : nil)
       else { return .ignoreRange }

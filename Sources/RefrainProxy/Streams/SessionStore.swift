@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainLocks
 
 /// The sessions of streams in a file of the cache directory, so that the URLs of a proxy stay valid
 /// when it starts again with the same token.
@@ -13,7 +12,7 @@ import RefrainLocks
 /// After `MediaCache.removeAll`, in any process, no session that had begun before is stored again.
 ///
 /// The methods block: call them on `IOThreads` only.
-final class SessionStore: Sendable {
+struct SessionStore: Sendable {
   static let capacity = 1024
   static let mostBytes = 1 << 20
   /// In seconds.
@@ -28,16 +27,14 @@ final class SessionStore: Sendable {
   }
 
   /// The file as it was last read or written.
-  private struct Known {
-    var isRead = false
+  struct Known: Sendable {
+    fileprivate var isRead = false
     /// Nil if there was none.
-    var identity: String?
+    fileprivate var identity: String?
   }
 
   private let files: PrivateFiles
   private let name: String
-  /// Held during an exchange.
-  private let known = Mutex(Known())
 
   init(_ files: PrivateFiles, token: String) {
     self.files = files
@@ -55,24 +52,16 @@ final class SessionStore: Sendable {
   /// not used for 30 days, and the files of tokens that were not used for so long.
   ///
   /// - Parameters:
+  ///   - known: the file after the exchange before this one.
   ///   - unlessUnchanged: whether to return nil if no other process has changed or removed the file
-  ///     since the last exchange.
-  ///   - sessions: returns the sessions, when it is this call's turn.
+  ///     since then.
   /// - Throws: if the file cannot be read, too: the sessions in it would be lost.
   func exchange(
-    unlessUnchanged: Bool = false, at now: Date, _ sessions: () -> [StreamSession]
+    _ sessions: [StreamSession], at now: Date, _ known: inout Known, unlessUnchanged: Bool = false
   ) throws -> Exchanged? {
-    try known.withLock { known in
-      if unlessUnchanged, known.isRead, try files.identity(of: name) == known.identity {
-        return nil
-      }
-      return try exchange(sessions(), at: now, &known)
+    if unlessUnchanged, known.isRead, try files.identity(of: name) == known.identity {
+      return nil
     }
-  }
-
-  private func exchange(
-    _ sessions: [StreamSession], at now: Date, _ known: inout Known
-  ) throws -> Exchanged {
     if !known.isRead {
       try files.removeFiles(
         withPrefix: "sessions-", except: name,

@@ -16,6 +16,8 @@ final class StreamSessions: Sendable {
     var begun: [Beginning: StreamSession] = [:]
     /// Reads and writes the file; the newest one.
     var exchange: Task<Void, Never>?
+    /// The file after the last exchange.
+    var known = SessionStore.Known()
     /// Stores the sessions; the newest one.
     var saving: Task<Void, Never>?
     /// When `saving` begins to write; nil if it has begun.
@@ -161,13 +163,15 @@ final class StreamSessions: Sendable {
 
   private func exchangeNow(with store: SessionStore, isRefresh: Bool) async {
     let now = cache.now
-    let outcome = await IOThreads.background.run { [self] in
-      Result {
-        try store.exchange(unlessUnchanged: isRefresh, at: now.wall) {
-          state.withLock { Array($0.sessions.values) }
-        }
+    let (sessions, before) = state.withLock { (Array($0.sessions.values), $0.known) }
+    let (outcome, known) = await IOThreads.background.run {
+      var known = before
+      let outcome = Result {
+        try store.exchange(sessions, at: now.wall, &known, unlessUnchanged: isRefresh)
       }
+      return (outcome, known)
     }
+    state.withLock { $0.known = known }
     do {
       if let exchanged = try outcome.get() { adopt(exchanged, at: now) }
       state.withLock { $0.hasReported = false }

@@ -91,12 +91,15 @@
       for _ in 0..<20 {
         try await withAssets { test in
           test.serve(200_000)
+          test.origin.script("/song.wav", .on(.number(1), .delay(nil)))
           let player = test.player()
-          // Together: the stand-in reports data that comes before the information.
+          // Before anything comes: the stand-in reports data that comes before the information.
           let requests = [
             try player.request(.bytes(1000, at: 70_000)), try player.request(.toEnd(from: 0)),
             try player.request(.information()), try player.request(.information(bytes: nil)),
           ]
+          try await test.origin.wait(for: "/song.wav") { $0.stalled == 1 }
+          test.origin.release("/song.wav")
           for request in requests { #expect(await request.end().isFinished) }
           player.check()
         }

@@ -80,7 +80,8 @@ func withSessionTest(_ body: (SessionTest) async throws -> Void) async throws {
 extension SessionStore {
   @discardableResult
   func add(_ sessions: [StreamSession], at now: Date) throws -> Exchanged {
-    try exchange(at: now) { sessions } ?? Exchanged()
+    var known = Known()
+    return try exchange(sessions, at: now, &known) ?? Exchanged()
   }
 
   /// Returns the identifiers of the stored sessions.
