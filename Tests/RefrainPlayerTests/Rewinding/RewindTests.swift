@@ -192,9 +192,9 @@
           }
           return true
         }
-        // What is kept moves on until the station is held, by less than half of the room.
+        // What is kept moves on until the station is held, by less than the room.
         let start = try #require(earliest).start
-        let kept = start...start + .seconds(30)
+        let kept = start...start + .seconds(45)
         let sought = try #require(arrival)
         #expect(kept.contains(sought), "\(sought) \(start)")
         try #require(runs.count == 2, "\(runs)")
