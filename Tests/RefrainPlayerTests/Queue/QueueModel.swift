@@ -126,8 +126,10 @@ struct QueueModel {
     } else if shuffledOrder == nil {
       if mode == .all { current = order.last }
     } else {
-      while earlier.last != nil, earlier.last == order.first { earlier.removeLast() }
-      guard let last = earlier.popLast() else { return }
+      var rest = earlier
+      while rest.last != nil, rest.last == order.first { rest.removeLast() }
+      guard let last = rest.popLast() else { return }
+      earlier = rest
       shuffledOrder?.removeAll { $0 == last }
       shuffledOrder?.insert(last, at: 0)
       settled.insert(last)
