@@ -51,6 +51,7 @@ let package = Package(
     // files for the same.
     .library(name: "RefrainCore", targets: ["Refrain"]),
     .library(name: "RefrainAVFoundation", targets: ["RefrainAVFoundation"]),
+    .library(name: "RefrainStreams", targets: ["RefrainStreams"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
     .executable(name: "refrain", targets: ["RefrainCLI"]),
@@ -80,6 +81,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     // System calls that Glibc's module map does not show: preadv2(2), SEEK_HOLE, epoll(7).
     .target(name: "CLinuxSystem"),
+    // HLS and DASH: parse, plan, rewrite, download, offline.
+    .target(name: "RefrainStreams", dependencies: ["Refrain"], swiftSettings: settings),
     // AVPlayer: the resource loader.
     .target(
       name: "RefrainAVFoundation",
@@ -107,7 +110,7 @@ let package = Package(
     .target(
       name: "RefrainPlayer",
       dependencies: [
-        "Refrain", "RefrainAVFoundation",
+        "Refrain", "RefrainAVFoundation", "RefrainStreams",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
         .target(name: "CSDBus", condition: .when(platforms: [.linux])),
@@ -117,7 +120,7 @@ let package = Package(
     .target(
       name: "RefrainProxy",
       dependencies: [
-        "Refrain",
+        "Refrain", "RefrainStreams",
         nio("NIOCore"),
         nio("NIOPosix"),
         nio("NIOHTTP1"),
@@ -128,7 +131,7 @@ let package = Package(
     .executableTarget(
       name: "RefrainCLI",
       dependencies: [
-        "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer",
+        "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainProxy", "OriginServer",
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
         argumentParser,
       ],
@@ -139,6 +142,10 @@ let package = Package(
         "Refrain", "OriginServer", "TestSupport", "refrain-crash-child",
         .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "RefrainStreamsTests",
+      dependencies: ["RefrainStreams", "Refrain", "OriginServer", "TestSupport"],
       swiftSettings: settings),
     // What the tests kill.
     .executableTarget(
@@ -177,8 +184,8 @@ let package = Package(
     .testTarget(
       name: "RefrainPlayerTests",
       dependencies: [
-        "RefrainPlayer", "Refrain", "RefrainProxy", "RefrainAVFoundation", "OriginServer",
-        "TestSupport",
+        "RefrainPlayer", "Refrain", "RefrainStreams", "RefrainProxy", "RefrainAVFoundation",
+        "OriginServer", "TestSupport",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
         .target(name: "CSDBus", condition: .when(platforms: [.linux])),
@@ -187,7 +194,7 @@ let package = Package(
     .testTarget(
       name: "RefrainProxyTests",
       dependencies: [
-        "RefrainProxy", "Refrain", "OriginServer", "TestSupport",
+        "RefrainProxy", "Refrain", "RefrainStreams", "OriginServer", "TestSupport",
         nio("NIOCore"),
         nio("NIOPosix"),
       ],
@@ -195,13 +202,13 @@ let package = Package(
     // Players and tools as they are installed, through the proxy: curl, ffmpeg, mpv, VLC, Chromium.
     .testTarget(
       name: "RealClientTests",
-      dependencies: ["RefrainProxy", "Refrain", "OriginServer", "TestSupport"],
+      dependencies: ["RefrainProxy", "Refrain", "RefrainStreams", "OriginServer", "TestSupport"],
       swiftSettings: settings),
     .testTarget(
       name: "RefrainCLITests",
       dependencies: [
-        "RefrainCLI", "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer", "TestSupport",
-        "refrain-window-app", argumentParser,
+        "RefrainCLI", "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainProxy", "OriginServer",
+        "TestSupport", "refrain-window-app", argumentParser,
       ],
       exclude: ["Screens"], swiftSettings: settings),
     // An app with a window, in which tests look for video.
@@ -224,7 +231,7 @@ package.targets.append(.target(name: "RefrainLocks", swiftSettings: settings))
 let optimized =
   !isOptimized
   ? []
-  : ["Refrain", "RefrainPlayer"] + (isThreadSanitized ? [] : ["RefrainProxy", "OriginServer"])
+  : ["Refrain", "RefrainStreams", "RefrainPlayer"] + (isThreadSanitized ? [] : ["RefrainProxy", "OriginServer"])
 for target in package.targets where optimized.contains(target.name) {
   target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
 }

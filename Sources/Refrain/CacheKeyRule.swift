@@ -27,18 +27,23 @@ public struct CacheKeyRule: Sendable, Hashable {
   }
 
   private var ignored: [Parameter]
+  /// Parameters that are never ignored.
+  private let kept: [ParameterPattern]
 
   /// Creates a rule that ignores parameters on every host.
   ///
   /// Parameters are separated by `&` alone (not `;`), and a name ends at the first `=`. All
   /// parameters of a name are ignored, with or without a value. If no parameter remains, the key
-  /// has no `?`. Names that begin with `_HLS_` are never ignored: they select a part of a live
-  /// stream (draft-pantos-hls-rfc8216bis §6.2.5).
+  /// has no `?`.
   ///
-  /// - Parameter names: the names, as in a URL: case is significant, and percent-encoding is not. A
-  ///   name that ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
-  public init(ignoring names: [String] = []) {
+  /// - Parameters:
+  ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name that
+  ///     ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
+  ///   - kept: names, as in `names`, that are never ignored, on no host: those that always select
+  ///     content.
+  public init(ignoring names: [String] = [], keeping kept: [String] = []) {
     ignored = names.map { Parameter(name: ParameterPattern($0)) }
+    self.kept = kept.map { ParameterPattern($0) }
   }
 
   /// Returns a rule that also ignores parameters on some hosts.
@@ -59,22 +64,24 @@ public struct CacheKeyRule: Sendable, Hashable {
     var reference = CacheKey.reference(of: url)
     if let query = reference.query, let authority = reference.authority {
       let names = ignored.filter { $0.host?.matches(authority: authority) ?? true }.map(\.name)
-      reference.query = Self.query(query, without: names)
+      reference.query = Self.query(query, without: names, keeping: kept)
     }
     return CacheKey(rawValue: reference.textWithoutFragment)
   }
 
   /// Returns the query unchanged if it has none of the parameters, and nil if it has no others.
-  private static func query(_ query: String, without names: [ParameterPattern]) -> String? {
+  private static func query(
+    _ query: String, without names: [ParameterPattern], keeping kept: [ParameterPattern]
+  ) -> String? {
     let parameters = query.utf8.split(
       separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-    let kept = parameters.filter { parameter in
+    let left = parameters.filter { parameter in
       let name = URL.percentDecoded(parameter.prefix { $0 != UInt8(ascii: "=") })
-      return ParameterPattern.isReserved(name) || !names.contains { $0.matches(name) }
+      return kept.contains { $0.matches(name) } || !names.contains { $0.matches(name) }
     }
-    guard kept.count < parameters.count else { return query }
-    guard kept.contains(where: { !$0.isEmpty }) else { return nil }
-    return kept.map { String(Substring($0)) }.joined(separator: "&")
+    guard left.count < parameters.count else { return query }
+    guard left.contains(where: { !$0.isEmpty }) else { return nil }
+    return left.map { String(Substring($0)) }.joined(separator: "&")
   }
 }
 
@@ -92,7 +99,4 @@ struct ParameterPattern: Sendable, Hashable {
   func matches(_ name: [UInt8]) -> Bool {
     isPrefix ? name.starts(with: bytes) : name == bytes
   }
-
-  /// Whether a name belongs to HLS (draft-pantos-hls-rfc8216bis §6.2.5).
-  static func isReserved(_ name: [UInt8]) -> Bool { name.starts(with: "_HLS_".utf8) }
 }

@@ -22,7 +22,7 @@ public struct EntrySummary: Sendable, Hashable {
   public var isPinned: Bool
   /// The data file; sparse while the entry is incomplete.
   public var file: URL
-  /// The key of the first manifest of the stream as a part of which the entry was last recorded;
-  /// nil if none is known. Nil, too, for the first manifest itself.
-  public var stream: CacheKey?
+  /// The key of the first resource of the group as a part of which the entry was last recorded
+  /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
+  public var group: CacheKey?
 }

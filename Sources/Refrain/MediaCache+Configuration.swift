@@ -68,10 +68,13 @@ extension MediaCache {
     /// error of the network (`URLError`, `TransportError`) fails it as `.unreachable`, as when the
     /// origin itself cannot be reached; a `MediaCacheError` is passed on.
     ///
-    /// Called once for a whole stream: changed headers, and changed values of query parameters,
-    /// also apply to requests of the same stream to the same origin (scheme, host and port) that
-    /// have the old ones. A request that is refused all the same is authorized by itself.
+    /// Called once for a whole group (`ResourcePolicy`): changed headers, and changed values of query
+    /// parameters, also apply to requests of the same group to the same origin (scheme, host and
+    /// port) that have the old ones. A request that is refused all the same is authorized by itself.
     public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
+
+    /// The policy of resources that set none, part by part.
+    public var policy = ResourcePolicy()
 
     public var retry = RetryPolicy()
 

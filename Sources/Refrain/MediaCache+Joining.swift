@@ -2,8 +2,8 @@
 import RefrainLocks
 
 extension MediaCache {
-  /// Keeps a reader of a manifest open for as long as further readers of the same play may join the
-  /// origin's response to it: who looks at a manifest first, plays it and follows it are several
+  /// Keeps a reader of a document open for as long as further readers of the same play may join the
+  /// origin's response to it: who looks at a document first, plays it and follows it are several
   /// readers, one after the other. Until then it gives way to whoever needs its place.
   package func keepForOthers(_ reader: MediaReader) {
     let isOver = Atomic(false)

@@ -7,28 +7,30 @@ import Foundation
 /// there respects it, it stays when the origin sends a new version, and it ends with `unpin`, or
 /// when the entry is removed.
 ///
-/// The manifests, segments and keys of a pinned stream are stored even if the origin forbids it
-/// (`no-store`): the stream could not play without the origin otherwise. That is the wish of one
+/// Documents (`DocumentRules`), and resources that their group keeps (`ResourcePolicy.Group.isKept`),
+/// are stored even if the origin forbids it (`no-store`): what they name could not play without the
+/// origin otherwise. That is the wish of one
 /// person, so a cache for several (`Configuration.isShared`) still obeys. While the origin can be
 /// reached, such an entry is revalidated before each use.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
   /// headers select. If nothing is stored of it, its first bytes are fetched.
   ///
-  /// Of a stream, this pins the first manifest alone.
+  /// Of a group, this pins the first resource alone.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or may not be stored; the errors of `prefetch`.
   public func pin(_ resource: Resource) async throws {
     if await isSettled(resource), try await pin(storedKey(for: resource)) { return }
-    var resource = resource
-    if Manifest.isNamed(mimeType: nil, url: resource.url) { keep(&resource) }
-    let pinning = Pinning(context: context)
+    var resource = completed(resource)
+    let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
+    if isDocument == true { keep(&resource) }
+    let pinning = Pinning(self)
     let reader = try await open(
       resource, on: FreshnessRequirements(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
-    if StreamDownload.mayBeStream(information, at: resource.url) { keep(&resource) }
+    if reader.isDocument { keep(&resource) }
     // Nothing is evicted for a resource that cannot be pinned.
     try pinning.checkRoom(for: key(for: resource), length: information.length)
     try await prefetch(resource, range: 0..<1)
@@ -41,9 +43,9 @@ extension MediaCache {
     }
   }
 
-  /// Makes the first manifest of a stream storable even if the origin forbids it.
+  /// Makes a document storable even if the origin forbids it.
   private func keep(_ resource: inout Resource) {
-    resource.membership = StreamMembership(stream: key(for: resource), isKept: true)
+    resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
   }
 
   /// Pins an entry, even one in use here or in another process.
@@ -53,25 +55,25 @@ extension MediaCache {
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
   public func pin(_ key: CacheKey) async throws -> Bool {
-    try await Pinning(context: context).pin(key) != .notStored
+    try await Pinning(self).pin(key) != .notStored
   }
 
-  /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a stream,
-  /// this unpins the first manifest alone.
+  /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
+  /// this unpins the first resource alone.
   @discardableResult
   public func unpin(_ resource: Resource) async throws -> Bool {
     try await unpin(storedKey(for: resource))
   }
 
   /// Removes the pin of an entry, which can then be evicted. Its bytes stay until then, unless the
-  /// origin forbids storing them. Other entries stay pinned, also those of the same stream.
+  /// origin forbids storing them. Other entries stay pinned, also those of the same group.
   ///
   /// - Returns: false if it was not pinned.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be written: another call then
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let wasPinned = try await Pinning(context: context).unpin(key)
+    let wasPinned = try await Pinning(self).unpin(key)
     // Even without a pin: an earlier call may have failed after it lifted the pin.
     if !context.configuration.isShared, await isForbidden(key) {
       let open = await context.table.settledEntry(for: key)

@@ -14,7 +14,7 @@ extension MediaCache {
     isBackground: Bool = false
   ) async throws -> MediaReader {
     try Self.check(resource.url)
-    var (resource, terms) = (resource, terms)
+    var (resource, terms) = (completed(resource), terms)
     let signature = signature(of: resource)
     var key = key ?? signature?.key ?? self.key(for: resource)
     if signature?.key == key { terms.signature = signature }
@@ -197,6 +197,13 @@ extension MediaCache {
       !entry.signatures(behind: entry.resource).contains(signature.text)
     else { return nil }
     return signature
+  }
+
+  /// Returns the resource with what its policy does not set.
+  func completed(_ resource: Resource) -> Resource {
+    var resource = resource
+    resource.policy = resource.policy.completed(by: context.configuration.policy)
+    return resource
   }
 
   /// - Parameter signature: see `Entry`.

@@ -53,7 +53,7 @@ extension MediaCache {
       guard try await self.entry(for: key) != nil else { return nil }
     }
     let signature = signature(of: resource).flatMap { $0.key == key ? $0 : nil }
-    let entry = try await entry(for: key, resource, signature)
+    let entry = try await entry(for: key, completed(resource), signature)
     defer { entry.release() }
     return body(entry)
   }

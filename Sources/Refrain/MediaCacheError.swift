@@ -46,7 +46,7 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// Whether this program had no descriptor left for a connection.
   package var isForLackOfDescriptors = false
   /// Whether the limit, or the disk, has no room for the bytes or the pin.
-  var hasNoRoom = false
+  package var hasNoRoom = false
   /// The retry behaviour that the transport or the fetch requires; nil: the code decides.
   var retry: RetryPolicy.Failure?
 

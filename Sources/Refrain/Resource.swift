@@ -7,7 +7,7 @@ public struct Resource: Sendable, Hashable {
   /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
   /// Headers sent with every request to the URL's own origin. Another origin, to which it redirects
-  /// or which a stream's manifest names, receives only harmless ones: `User-Agent`, `Referer`,
+  /// or which a document names, receives only harmless ones: `User-Agent`, `Referer`,
   /// `Origin`, `Accept` and `Accept-Language`. Without them, `Accept` is `*/*`, and `User-Agent` is
   /// `Refrain`.
   /// Cookies that redirects set are sent beside those of a `Cookie` header, and in place of older
@@ -20,8 +20,9 @@ public struct Resource: Sendable, Hashable {
   package var filter: URLFilter?
   /// Receives the heads of the origin's responses; nil: none.
   package var observer: ResponseObserver?
-  /// The stream to which the resource belongs; nil: none is known.
-  package var membership: StreamMembership?
+  /// What the resource is beyond its bytes. What it does not set is that of
+  /// `MediaCache.Configuration.policy`.
+  public var policy = ResourcePolicy()
 
   public init(url: URL, headers: HeaderFields = [:], key: CacheKey? = nil) {
     self.url = url

@@ -2,6 +2,7 @@
 public import Foundation
 public import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// A caching HTTP proxy in front of a `MediaCache`: any player plays through the cache by changing
 /// its URL (`url(for:)`).

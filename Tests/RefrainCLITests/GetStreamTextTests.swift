@@ -4,6 +4,7 @@ import Refrain
 import Testing
 
 @testable import RefrainCLI
+@testable import RefrainStreams
 
 /// The options and the texts of `get` for streams. Pure.
 struct GetStreamTextTests {

@@ -27,7 +27,7 @@
               etag: "\"1\""), at: path)
           var resource = Resource(url: origin.url(path))
           if path != "/song.mp3" {
-            resource.membership = StreamMembership(stream: CacheKey(url: main))
+            resource.policy.group = .init(first: CacheKey(url: main))
           }
           try await cache.prefetch(resource)
           if pinned.contains(path) { try await cache.pin(resource) }

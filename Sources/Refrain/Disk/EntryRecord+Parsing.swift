@@ -20,7 +20,7 @@ extension EntryRecord {
   private init?(_ parser: inout RecordParser) {
     var (version, epoch): (Int64?, Int64?)
     var (key, url, finalURL, generation, file): (String?, String?, String?, String?, String?)
-    var (mimeType, variant, stream): (String?, String?, String?)
+    var (mimeType, variant, group): (String?, String?, String?)
     var length: Int64?
     var (supportsRanges, isSharable): (Bool?, Bool?)
     var (validator, freshness): (Validator?, Freshness?)
@@ -39,7 +39,7 @@ extension EntryRecord {
       case "file": parser.take(&file) { $0.string() }
       case "mimeType": parser.take(&mimeType) { $0.string() }
       case "variant": parser.take(&variant) { $0.string() }
-      case "stream": parser.take(&stream) { $0.string() }
+      case "group": parser.take(&group) { $0.string() }
       case "supportsRanges": parser.take(&supportsRanges) { $0.boolean() }
       case "isSharable": parser.take(&isSharable) { $0.boolean() }
       case "validator": parser.take(&validator) { Validator(&$0) }
@@ -58,7 +58,7 @@ extension EntryRecord {
       version: Int(version), key: key, url: url, finalURL: finalURL, generation: generation,
       file: file, length: length, mimeType: mimeType, supportsRanges: supportsRanges,
       validator: validator, freshness: freshness, headers: headers, variant: variant,
-      grants: grants, isSharable: isSharable, invalidatedAt: invalidatedAt, stream: stream,
+      grants: grants, isSharable: isSharable, invalidatedAt: invalidatedAt, group: group,
       spans: spans, epoch: Int(epoch))
   }
 }

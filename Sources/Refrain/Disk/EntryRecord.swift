@@ -4,7 +4,7 @@ import Foundation
 /// The sidecar of an entry: the contents of the data file beside it, and their resource. Replaced
 /// as a whole by rename(2), so that a reader sees either the old record or the new one.
 struct EntryRecord: Codable, Sendable, Hashable {
-  static let version = 1
+  static let version = 2
   static let fileName = "entry.json"
   /// A bound that no valid epoch approaches.
   static let epochLimit = 1 << 52
@@ -32,9 +32,9 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var isSharable: Bool?
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
-  /// The key of the first manifest of the stream to which the resource belongs
-  /// (`StreamMembership`). Absent in older records, and where no stream is known.
-  var stream: String?
+  /// The key of the first resource of the group to which the resource belongs
+  /// (`ResourcePolicy.Group`); absent where none is known.
+  var group: String?
   /// The spans whose bytes were synced before this was written (`SpanList`).
   var spans: [Int64]
   /// Increases with every replacement. Journals with this number or a higher one add to `spans`.
@@ -82,7 +82,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
     _ record: EntryRecord
   ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     if record.version > EntryRecord.version { throw .newer(record.version) }
-    // No version below 1 ever existed.
+    // An earlier version did not record the group.
     guard record.version == EntryRecord.version else {
       throw .broken("its version is \(record.version)")
     }

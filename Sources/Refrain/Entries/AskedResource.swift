@@ -4,14 +4,14 @@ import RefrainLocks
 /// The resource that an entry's requests ask for at present, as the newest reader gave it or as the
 /// user's hook replaced it, and the end of its last chain of redirects.
 final class AskedResource: Sendable {
-  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> StreamRenewals.Renewed?
+  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> GroupRenewals.Renewed?
 
   /// The outcome of an authorization.
   enum Authorization: Sendable {
     case none
     /// There is another request to try, for which the hook was called.
     case renewed
-    /// There is another request to try, by the hook's answer for another one of the stream.
+    /// There is another request to try, by the hook's answer for another one of the group.
     case shared
   }
 
@@ -44,9 +44,9 @@ final class AskedResource: Sendable {
 
   var resource: Resource { state.withLock { $0.resource } }
 
-  /// Returns the resource to request, with what the hook has changed for its stream, and the number
+  /// Returns the resource to request, with what the hook has changed for its group, and the number
   /// of its authorization.
-  func authorized(by renewals: StreamRenewals) -> (Resource, number: Int) {
+  func authorized(by renewals: GroupRenewals) -> (Resource, number: Int) {
     state.withLock { state in
       let renewed = renewals.current(state.resource)
       if renewed != state.resource {
@@ -114,7 +114,7 @@ final class AskedResource: Sendable {
           if Task.isCancelled { return .failure(CancellationError()) }
           // The hook has already answered another fetch.
           if state.authorization != authorization {
-            return .success(state.resource.membership == nil ? .renewed : .shared)
+            return .success(state.resource.policy.group == nil ? .renewed : .shared)
           }
           if state.running == nil { state.running = start(hook, status, &state) }
           state.running?.waiters[waiter] = continuation
@@ -131,14 +131,14 @@ final class AskedResource: Sendable {
     state.nextNumber += 1
     let (number, resource) = (state.nextNumber, state.resource)
     let task = Task { [weak self] in
-      let result: Result<StreamRenewals.Renewed?, any Error>
+      let result: Result<GroupRenewals.Renewed?, any Error>
       do { result = .success(try await hook(resource, status)) } catch { result = .failure(error) }
       self?.ended(number, result)
     }
     return Running(task: task, number: number)
   }
 
-  private func ended(_ number: Int, _ result: Result<StreamRenewals.Renewed?, any Error>) {
+  private func ended(_ number: Int, _ result: Result<GroupRenewals.Renewed?, any Error>) {
     let (waiters, outcome) = state.withLock {
       state -> ([Waiter], Result<Authorization, any Error>) in
       guard let running = state.running, running.number == number else {

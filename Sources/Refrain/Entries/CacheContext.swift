@@ -17,9 +17,9 @@ final class CacheContext: Sendable {
   let counters: CacheCounters
   let silentOrigins = SilentOrigins()
   let originPace: OriginPace
-  let renewals: StreamRenewals
+  let renewals: GroupRenewals
   let recentSignatures = RecentSignatures()
-  let streamCookies = StreamCookies()
+  let companions = Companions()
   let movedResources = MovedResources()
   let redirectedResponses = RedirectedResponses()
   let representationKeys = RepresentationKeys()
@@ -45,7 +45,7 @@ final class CacheContext: Sendable {
     self.slots = slots
     let events = EventStreams()
     self.configuration = configuration
-    renewals = StreamRenewals(isSharing: !configuration.isShared)
+    renewals = GroupRenewals(isSharing: !configuration.isShared)
     settings = Mutex(
       Settings(isOffline: configuration.offline, network: configuration.network))
     originPace = OriginPace(bytesPerSecond: configuration.originRate)
@@ -106,12 +106,15 @@ final class CacheContext: Sendable {
           + "data. \(remedy)"))
   }
 
-  /// Returns the state of an empty generation.
-  func emptyState() -> GenerationState {
+  /// Returns the state of an empty generation of a resource.
+  func emptyState(of resource: Resource) -> GenerationState {
     let plan = FetchPlan(
       patience: configuration.joinPatience?.seconds,
       firstRequest: max(configuration.firstRequest, 1),
       maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest))
-    return GenerationState(limits: plan, isOffline: isOffline)
+    return GenerationState(
+      limits: plan, isOffline: isOffline,
+      representation: Representation(
+        documents: resource.policy.documents, requestedAt: resource.url))
   }
 }

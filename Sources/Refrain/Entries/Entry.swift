@@ -53,7 +53,7 @@ final class Entry: Sendable {
       directory: context.budget.entryDirectory(named: name), name: name, key: key,
       url: resource.url, context: context)
     context.budget.markOpen(name)
-    var loaded = storage.load(context.emptyState())
+    var loaded = storage.load(context.emptyState(of: resource))
     _ = loaded.representation.confirm(
       context.recentSignatures.signatures(of: key, generation: loaded.generationID))
     var resource = resource
@@ -232,7 +232,7 @@ final class Entry: Sendable {
       else { return state.current }
       state.forgetEarlier()
       state.earlier.append(current)
-      let next = Generation(entry: self, state: context.emptyState())
+      let next = Generation(entry: self, state: emptyState())
       state.current = next
       startFilling(&state)
       return next
@@ -240,6 +240,9 @@ final class Entry: Sendable {
   }
 
   var resource: Resource { asked.resource }
+
+  /// Returns the state of an empty generation.
+  func emptyState() -> GenerationState { context.emptyState(of: resource) }
 
   /// Returns identifiers of the credentials of an answered request: its own, and those of the
   /// reader whose request the user's hook replaced.
@@ -262,7 +265,7 @@ final class Entry: Sendable {
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
-    storage.membership.note(resource)
+    storage.group.note(resource)
     asked.renew(resource)
     if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
   }
@@ -283,7 +286,7 @@ final class Entry: Sendable {
   /// Returns the empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
     let url = resource.url
-    var state = context.emptyState()
+    var state = emptyState()
     // Other representations of the resource still have to be confirmed.
     let (invalidatedAt, isNoPage, ranges) = generation.withState {
       ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges)
@@ -317,7 +320,7 @@ final class Entry: Sendable {
   /// - Returns: the generation before; nil if the entry is closed.
   func startAnew(at time: Date) -> Generation? {
     while let last = current {
-      var state = context.emptyState()
+      var state = emptyState()
       state.representation.follow(invalidatedAt: time)
       state.storage.replace(
         last.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })

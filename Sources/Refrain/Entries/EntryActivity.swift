@@ -5,8 +5,8 @@ package import Foundation
 package struct EntryActivity: Sendable, Hashable {
   package var key: CacheKey
   package var url: URL
-  /// The key of the first manifest of its stream; nil if it belongs to none.
-  package var stream: CacheKey?
+  /// The key of the first resource of its group; nil if it belongs to none.
+  package var group: CacheKey?
   package var mimeType: String?
   /// The length in bytes; nil while unknown.
   package var length: Int64?
@@ -32,7 +32,7 @@ extension Entry {
   fileprivate var activity: EntryActivity? {
     guard let current else { return nil }
     var activity = EntryActivity(
-      key: key, url: resource.url.withoutUserInfo, stream: stream.map { CacheKey(rawValue: $0) },
+      key: key, url: resource.url.withoutUserInfo, group: group.map { CacheKey(rawValue: $0) },
       spans: RangeSet(), fetching: [], readers: [], received: traffic.received)
     (activity.mimeType, activity.length, activity.spans) = current.withState {
       ($0.info?.mimeType, $0.length, $0.stored)

@@ -60,7 +60,7 @@ extension EntryStorage {
       let contents = try directory.load()
       let record = contents.record
       guard record.key == key.rawValue else { return (.nothing, nil) }
-      membership.adopt(record)
+      group.adopt(record)
       let found = StoringDecision.Record(
         generation: record.generation, length: record.length, validator: record.validator,
         confirmedAt: record.freshness.confirmedAt,
@@ -107,8 +107,9 @@ extension EntryStorage {
         ? nil : Owner(id: contents.record.generation, fileName: contents.record.file)
     }
     let id = String(UInt64.random(in: .min ... .max), radix: 16)
+    let resource = generation.entry.resource
     let ending = MediaType.fileExtension(
-      mimeType: information?.mimeType, url: generation.entry.resource.url)
+      mimeType: information?.mimeType, url: resource.url, documents: resource.policy.documents)
     let fileName = "\(id).\(ending)"
     let files = WrittenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
     let path = "\(directory.path)/\(fileName)"

@@ -145,8 +145,8 @@ extension EntryStorage {
     record.variant = variant
     record.grants = known.selection.grants
     record.invalidatedAt = known.invalidatedAt
-    membership.adopt(record)
-    record.stream = membership.record(generation.entry.resource)
+    group.adopt(record)
+    record.group = group.record(generation.entry.resource)
     do {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
@@ -156,12 +156,10 @@ extension EntryStorage {
     }
   }
 
-  /// Whether the response is a manifest that has become a part of another stream: all its segments
-  /// belong to that stream by its record. Segments by themselves are not worth a write.
+  /// Whether the response is a document that has become a part of another group: all that it names
+  /// belongs to that group by its record. Other resources by themselves are not worth a write.
   private func isMoved(_ known: StoredResponse, _ generation: Generation) -> Bool {
-    let (information, resource) = (known.information, generation.entry.resource)
-    return Manifest.isNamed(mimeType: information.mimeType, url: information.finalURL)
-      && membership.isOutdated(for: resource)
+    known.freshness.pace != nil && group.isOutdated(for: generation.entry.resource)
   }
 
   /// Removes the entry's files; readers continue with their open file.

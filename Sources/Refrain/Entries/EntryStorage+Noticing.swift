@@ -66,7 +66,7 @@ extension EntryStorage {
   }
 
   private func startAnew(_ entry: Entry, after last: Generation) {
-    var next = load(context.emptyState())
+    var next = load(entry.emptyState())
     if next.generationID == nil { next.representation.follow(invalidatedAt: context.now.wall) }
     next.storage.replace(
       next.storage.replaced.union(

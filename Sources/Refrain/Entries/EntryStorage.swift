@@ -17,7 +17,7 @@ actor EntryStorage {
   /// The resource's URL in events and errors, without user and password.
   let url: String
   let context: CacheContext
-  let membership: RecordedMembership
+  let group: RecordedGroup
 
   var lock: WriterLock?
   /// The files that are being written to.
@@ -51,7 +51,7 @@ actor EntryStorage {
     self.name = name
     self.key = key
     self.context = context
-    membership = RecordedMembership(of: key)
+    group = RecordedGroup(of: key)
   }
 
   /// Returns the state stored under the key; `empty` if nothing usable is stored.
@@ -68,7 +68,7 @@ actor EntryStorage {
             "The entry in \(directory.path) has another key than \(url) and is ignored."))
         return state
       }
-      membership.adopt(contents.record)
+      group.adopt(contents.record)
       guard mayUse(contents.record) else { return replacing }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
@@ -210,7 +210,7 @@ actor EntryStorage {
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant, grants: known.selection.grants,
       isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
-      stream: membership.record(generation.entry.resource), spans: SpanList.encode(spans),
+      group: group.record(generation.entry.resource), spans: SpanList.encode(spans),
       epoch: files.epoch)
   }
 

@@ -16,7 +16,7 @@ struct SignatureQuestion: Sendable, Hashable {
 /// What the origin says of a URL with another signature.
 enum SignatureAnswer: Sendable {
   /// The URL has the stored bytes, and further requests may use the resource's URL and headers. Its
-  /// key, filter, observer and membership are those of one of the readers that asked: callers keep
+  /// key, filter, observer and policy are those of one of the readers that asked: callers keep
   /// their own (`Resource.replaced(by:)`).
   case same(Resource)
   /// The URL has other bytes, or nothing shows that they are the same.

@@ -7,7 +7,7 @@ import Foundation
 
 extension CacheContext {
   /// The user's hook; nil if there is none. Throws `MediaCacheError` and `CancellationError` only.
-  var authorize: StreamRenewals.Hook? {
+  var authorize: GroupRenewals.Hook? {
     guard let hook = configuration.authorize else { return nil }
     return { refused, status in
       do {

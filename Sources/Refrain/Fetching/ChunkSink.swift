@@ -24,14 +24,17 @@ struct ChunkSink: Sendable {
   /// Stores the missing bytes of a chunk. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
-    let (absent, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
+    let (absent, isOver, isExamined) = generation.withState {
+      state -> (RangeSet<Int64>, Bool, Bool) in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
-        return (RangeSet(), true)
+        return (RangeSet(), true, false)
       }
       // No further than requested, or than this fetch was shortened to.
       let end = fetch.isCalledOff ? range.upperBound : fetch.range.upperBound
       let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<end)
-      return (RangeSet(wanted).subtracting(state.stored), false)
+      return (
+        RangeSet(wanted).subtracting(state.stored), false, state.representation.mayBeUnreadDocument
+      )
     }
     if isOver { return .kept }
     var missing = absent
@@ -47,7 +50,7 @@ struct ChunkSink: Sendable {
     for part in missing.ranges {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
-      if await store(bytes, at: part) { continue }
+      if await store(bytes, at: part, isExamined: isExamined) { continue }
       if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
     }
     // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
@@ -61,7 +64,8 @@ struct ChunkSink: Sendable {
 
   // MARK: Storing
 
-  private func store(_ bytes: Data, at range: ByteRange) async -> Bool {
+  /// - Parameter isExamined: whether all bytes may be a document whose pace is not known yet.
+  private func store(_ bytes: Data, at range: ByteRange, isExamined: Bool) async -> Bool {
     guard mayGrow(to: range.upperBound), let file = await wholeFile() else { return false }
     let name = entry.name
     // Blocks at either end may be new, and one of the journal.
@@ -75,13 +79,13 @@ struct ChunkSink: Sendable {
         generation.perform { $0.announce(id) }
         let hasFreed = await context.evictor.free(max(granted, 8 << 20)) > 0
         let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
-        if hasRoom { return await storeAgain(bytes, at: range, file) }
+        if hasRoom { return await storeAgain(bytes, at: range, file, isExamined) }
       }
       await entry.storage.writeFailed(generation, error)
       return false
     }
     if settle(file, granted, name) { dropHoles(of: file) }
-    let journal = commit(range, to: file)
+    let journal = commit(range, to: file, isExamined: isExamined)
     context.budget.settle(Self.journalBlock, actual: journal?.growth() ?? 0, for: name)
     await recordFirstBytes()
     return true
@@ -154,7 +158,9 @@ struct ChunkSink: Sendable {
   private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   /// Writes again after room was made on a full disk.
-  private func storeAgain(_ bytes: Data, at range: ByteRange, _ file: EntryFile) async -> Bool {
+  private func storeAgain(
+    _ bytes: Data, at range: ByteRange, _ file: EntryFile, _ isExamined: Bool
+  ) async -> Bool {
     do throws(DiskError) {
       try file.write(bytes, at: range.lowerBound)
     } catch {
@@ -162,7 +168,7 @@ struct ChunkSink: Sendable {
       return false
     }
     if settle(file, 0, entry.name) { dropHoles(of: file) }
-    let journal = commit(range, to: file)
+    let journal = commit(range, to: file, isExamined: isExamined)
     context.budget.settle(0, actual: journal?.growth() ?? 0, for: entry.name)
     await recordFirstBytes()
     return true
@@ -232,9 +238,10 @@ struct ChunkSink: Sendable {
   }
 
   /// - Returns: the journal that was written to.
-  @discardableResult
-  func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
-    let isExamined = generation.learnPace(with: (range, file))
+  private func commit(
+    _ range: ByteRange, to file: EntryFile, isExamined: Bool
+  ) -> JournalFile? {
+    let isKnown = !isExamined || generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
@@ -243,7 +250,7 @@ struct ChunkSink: Sendable {
     }
     guard let commit else { return nil }
     // Two fetches may have completed the resource together.
-    if !isExamined { generation.learnPace() }
+    if !isKnown { generation.learnPace() }
     generation.carryOut(commit.actions)
     context.events.sendTraffic(.committed(entry.key, range))
     let journal = commit.journal

@@ -19,10 +19,10 @@ struct ConfirmingRequest: Sendable, Hashable {
   /// new version. Without a validator, the range is requested unconditionally. Without a range,
   /// missing bytes are requested unconditionally, too.
   ///
-  /// A manifest whose validator may stay while it changes is requested unconditionally.
+  /// A document whose validator may stay while it changes is requested unconditionally.
   func headers(of known: ResponseCheck.Known) -> HeaderFields {
     let validator = known.validator
-    let isUnconditional = fills || (known.isManifest && !validator.followsManifest)
+    let isUnconditional = fills || (known.isDocument && !validator.followsDocument)
     var headers: HeaderFields = isUnconditional ? [:] : validator.conditional
     if isWhole { return headers }
     headers.append(
@@ -88,10 +88,10 @@ struct ConfirmingRequest: Sendable, Hashable {
 }
 
 extension GenerationState {
-  /// Whether the resource is a manifest, and none of it is on its way: a response to another request
+  /// Whether the resource is a document, and none of it is on its way: a response to another request
   /// then is the next version, and ends no reader that waits for this one.
-  var isReceivedManifest: Bool {
-    freshness?.pace != nil && length ?? 0 <= Manifest.longest
+  var isReceivedDocument: Bool {
+    freshness?.pace != nil && length ?? 0 <= representation.longestDocument
       && !fetches.values.contains {
         !$0.isConfirmation && !$0.hasEnded && $0.position < $0.range.upperBound
       }

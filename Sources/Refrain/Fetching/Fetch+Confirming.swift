@@ -6,7 +6,6 @@ import Foundation
 extension Fetch {
   /// Confirms the generation, and continues as a fetch if the response brings bytes.
   func confirm(_ range: ByteRange) async {
-    let url = entry.resource.url
     let now = context.now
     let asking = generation.withState {
       state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool)? in
@@ -14,10 +13,10 @@ extension Fetch {
       return (
         ConfirmingRequest(
           range: range, fills: fetch.fillsWhileConfirming,
-          isWhole: state.isRequestedWhole(at: url) || state.isReceivedManifest),
+          isWhole: state.isRequestedWhole || state.isReceivedDocument),
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
-          isPage: MediaType.isPage(state.info?.mimeType), isManifest: state.isReceivedManifest),
+          isPage: MediaType.isPage(state.info?.mimeType), isDocument: state.isReceivedDocument),
         state.confirmsBriefly(at: now)
       )
     }
@@ -144,8 +143,8 @@ extension Fetch {
       isShared: context.configuration.isShared,
       isAuthorized: response.asked["Authorization"] != nil,
       hasCookies: response.asked["Cookie"] != nil,
-      isKey: entry.resource.membership?.isKey == true,
-      wasHeldBack: Manifest.isBlockingReload(entry.resource.url))
+      isSecret: entry.resource.policy.group?.isSecret == true,
+      wasHeldBack: response.wasHeldBack)
   }
 }
 

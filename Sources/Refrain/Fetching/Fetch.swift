@@ -145,7 +145,6 @@ struct Fetch: Sendable {
   private func attempt() async -> Outcome {
     // Bytes that another process has stored by now are not requested.
     if generation.withState(\.isFollowing) { _ = await entry.storage.claim(generation) }
-    let url = entry.resource.url
     let asking = generation.withState { state -> Asking? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       // Bytes stored in the meantime need not be requested again. An origin without ranges begins
@@ -154,7 +153,7 @@ struct Fetch: Sendable {
         return nil
       }
       state.fetches[id]?.position = start
-      let isWhole = state.isRequestedWhole(at: url)
+      let isWhole = state.isRequestedWhole
       return Asking(
         range: start..<fetch.range.upperBound, isWhole: isWhole,
         ifRange: state.info == nil || isWhole ? nil : state.validator.ifRange,

@@ -3,7 +3,7 @@ package import Foundation
 import RefrainLocks
 
 /// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
-/// this process runs. A stored manifest stays at its earlier URL, since what it names is stored below
+/// this process runs. A stored document stays at its earlier URL, since what it names is stored below
 /// that, until the origin refuses the earlier URL: it may be that of a session, or have a token.
 ///
 /// All methods may be called from any thread.
@@ -36,13 +36,13 @@ final class MovedResources: Sendable {
 }
 
 extension MediaCache {
-  /// Returns the newest URL of a stored manifest after redirects, whose earlier one the origin
-  /// refuses; nil if no newer one is known. The stored manifest is that of the newest URL from then
+  /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
+  /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then
   /// on.
   ///
   /// - Parameters:
   ///   - url: the earlier URL after redirects.
-  ///   - fields: those that the stream's requests may have. Where a redirect leads that the origin
+  ///   - fields: those that further requests may have. Where a redirect leads that the origin
   ///     gave to other credentials is not told: the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
     guard let move = context.movedResources.move(from: url) else { return nil }
@@ -64,7 +64,7 @@ extension MediaCache {
   }
 
   /// Whether redirects that led to a URL lead to another one by now.
-  func hasMoved(from url: URL) -> Bool { context.movedResources.move(from: url) != nil }
+  package func hasMoved(from url: URL) -> Bool { context.movedResources.move(from: url) != nil }
 }
 
 extension MediaCacheError {

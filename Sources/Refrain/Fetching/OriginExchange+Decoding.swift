@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Decodes manifests that arrive compressed although every request asks for identity. Other
+/// Decodes documents that arrive compressed although every request asks for identity. Other
 /// resources in a content coding are refused (`ResponseCheck`): ranges of them have other bytes.
 ///
-/// A manifest is decoded as a whole, before anything of it is used: the response then has a known
+/// A document is decoded as a whole, before anything of it is used: the response then has a known
 /// length, and a body that ends too early is an error like a broken connection.
 extension OriginExchange {
-  /// Returns the response with its body decoded, if it brings a whole manifest in a coding that can
+  /// Returns the response with its body decoded, if it brings a whole document in a coding that can
   /// be decoded, or that the transport decodes; otherwise the response as it is.
   ///
   /// - Throws: as reading the body; `MediaCacheError` if the body is cut short or damaged, or longer
-  ///   than any manifest.
+  ///   than any document.
   func decoded(_ response: Response, to request: OriginRequest) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
+    let longest = request.documents?.longest ?? 0
     let body: Data
     if response.isDecoded {
-      body = try await wholeBody(of: response, limit: Manifest.longest)
-    } else if let coding = Self.coding(of: response, to: request), coding.isAvailable {
-      let encoded = try await wholeBody(of: response, limit: Self.longestEncoded)
-      body = try decode(encoded, in: coding, of: response)
+      body = try await wholeBody(of: response, limit: longest, longest)
+    } else if let decoder = Self.decoder(of: response, to: request) {
+      // Bytes that cannot be compressed become slightly longer.
+      let encoded = try await wholeBody(of: response, limit: longest + 64 << 10, longest)
+      body = try Self.decode(encoded, by: decoder, of: response, longest)
     } else {
       return response
     }
@@ -34,31 +36,32 @@ extension OriginExchange {
     return decoded
   }
 
-  /// Whether a response brings a part of an encoded manifest, which cannot be decoded: the same
+  /// Whether a response brings a part of an encoded document, which cannot be decoded: the same
   /// request without a range brings the whole one.
-  static func isPartOfEncodedManifest(_ response: Response, to request: OriginRequest) -> Bool {
+  static func isPartOfEncodedDocument(_ response: Response, to request: OriginRequest) -> Bool {
     response.status == 206 && request.headers["Range"] != nil
-      && coding(of: response, to: request) != nil
+      && decoder(of: response, to: request) != nil
   }
 
-  /// Returns the coding of a manifest.
-  private static func coding(of response: Response, to request: OriginRequest) -> ContentCoding? {
-    guard let name = response.headers["Content-Encoding"],
-      request.isForManifest(mimeType: MediaType.essence(response.headers["Content-Type"]))
+  /// Returns the decoder of an encoded document.
+  private static func decoder(
+    of response: Response, to request: OriginRequest
+  ) -> DocumentDecoder? {
+    guard let coding = response.headers["Content-Encoding"],
+      request.isForDocument(mimeType: MediaType.essence(response.headers["Content-Type"]))
     else { return nil }
-    return ContentCoding(name)
+    return request.documents?.decoder(of: coding)
   }
 
-  /// The longest encoded body: bytes that cannot be compressed become slightly longer.
-  private static let longestEncoded = Manifest.longest + 64 << 10
-
-  private func wholeBody(of response: Response, limit: Int64) async throws -> Data {
+  private func wholeBody(
+    of response: Response, limit: Int64, _ longest: Int64
+  ) async throws -> Data {
     let declared = response.headers.bodyLength ?? 0
-    guard declared <= limit else { throw Self.tooLong }
+    guard declared <= limit else { throw Self.tooLong(longest) }
     var whole = Data()
     expectBody(isFirst: true)
     for try await chunk in response.body {
-      guard Int64(whole.count + chunk.count) <= limit else { throw Self.tooLong }
+      guard Int64(whole.count + chunk.count) <= limit else { throw Self.tooLong(longest) }
       whole.append(chunk)
       expectBody(isFirst: false)
     }
@@ -66,17 +69,18 @@ extension OriginExchange {
     return whole
   }
 
-  private func decode(
-    _ encoded: Data, in coding: ContentCoding, of response: Response
+  private static func decode(
+    _ encoded: Data, by decoder: DocumentDecoder, of response: Response, _ longest: Int64
   ) throws -> Data {
     do {
-      return try coding.decode(encoded, limit: Int(Manifest.longest))
+      return try decoder(encoded, Int(longest))
     } catch .truncated {
       throw Self.undecodable(response, "ends too early", .answer)
     } catch .invalid {
+      let coding = response.headers["Content-Encoding"] ?? "encoded"
       throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
     } catch .tooLong {
-      throw Self.tooLong
+      throw tooLong(longest)
     }
   }
 
@@ -85,27 +89,27 @@ extension OriginExchange {
   ) -> MediaCacheError {
     var error = MediaCacheError(
       .unreachable,
-      "The compressed manifest that \(response.url.host() ?? "the origin") sent \(what).",
-      remedy: "Repair the manifest, or turn off its compression at the origin.")
+      "The compressed document that \(response.url.host() ?? "the origin") sent \(what).",
+      remedy: "Repair the document, or turn off its compression at the origin.")
     error.retry = retry
     return error
   }
 
   /// A client that can decode such a body may use the response as it is.
-  private static var tooLong: MediaCacheError {
+  private static func tooLong(_ longest: Int64) -> MediaCacheError {
     var error = MediaCacheError(
       .invalidResponse,
-      "The origin sends a compressed manifest of more than \(Manifest.longest >> 20) MiB.",
-      remedy: "Shorten the manifest, or turn off its compression at the origin.")
+      "The origin sends a compressed document of more than \(longest >> 20) MiB.",
+      remedy: "Shorten the document, or turn off its compression at the origin.")
     error.isEncoded = true
     return error
   }
 }
 
 extension OriginRequest {
-  /// Whether a response of that type is a manifest.
-  func isForManifest(mimeType: String?) -> Bool {
-    expectsManifest || Manifest.isNamed(mimeType: mimeType, url: url)
+  /// Whether a response of that type is a document.
+  func isForDocument(mimeType: String?) -> Bool {
+    documents?.isDocument(mimeType: mimeType, url: url) == true || expectsDocument
   }
 }
 

@@ -103,6 +103,7 @@ extension OriginExchange {
       askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
       signatures: signatures(for: resource), requestTime: requestTime,
       responseTime: entry.context.now.wall)
+    received.wasHeldBack = isHeldBack
     received.headers.dropNoCodings()
     received.droppedRange = headers["Range"] != nil && request.headers["Range"] == nil
     return try await decoded(received, to: request)
@@ -197,7 +198,7 @@ extension OriginExchange {
   private func judge(_ response: Response, to request: OriginRequest) -> Judgment {
     let sent = request.headers
     if Self.refusesFirstByte(response, sent) || refusesRange(response, sent)
-      || Self.isPartOfEncodedManifest(response, to: request)
+      || Self.isPartOfEncodedDocument(response, to: request)
     {
       return .askAgain(without: HeaderFields.ofRange)
     }

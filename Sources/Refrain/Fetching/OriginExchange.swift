@@ -34,6 +34,8 @@ final class OriginExchange: Sendable {
     var signatures: [String]
     var requestTime: Date
     var responseTime: Date
+    /// Whether the origin held it back until the resource existed.
+    var wasHeldBack = false
     /// Whether this is a live stream.
     var isLive = false
     /// The number of audio bytes between two metadata blocks (`ICYDemultiplexer`).
@@ -51,6 +53,8 @@ final class OriginExchange: Sendable {
   let candidate: Resource?
   /// The requested range, if the request may be sent without it.
   let optionalRange: ByteRange?
+  /// Whether the origin holds the response back until the resource exists.
+  let isHeldBack: Bool
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
   private let watch = Mutex<SilenceTimeout.Watch?>(nil)
   private let ending = Mutex(Ending())
@@ -97,6 +101,8 @@ final class OriginExchange: Sendable {
     self.candidate = candidate
     self.optionalRange = headers["Range"] == nil ? nil : optionalRange
     self.onConnectivity = onConnectivity
+    let resource = candidate ?? entry.resource
+    isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
   /// Sends the request and passes the response to `body`, or the reason for its absence to
@@ -155,7 +161,7 @@ final class OriginExchange: Sendable {
   private var headTimeout: Duration {
     let limit = entry.context.configuration.responseTimeout
     if isBrief { return min(limit, Self.briefTimeout) }
-    return isBlockingReload ? max(limit, Self.reloadTimeout) : limit
+    return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
   }
 
   /// The longest silence within a body.
@@ -173,10 +179,8 @@ final class OriginExchange: Sendable {
   /// reader to play.
   func expectShortBody() { expect(within: min(headTimeout, silenceTimeout)) }
 
-  private var isBlockingReload: Bool { Manifest.isBlockingReload(entry.resource.url) }
-
-  /// Three target durations of twenty seconds, which no low-latency stream reaches.
-  private static let reloadTimeout: Duration = .seconds(60)
+  /// The longest silence of an origin that holds its response back until the resource exists.
+  private static let heldBackTimeout: Duration = .seconds(60)
 
   private func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
 
@@ -282,7 +286,9 @@ final class OriginExchange: Sendable {
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = entry.context.network
     request.purpose = purpose
-    request.expectsManifest = Manifest.isNamed(mimeType: nil, url: resource.url)
+    request.documents = resource.policy.documents
+    request.expectsDocument =
+      request.documents?.isDocument(mimeType: nil, url: resource.url) ?? false
     request.access = purpose == .playback ? policy.playback : policy.prefetch
     // Stored bytes play without waiting for their confirmation.
     request.waitsForConnectivity = policy.waitsForConnectivity && !isConfirmation

@@ -2,9 +2,9 @@
 import Foundation
 import RefrainLocks
 
-/// The manifests to which redirects have led a moment ago, for the next request to their own URLs:
-/// the references in a manifest are relative to that URL, so a proxy redirects its clients there,
-/// and a download stores it there as well.
+/// The documents (`DocumentRules`) to which redirects have led a moment ago, for the next request to
+/// their own URLs: the references in a document are relative to that URL, so a proxy redirects its
+/// clients there, and a download stores it there as well.
 ///
 /// All methods may be called from any thread.
 final class RedirectedResponses: Sendable {
@@ -27,21 +27,23 @@ final class RedirectedResponses: Sendable {
   private let known = Mutex<[URL: Known]>([:])
 
   /// Returns a response with a body that is kept here once it has come as a whole, if it is that of
-  /// a manifest and may be stored; other responses as they are.
+  /// a document and may be stored; other responses as they are.
   func noting(
     _ response: OriginExchange.Response, to request: OriginRequest, isPublic: Bool
   ) -> OriginExchange.Response {
     let type = MediaType.essence(response.headers["Content-Type"])
     let length = response.wholeLength
-    let isNamed = Manifest.isNamed(mimeType: type, url: request.url)
-    guard response.isWhole, length ?? 0 <= Manifest.longest,
-      isNamed || Manifest.mayBeUnnamed(mimeType: type, length: length),
+    guard let rules = request.documents, response.isWhole, length ?? 0 <= rules.longest
+    else { return response }
+    let isNamed = rules.isDocument(mimeType: type, url: request.url)
+    guard isNamed || rules.mayBeUnnamed(mimeType: type),
       !CacheControl(response.headers["Cache-Control"]).noStore,
       response.headers["Vary"]?.contains("*") != true
     else { return response }
     var noted = response
-    noted.body = CopiedBody(body: response.body, length: length) { [self] body in
-      guard isNamed || Manifest.isShown(by: [UInt8](body)) else { return }
+    noted.body = CopiedBody(body: response.body, length: length, longest: rules.longest) {
+      [self] body in
+      guard isNamed || rules.isDocument(body, at: request.url) else { return }
       var kept = response
       kept.hasMore = nil
       kept.body = AsyncThrowingStream<Data, any Error> { continuation in
@@ -87,13 +89,15 @@ private struct CopiedBody: AsyncSequence, Sendable {
   var body: any AsyncSequence<Data, any Error> & Sendable
   /// Nil if its end shows it.
   var length: Int64?
+  var longest: Int64
   /// Receives the copy, before the last bytes are returned. Not called for one that is cut short, or
-  /// longer than any manifest.
+  /// longer than `longest`.
   var whole: @Sendable (Data) -> Void
 
   struct Iterator: AsyncIteratorProtocol {
     var body: any AsyncIteratorProtocol<Data, any Error>
     let length: Int64?
+    let longest: Int64
     let whole: @Sendable (Data) -> Void
     var copy: Data? = Data()
 
@@ -101,7 +105,7 @@ private struct CopiedBody: AsyncSequence, Sendable {
       let chunk = try await body.next(isolation: actor)
       if let chunk { copy?.append(chunk) }
       guard let copy else { return chunk }
-      if Int64(copy.count) > Manifest.longest {
+      if Int64(copy.count) > longest {
         self.copy = nil
       } else if length.map({ $0 == Int64(copy.count) }) ?? (chunk == nil) {
         self.copy = nil
@@ -112,7 +116,14 @@ private struct CopiedBody: AsyncSequence, Sendable {
   }
 
   func makeAsyncIterator() -> Iterator {
-    Iterator(body: body.makeAsyncIterator(), length: length, whole: whole)
+    Iterator(body: body.makeAsyncIterator(), length: length, longest: longest, whole: whole)
+  }
+}
+
+extension DocumentRules {
+  /// Whether a whole body is that of a document, by its content alone.
+  fileprivate func isDocument(_ body: Data, at url: URL) -> Bool {
+    pace(at: url, beginning: body.prefix(Generation.documentBeginning)) { body } != nil
   }
 }
 

@@ -2,7 +2,7 @@
 
 /// The directives of a response's Cache-Control that the cache acts upon (RFC 9111 §5.2.2). Unknown
 /// ones are ignored.
-struct CacheControl: Sendable, Hashable {
+package struct CacheControl: Sendable, Hashable {
   var noStore = false
   /// Also true if it names fields (`no-cache="Set-Cookie"`): an unnecessary request is harmless.
   var noCache = false
@@ -23,7 +23,7 @@ struct CacheControl: Sendable, Hashable {
   var staleIfError: Int64?
 
   /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
-  static let longest: Int64 = 1 << 31
+  package static let longest: Int64 = 1 << 31
 
   init() {}
 

@@ -26,7 +26,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   var mayDifferByCookies: Bool?
   /// Whether the response's own fields state more than this, since a redirect led to it; nil: no.
   package var isBounded: Bool?
-  /// How soon the origin changes the resource, by its bytes; nil if it is no manifest.
+  /// How soon the origin changes the resource, by its bytes; nil if it is no document.
   package var pace: UpdatePace?
 
   /// The longest heuristic lifetime: a day (RFC 9111 §4.2.2).
@@ -51,8 +51,8 @@ package struct Freshness: Codable, Sendable, Hashable {
     var isAuthorized = false
     /// Whether the request had cookies.
     var hasCookies = false
-    /// Whether the resource decrypts segments (`StreamMembership.isKey`).
-    var isKey = false
+    /// Whether the resource is a secret of its group (`ResourcePolicy.Group.isSecret`).
+    var isSecret = false
     /// Whether the origin held the response back until the resource existed: the time until then
     /// says nothing of its age.
     var wasHeldBack = false
@@ -83,8 +83,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   private static func isSharable(
     _ control: CacheControl, _ headers: HeaderFields, _ keeper: Keeper
   ) -> Bool {
-    // Beside its segments, a key would open them to everybody.
-    if keeper.isKey { return false }
+    // Beside what it opens, a secret would open it to everybody.
+    if keeper.isSecret { return false }
     if control.isPrivate || headers["Set-Cookie"] != nil { return false }
     if keeper.hasCookies, !control.isForEverybody { return false }
     return !keeper.isAuthorized || control.isPublic || control.mustRevalidate
@@ -105,7 +105,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     return lifetime - age(at: now)
   }
 
-  /// The lifetime bounded by the resource's own pace of changes. If the origin of an ongoing manifest
+  /// The lifetime bounded by the resource's own pace of changes. If the origin of an ongoing document
   /// sent none, the pace is the heuristic one: many clients cost it as many requests as one.
   private var lifetimeByPace: Double {
     guard let pace else { return lifetime }
@@ -148,7 +148,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     next.confirmedUptime = nil
     next.initialAge = Self.initialAge(
       headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
-    if keeper.isShared, keeper.isKey || headers["Set-Cookie"] != nil { next.noStore = true }
+    if keeper.isShared, keeper.isSecret || headers["Set-Cookie"] != nil { next.noStore = true }
     return next
   }
 
@@ -163,7 +163,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     _ headers: HeaderFields, _ requestTime: Date, _ responseTime: Date
   ) -> Double {
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-    // In whole seconds, as Date is: a playlist may be useful for less than one.
+    // In whole seconds, as Date is: a document may be useful for less than one.
     let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
     let delay = responseTime.timeIntervalSince(requestTime)
     return bounded(max(apparent, Double(statedAge(headers) ?? 0) + bounded(delay)))

@@ -13,8 +13,8 @@ package struct FreshnessRequirements: Sendable, Hashable {
   package var maxStale: Int64?
   /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
   package var notBefore: Date?
-  /// When a live playlist named the resource; nil: none did, or it still names the same one.
-  package var listing: LiveListing.Naming?
+  /// When a document that goes on named the resource; nil: none did, or it still names the same one.
+  package var listing: Naming?
   /// Whether the requirements are strict: while the origin is unavailable, stale bytes are not used
   /// if it forbids that; and a confirmation for one reader does not serve another.
   package var isStrict = false
@@ -59,7 +59,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }
     let remaining = freshness.remaining(at: now)
     if let listing, freshness.confirmedAt < listing.time {
-      // A stated lifetime counts unless the playlist contradicts it.
+      // A stated lifetime counts unless the document contradicts it.
       if listing.isOther || remaining <= 0 || freshness.isGuessed == true { return false }
     }
     if let minFresh, remaining < Double(minFresh) { return false }
@@ -67,7 +67,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate else {
       return false
     }
-    // The next version of an ongoing manifest exists already.
+    // The next version of an ongoing document exists already.
     switch freshness.pace {
     case .every, .unread: return false
     case .complete, .unstated, nil: break
@@ -75,7 +75,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     return -remaining <= Double(maxStale)
   }
 
-  /// Whether a live playlist has named another resource by the URL since the bytes were confirmed:
+  /// Whether a document has named another resource by the URL since the bytes were confirmed:
   /// they must not be used unless the origin confirms them.
   func isReplaced(_ freshness: Freshness) -> Bool {
     guard let listing, listing.isOther else { return false }
@@ -95,6 +95,15 @@ package struct FreshnessRequirements: Sendable, Hashable {
 }
 
 extension FreshnessRequirements {
+  /// When a document named a resource by a URL.
+  package struct Naming: Sendable, Hashable {
+    package var time: Date
+    /// Whether the document shows that this is another resource than it had named so before.
+    package var isOther: Bool
+
+    package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
+  }
+
   /// The error for a stored response that is not for a request with cookies.
   static var personal: MediaCacheError {
     var error = MediaCacheError(

@@ -12,7 +12,7 @@ package enum HTTPDate {
   package enum Reading: Sendable {
     /// Exactly: for a date that decides how long a response is fresh (RFC 9111 §5.3).
     case strict
-    /// Accepts "UTC" for "GMT", extra spaces, single digits and dashes: the date is clear, and
+    /// Accepts "UTC" for "GMT", extra spaces, single digits and hyphens: the date is clear, and
     /// nothing becomes fresher by it.
     case lenient
   }
@@ -55,7 +55,7 @@ package enum HTTPDate {
     }
   }
 
-  /// Whether spaces, dashes, letters and digits are where one of the three forms has them. A text
+  /// Whether spaces, hyphens, letters and digits are where one of the three forms has them. A text
   /// that passes this and lenient parsing is strictly valid.
   private static func isInOneForm(_ text: some StringProtocol) -> Bool {
     let shape = text.utf8.map { byte -> UInt8 in

@@ -51,3 +51,12 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     return fields.compactMap { $0.name.lowercased() == key ? $0.value : nil }
   }
 }
+
+extension HeaderFields {
+  /// The fields of a request that grant access.
+  package var grantingAccess: HeaderFields {
+    HeaderFields(
+      fields.lazy.filter { ["authorization", "cookie"].contains($0.name.lowercased()) }
+        .map { ($0.name, $0.value) })
+  }
+}

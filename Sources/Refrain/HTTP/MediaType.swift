@@ -35,10 +35,18 @@ extension MediaType {
   ///
   /// The URL's own if it is a media extension; else by the MIME type; else the URL's own if
   /// it is harmless; else `bin`.
-  static func fileExtension(mimeType: String?, url: URL) -> String {
+  ///
+  /// - Parameter documents: the rules that know the types of documents.
+  static func fileExtension(
+    mimeType: String?, url: URL, documents: (any DocumentRules)? = nil
+  ) -> String {
     let own = safeExtension(of: url)
     if let own, mediaExtensions.contains(own) { return own }
-    if let type = essence(mimeType), let known = extensions[type] { return known }
+    if let type = essence(mimeType),
+      let known = extensions[type] ?? documents?.fileExtensions[type]
+    {
+      return known
+    }
     return own ?? "bin"
   }
 
@@ -84,13 +92,10 @@ extension MediaType {
     "video/3gpp": "3gp", "audio/3gpp": "3gp",
     "video/x-msvideo": "avi", "video/x-flv": "flv", "video/x-ms-wmv": "wmv",
     "audio/x-ms-wma": "wma",
-    // RFC 8216 §4; the MPD's type is in ISO/IEC 23009-1
-    "application/vnd.apple.mpegurl": "m3u8", "application/x-mpegurl": "m3u8",
-    "audio/mpegurl": "m3u8", "audio/x-mpegurl": "m3u8", "application/dash+xml": "mpd",
   ]
 
   private static let mediaExtensions: Set<String> = Set(extensions.values).union([
     "oga", "mp2", "m4b", "m4s", "m2ts", "mts", "mpeg", "qt", "aif", "aifc", "wv", "ape", "ac3",
-    "eac3", "dts", "mpc", "alac", "3g2", "m3u", "vtt", "srt",
+    "eac3", "dts", "mpc", "alac", "3g2", "m3u", "m3u8", "mpd", "vtt", "srt",
   ])
 }

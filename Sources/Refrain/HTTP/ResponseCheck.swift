@@ -22,9 +22,9 @@ struct ResponseCheck: Sendable {
     var validator: Validator
     /// Whether the resource is a web page: a response with another type is something else.
     var isPage = false
-    /// Whether the resource is a manifest that a whole response replaces, unless a validator shows
-    /// that it is the same: a live playlist is rewritten every few seconds, often with its length.
-    var isManifest = false
+    /// Whether the resource is a document that a whole response replaces, unless a validator shows
+    /// that it is the same: one that goes on is rewritten every few seconds, often with its length.
+    var isDocument = false
   }
 
   /// The properties of the resource in a response.
@@ -159,10 +159,10 @@ struct ResponseCheck: Sendable {
 
   /// Whether the facts are those of another generation than the known one. Another length shows it
   /// whatever the validator: files dated alike by a build, and tags made by hand, stay the same when
-  /// a file is replaced. Of a manifest without a validator that proves it, the body decides.
+  /// a file is replaced. Of a document without a validator that proves it, the body decides.
   private func hasChanged(_ facts: Facts) -> Bool {
     guard let known else { return false }
-    if known.isManifest, !known.validator.provesManifest(facts.validator) { return true }
+    if known.isDocument, !known.validator.provesDocument(facts.validator) { return true }
     if let before = known.length, let now = facts.length, before != now { return true }
     switch known.validator.matches(facts.validator) {
     case .different: return true

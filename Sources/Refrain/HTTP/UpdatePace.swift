@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// How soon an origin may change a resource, by its own bytes: the manifest of an ongoing stream
-/// changes every few seconds. Stored with the freshness of its response.
-package enum UpdatePace: Codable, Sendable, Hashable {
-  /// A manifest whose bytes have not all arrived: at any moment. While they arrive, another request
-  /// would bring no newer ones.
+/// How soon an origin may change a document, by its own bytes (`DocumentRules`). Stored with the
+/// freshness of its response.
+public enum UpdatePace: Codable, Sendable, Hashable {
+  /// The bytes of the document have not all arrived: at any moment. While they arrive, another
+  /// request would bring no newer ones.
   case unread
-  /// The resource is complete, and does not change any more.
+  /// The document is complete, and does not change any more.
   case complete
-  /// The resource does not say.
+  /// The document does not say.
   case unstated
   /// Every so many seconds.
   case every(Double)
 
-  /// The longest use without asking the origin, in seconds: half of the time between two changes
-  /// (RFC 8216 §6.3.4).
+  /// The longest use without asking the origin, in seconds: half of the time between two changes.
   var longestUse: Double {
     switch self {
     case .unread: Self.arrival
@@ -23,12 +22,12 @@ package enum UpdatePace: Codable, Sendable, Hashable {
     }
   }
 
-  /// How long the bytes of a manifest take to arrive, in seconds.
+  /// How long the bytes of a document take to arrive, in seconds.
   private static let arrival = 0.5
 
   /// The greatest useful age while the origin is unavailable, in seconds. A player that receives an
-  /// older manifest assumes that the stream has ended.
-  var longestUnconfirmedUse: Double {
+  /// older document assumes that nothing follows.
+  package var longestUnconfirmedUse: Double {
     if case .every(let seconds) = self { return 1.5 * seconds }
     return .infinity
   }

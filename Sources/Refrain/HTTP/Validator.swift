@@ -105,14 +105,14 @@ struct Validator: Sendable, Hashable, Codable {
     return false
   }
 
-  /// Whether the validators change with each version of a manifest. A playlist may be rewritten twice
-  /// within the second of its Last-Modified (RFC 9110 §8.8.2.2), and servers of files make the ETag of
-  /// that time and the length.
-  var followsManifest: Bool { lastModified == nil || isStrongLastModified }
+  /// Whether the validators change with each version of a document. It may be rewritten twice within
+  /// the second of its Last-Modified (RFC 9110 §8.8.2.2), and servers of files make the ETag of that
+  /// time and the length.
+  var followsDocument: Bool { lastModified == nil || isStrongLastModified }
 
-  /// Whether a response with another validator certainly has the bytes of this manifest.
-  func provesManifest(_ other: Validator) -> Bool {
-    followsManifest && matches(other) == .same
+  /// Whether a response with another validator certainly has the bytes of this document.
+  func provesDocument(_ other: Validator) -> Bool {
+    followsDocument && matches(other) == .same
   }
 
   /// For people: the strong ETag, else Last-Modified, else any ETag.

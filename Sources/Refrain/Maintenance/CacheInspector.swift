@@ -163,7 +163,7 @@ struct CacheInspector: Sendable {
       isComplete: length == cached,
       isInUse: isInUse(directory), isPinned: survey.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
-      stream: (entry?.stream ?? record.stream).map { CacheKey(rawValue: $0) })
+      group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }
 
   func usage() async throws -> Size {

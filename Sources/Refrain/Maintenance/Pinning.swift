@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 /// Pins entries, which are then never evicted.
-struct Pinning: Sendable {
-  let context: CacheContext
+package struct Pinning: Sendable {
+  private let context: CacheContext
 
-  enum Outcome: Sendable {
+  package init(_ cache: MediaCache) { context = cache.context }
+
+  package enum Outcome: Sendable {
     /// Nothing is stored under the key.
     case notStored
     case wasPinned
@@ -12,7 +14,7 @@ struct Pinning: Sendable {
   }
 
   /// Pins an entry.
-  func pin(_ key: CacheKey) async throws -> Outcome {
+  package func pin(_ key: CacheKey) async throws -> Outcome {
     let context = context
     await context.budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
@@ -57,13 +59,13 @@ struct Pinning: Sendable {
     throw Self.refusal(key.rawValue, "takes \(DiskBudget.text(bytes))", others, budget)
   }
 
-  /// Refuses a stream that cannot be pinned, before any of its parts is stored.
+  /// Refuses a group that cannot be pinned, before any of its parts is stored.
   ///
   /// - Parameters:
-  ///   - name: of the stream, for the error.
+  ///   - name: of the group, for the error.
   ///   - keys: of its entries, which may be pinned already.
   ///   - lengths: the estimated sum of their lengths.
-  func checkRoom(
+  package func checkRoom(
     for name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {
     let budget = context.budget
@@ -72,7 +74,7 @@ struct Pinning: Sendable {
     let names = Set(keys.map { KeyHash.name(of: $0) })
     let others = budget.pinnedBytes(except: names)
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
-    let bytes = lengths.addingSaturated(beside)
+    let bytes = min(lengths, .max - beside) + beside
     guard bytes > room - others else { return }
     throw Self.refusal(name, "takes about \(DiskBudget.text(bytes))", others, budget)
   }

@@ -92,7 +92,7 @@ extension Removal {
     let budget = context.budget
     await IOThreads.background.run { budget.prepareToFree() }
     // First: a cancelled removal leaves no credentials behind.
-    context.streamCookies.removeAll()
+    context.companions.removeAll()
     var failure = await removePrivateFiles()
     let entries: Result<Int64, any Error>
     do {

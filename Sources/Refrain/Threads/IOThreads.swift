@@ -58,7 +58,7 @@ package final class IOThreads: TaskExecutor {
   /// caller's task cancels that of the work, which should then end early (`Task.isCancelled`).
   ///
   /// - Throws: the error of the work; `CancellationError`, whatever the work has returned by then.
-  func runCancellably<Result: Sendable>(
+  package func runCancellably<Result: Sendable>(
     _ work: @Sendable @escaping () throws -> Result
   ) async throws -> Result {
     // The work may be over before the handler below is installed.

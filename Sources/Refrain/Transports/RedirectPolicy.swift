@@ -53,7 +53,7 @@ struct RedirectPolicy: Sendable, Hashable {
   init(request: OriginRequest, at shortcut: Shortcut, now: Date = Date()) {
     var request = request
     request.url = shortcut.url
-    if shortcut.leftOrigin { request.headers = Self.carriable(request.headers) }
+    if shortcut.leftOrigin { request.headers = request.headers.forOtherOrigins }
     if request.headers["Authorization"] == nil {
       request.headers["Authorization"] = shortcut.authorization
     }
@@ -115,7 +115,7 @@ struct RedirectPolicy: Sendable, Hashable {
     }
     cookies.store(received.values(of: "Set-Cookie"), from: request.url, at: now)
     if Self.origin(of: request.url) != Self.origin(of: url) {
-      headers = Self.carriable(headers)
+      headers = headers.forOtherOrigins
       leftOrigin = true
       authorization = nil
     }
@@ -141,18 +141,11 @@ struct RedirectPolicy: Sendable, Hashable {
 
   /// The headers that another origin may see: our own, and those of the user that only describe the
   /// program and the formats it can play. Any other may be a credential, under whatever name.
-  static let carried: Set<String> = HeaderFields.harmlessNames.union([
+  fileprivate static let carried: Set<String> = HeaderFields.harmlessNames.union([
     "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding", "icy-metadata",
     // By these a proxy recognizes its own request in a loop (RFC 9110 §7.6.3, RFC 8586).
     "via", "cdn-loop",
   ])
-
-  private static func carriable(_ headers: HeaderFields) -> HeaderFields {
-    HeaderFields(
-      headers.fields.lazy
-        .filter { carried.contains($0.name.lowercased()) }
-        .map { ($0.name, $0.value) })
-  }
 
   /// Returns scheme, host and port (RFC 9110 §4.3.1).
   static func origin(of url: URL) -> [String] {
@@ -165,5 +158,14 @@ struct RedirectPolicy: Sendable, Hashable {
     MediaCacheError(
       .redirect, "\(request.url.host() ?? "The origin") \(what).",
       remedy: "Use the final URL of the resource.", status: status)
+  }
+}
+
+extension HeaderFields {
+  /// The fields that another origin may see.
+  package var forOtherOrigins: HeaderFields {
+    HeaderFields(
+      fields.lazy.filter { RedirectPolicy.carried.contains($0.name.lowercased()) }
+        .map { ($0.name, $0.value) })
   }
 }

@@ -34,9 +34,11 @@ public struct OriginRequest: Sendable {
   /// Whether a transport that can detect a missing network waits for one, and reports that to
   /// `onConnectivity`; otherwise it fails at once.
   public var waitsForConnectivity = false
-  /// Whether the resource is a manifest by its name, which a library that decodes every body may
-  /// decode.
-  var expectsManifest = false
+  /// The rules by which the response may be a document, which a library that decodes every body may
+  /// decode; nil: it is none.
+  var documents: (any DocumentRules)?
+  /// Whether the URL of the resource, before redirects, names a document.
+  var expectsDocument = false
   /// Whether the request fails (`TransportError.isForPrivateAddress`) if the host's name leads to an
   /// address of a private network, instead of being sent there. libcurl alone can tell, and only
   /// where no proxy resolves the name.
@@ -67,8 +69,8 @@ public struct OriginRequest: Sendable {
   }
 }
 
-/// Requests are equal if they request the same; `onConnectivity`, `expectsManifest` and
-/// `requiresPublicAddress` make no difference.
+/// Requests are equal if they request the same; `onConnectivity`, `documents`,
+/// `expectsDocument` and `requiresPublicAddress` make no difference.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
     left.url == right.url && left.headers == right.headers && left.purpose == right.purpose

@@ -2,7 +2,7 @@
 import Foundation
 import RefrainLocks
 
-/// The names of hosts to which public manifests and redirects of other hosts have referred. A public
+/// The names of hosts to which public documents and redirects of other hosts have referred. A public
 /// name may lead to a private address. May be used from any thread.
 package final class ReferredHosts: Sendable {
   private struct State {

@@ -5,7 +5,7 @@
 /// from `/`; the order of a query and a slash at the end of a path are kept.
 extension URIReference {
   /// The normalized spelling. For comparison only: a request keeps its original spelling.
-  var normalized: URIReference {
+  package var normalized: URIReference {
     var result = self
     result.scheme = scheme?.lowercased()
     result.authority = authority.map { Self.normalizedAuthority($0, scheme: result.scheme) }
@@ -57,7 +57,7 @@ extension URIReference {
   /// Decodes characters that need no encoding (unreserved, §2.3), encodes those that no URI may
   /// have (non-ASCII), and writes hexadecimal digits in upper case (§6.2.2.1, §6.2.2.2). A `%` that
   /// encodes nothing stays.
-  static func normalizedEncoding(_ text: String) -> String {
+  package static func normalizedEncoding(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
     let source = Array(text.utf8)
     var bytes: [UInt8] = []

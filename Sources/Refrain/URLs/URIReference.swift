@@ -2,16 +2,16 @@
 
 /// A URI reference in its five parts, split and resolved by RFC 3986 and otherwise unchanged:
 /// percent-encoding stays byte for byte, since the signature of a signed URL covers its spelling.
-struct URIReference: Sendable, Hashable {
-  var scheme: String?
-  var authority: String?
-  var path: String
-  var query: String?
-  var fragment: String?
+package struct URIReference: Sendable, Hashable {
+  package var scheme: String?
+  package var authority: String?
+  package var path: String
+  package var query: String?
+  package var fragment: String?
 
   /// Any string splits (RFC 3986 §B), by its bytes: a delimiter is one also before a combining mark,
   /// with which it forms one character.
-  init(_ text: String) {
+  package init(_ text: String) {
     var rest = text.utf8[...]
     if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
       fragment = String(Substring(rest[rest.index(after: hash)...]))
@@ -35,7 +35,7 @@ struct URIReference: Sendable, Hashable {
   }
 
   /// The text by RFC 3986 §5.3, without the fragment, which no request carries.
-  var textWithoutFragment: String {
+  package var textWithoutFragment: String {
     var text = ""
     if let scheme { text += scheme + ":" }
     if let authority { text += "//" + authority }
@@ -45,7 +45,7 @@ struct URIReference: Sendable, Hashable {
   }
 
   /// - Returns: the text before the `@` of the authority; nil if there is none.
-  mutating func removeUserInfo() -> String? {
+  package mutating func removeUserInfo() -> String? {
     guard let whole = authority, let at = whole.utf8.lastIndex(of: UInt8(ascii: "@")) else {
       return nil
     }
@@ -54,7 +54,7 @@ struct URIReference: Sendable, Hashable {
   }
 
   /// Returns this reference resolved against a base (RFC 3986 §5.2.2).
-  func resolved(against base: URIReference) -> URIReference {
+  package func resolved(against base: URIReference) -> URIReference {
     var target = self
     if scheme == nil {
       target.scheme = base.scheme
@@ -80,7 +80,7 @@ struct URIReference: Sendable, Hashable {
   }
 
   /// RFC 3986 §5.2.4, segment by segment.
-  static func removingDotSegments(_ path: String) -> String {
+  package static func removingDotSegments(_ path: String) -> String {
     guard mayHaveDotSegments(path) else { return path }
     let segments = path.utf8.split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false

@@ -21,20 +21,20 @@ package final class URLFilter: Sendable, Hashable {
   }
 
   /// Returns a filter for what a public URL refers to: it allows no private network.
-  static func publicOnly() -> URLFilter {
+  package static func publicOnly() -> URLFilter {
     URLFilter(
-      remedy: "A public stream may not use a private network. Fetch this by its own URL.",
+      remedy: "What a public URL names may not be in a private network. Fetch this by its own URL.",
       referred: ReferredHosts(), allows: { !PrivateNetwork.contains($0) })
   }
 
   package func allows(_ url: URL) -> Bool { allowed(url) }
 
-  /// Records that a manifest or a redirect refers to a URL.
+  /// Records that a document or a redirect refers to a URL.
   package func noteReference(to url: URL, from referrer: URL) {
     referred?.insert(url, from: referrer)
   }
 
-  /// Whether the address to which the URL's host leads must be public: a public manifest or redirect
+  /// Whether the address to which the URL's host leads must be public: a public document or redirect
   /// of another host refers to it. A URL that a person chose may lead anywhere.
   package func requiresPublicAddress(of url: URL) -> Bool {
     referred?.contains(url) ?? false

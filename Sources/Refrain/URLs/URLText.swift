@@ -2,7 +2,7 @@
 package import Foundation
 
 extension URL {
-  /// Creates the URL that a person, a playlist or a Location spells, without its fragment. The
+  /// Creates the URL that a person, a document or a Location spells, without its fragment. The
   /// spelling is kept: a signed URL would lose its signature otherwise.
   ///
   /// Only bytes that no URI may have are encoded (RFC 3986 §2): spaces, UTF-8, quotes, brackets in

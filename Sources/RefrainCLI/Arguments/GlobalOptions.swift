@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
@@ -80,6 +81,7 @@ struct GlobalOptions: ParsableArguments {
     configuration.limit = limit.bytes
     configuration.offline = offline
     configuration.trustStored = trustStored
+    configuration.policy = .streams
     if !ignoredParameters.isEmpty {
       configuration.cacheKey = IgnoredParameter.rule(ignoredParameters).key(for:)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
+import RefrainStreams
 
 /// A value of `--key-ignore`: a query parameter that cache keys ignore, as `NAME` on every host, or
 /// as `HOST/NAME`.
@@ -48,8 +49,8 @@ struct IgnoredParameter: Sendable, Hashable {
   }
 
   static func rule(_ parameters: [IgnoredParameter]) -> CacheKeyRule {
-    parameters.reduce(CacheKeyRule(ignoring: parameters.filter { $0.host == nil }.map(\.name))) {
-      rule, parameter in
+    let everywhere = parameters.filter { $0.host == nil }.map(\.name)
+    return parameters.reduce(.forStreams(ignoring: everywhere)) { rule, parameter in
       parameter.host.map { rule.ignoring([parameter.name], on: $0) } ?? rule
     }
   }

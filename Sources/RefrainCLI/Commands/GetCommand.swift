@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

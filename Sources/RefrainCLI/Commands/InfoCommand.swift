@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import RefrainStreams
 
 struct InfoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -59,7 +60,7 @@ struct InfoCommand: AsyncParsableCommand {
     }
 
     var entry: EntryReport
-    var stream: StreamSummary?
+    var stream: GroupSummary?
     var completeness: StreamCompleteness?
 
     func encode(to encoder: any Encoder) throws {
@@ -76,7 +77,7 @@ struct InfoCommand: AsyncParsableCommand {
   }
 
   static func lines(
-    _ entry: EntryReport, _ stream: StreamSummary?, _ completeness: StreamCompleteness?,
+    _ entry: EntryReport, _ stream: GroupSummary?, _ completeness: StreamCompleteness?,
     style: BarStyle
   ) -> [String] {
     let length = entry.length.map { " of \(ByteSize.text($0))" } ?? ", the length is unknown"

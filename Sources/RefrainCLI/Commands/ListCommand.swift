@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import RefrainStreams
 
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 import RefrainPlayer
+import RefrainStreams
 
 struct RemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -68,7 +69,7 @@ struct RemoveCommand: AsyncParsableCommand {
       var missing: [URL] = []
       for url in urls {
         let display = CountDisplay(verb: "Removed")
-        let stream: MediaCache.RemovedStream? =
+        let stream: MediaCache.RemovedGroup? =
           if let cache {
             try await cache.remove(stream: cache.entryKey(for: options.resource(url))) {
               display.note($0)
@@ -103,7 +104,7 @@ struct RemoveCommand: AsyncParsableCommand {
     /// The number of removed parts of a stream; absent for another resource.
     var parts: Int?
 
-    init(_ stream: MediaCache.RemovedStream, url: URL) {
+    init(_ stream: MediaCache.RemovedGroup, url: URL) {
       self.url = url.withoutUserInfo.absoluteString
       freedBytes = stream.freedBytes
       parts = stream.parts > 0 ? stream.parts : nil

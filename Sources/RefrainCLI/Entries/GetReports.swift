@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Reports on one URL of `get`: lines for people, or JSON for programs.
 struct GetReports: Sendable {

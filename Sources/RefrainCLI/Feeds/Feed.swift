@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainPlayer
+import RefrainStreams
 
 /// A podcast feed (RSS, Atom) as a list of media.
 struct Feed: Sendable {

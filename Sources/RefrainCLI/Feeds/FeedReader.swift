@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainPlayer
+import RefrainStreams
 
 /// Reads a podcast feed in one pass over its tokens: RSS 2.0, or Atom (RFC 4287).
 ///

@@ -38,7 +38,7 @@ struct EntryReport: Sendable, Hashable, Encodable {
   init(_ item: StoredItem) {
     switch item {
     case .entry(let entry): self.init(entry)
-    case .stream(let stream): self.init(stream)
+    case .group(let stream): self.init(stream)
     }
   }
 
@@ -56,10 +56,10 @@ struct EntryReport: Sendable, Hashable, Encodable {
     lastAccess = entry.lastAccess
     file = entry.file.path(percentEncoded: false)
     spans = entry.spans.ranges.map { [$0.lowerBound, $0.upperBound] }
-    stream = entry.stream?.rawValue
+    stream = entry.group?.rawValue
   }
 
-  init(_ stream: StreamSummary) {
+  init(_ stream: GroupSummary) {
     url = stream.url?.absoluteString ?? stream.key.rawValue
     key = stream.key.rawValue
     parts = stream.parts
@@ -68,10 +68,10 @@ struct EntryReport: Sendable, Hashable, Encodable {
     isInUse = stream.isInUse
     isPinned = stream.isPinned
     isPartlyPinned = stream.isPartlyPinned
-    mimeType = stream.manifest?.mimeType
-    validator = stream.manifest?.validator
+    mimeType = stream.first?.mimeType
+    validator = stream.first?.validator
     lastAccess = stream.lastAccess
-    file = stream.manifest?.file.path(percentEncoded: false)
+    file = stream.first?.file.path(percentEncoded: false)
   }
 
   // MARK: Text

@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// Shows the progress of a resource or a stream on standard error: on a terminal a bar redrawn at
 /// most ten times a second, elsewhere a line at every further tenth.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
+import RefrainStreams
 
 /// The progress of a long piece of work, and its text. A pure value.
 struct ProgressLine: Sendable {

@@ -3,6 +3,7 @@
   import Foundation
   import Refrain
   import RefrainPlayer
+  import RefrainStreams
 
   /// Names the kind of an item that could not be played because it is not media.
   struct Diagnosis: Sendable {

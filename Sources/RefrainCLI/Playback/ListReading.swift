@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainPlayer
+import RefrainStreams
 
 /// Reads lists of media: files, those on the network through the cache, and standard input. The
 /// content decides whether a resource is a list; if it has no mark, the name and the type decide.
@@ -156,7 +157,7 @@ struct ListReading: Sendable {
   ) async throws -> List? {
     // If it is a stream, its segments may need the cookies of this response.
     let reader = try await cache.open(
-      cache.collectingCookies(resource), fill: isNamed ? .wholeResource : .onDemand)
+      cache.possibleStream(resource), fill: isNamed ? .wholeResource : .onDemand)
     var isStream = false
     defer {
       // A stream is about to be played.

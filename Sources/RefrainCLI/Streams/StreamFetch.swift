@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Fetches a resource into the cache; if it is the first manifest of a stream, the stream.
 struct StreamFetch: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
 import Refrain
+import RefrainStreams
 
 /// The options that choose parts of an HLS or DASH stream.
 struct StreamOptions: ParsableArguments {

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// The variants and renditions of a stream, for people and for programs.
 struct StreamReport: Encodable, Sendable {

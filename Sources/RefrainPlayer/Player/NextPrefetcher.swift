@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Prefetches the next item while the current one plays: its opening first, the rest when the
 /// current item is stored completely; nothing while playback waits. Of a stream, these are its
@@ -39,7 +40,7 @@ struct NextPrefetcher {
     into cache: MediaCache
   ) async throws {
     let information = try await cache.prefetch(
-      cache.collectingCookies(resource), range: limit.map { 0..<$0 })
+      cache.possibleStream(resource), range: limit.map { 0..<$0 })
     var stream = resource
     // Playlists and segments have no titles.
     stream.headers["Icy-MetaData"] = nil

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// A variant of a stream, by the indices of its playlists.
 struct PlayingVariant: Sendable, Hashable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 package import Refrain
+import RefrainStreams
 
 /// Looks up how much of an item is stored, whether it is a file or a stream. Makes no request.
 package struct StoredPart: Sendable {

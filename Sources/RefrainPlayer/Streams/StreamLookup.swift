@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Determines whether media is a stream. A manifest's bytes come through the cache and stay in it,
 /// so the engine's request for them fetches nothing again.
@@ -20,7 +21,7 @@ struct StreamLookup: Sendable {
   /// - Throws: `MediaCacheError`, if the resource cannot be read, is a damaged manifest, or is a
   ///   playlist that leads back to itself; `CancellationError`.
   func kind(of resource: Resource, isRetried: Bool = false) async throws -> StreamKind? {
-    let reader = try await cache.open(cache.collectingCookies(resource), fill: .onDemand)
+    let reader = try await cache.open(cache.possibleStream(resource), fill: .onDemand)
     var body: [UInt8] = []
     var kind: StreamKind?
     defer {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 extension StreamMap {
   /// Nil if the body is no MPD, describes a live stream or too many Representations, or does not

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// The playlists of one HLS stream, which of them play, and how much of those is stored. A pure
 /// value. Each Representation of a DASH stream counts as a playlist.

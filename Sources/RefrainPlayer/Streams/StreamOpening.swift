@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Fetches an HLS stream ahead: the playlists that will play, and their first segments or all of
 /// them. Of a live stream, only the playlists.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Reads a stored stream's playlists, and looks up the segments. Makes no request.
 struct StreamReading: Sendable {
@@ -35,7 +36,8 @@ struct StreamReading: Sendable {
     let unindexed: [(index: Int, file: StreamMap.UnindexedFile)]? = known.look { $0.unindexed }
     for (index, file) in unindexed ?? [] {
       guard let range = file.index.range,
-        let bytes = await cache.storedBytes(at: file.index.url, in: range)
+        let bytes = await cache.storedBytes(
+          at: file.index.url, in: range, longest: Manifest.longest)
       else { continue }
       try Task.checkCancellation()
       let segments = SegmentIndex(bytes, at: range.lowerBound)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// The segments of one media playlist, or of one Representation (DASH), in time, and how much of them is stored. A pure value.
 struct StreamTimeline: Sendable {

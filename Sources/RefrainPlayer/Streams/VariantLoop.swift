@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Finds a multivariant playlist that leads back to itself through its variants and renditions:
 /// ffmpeg's demuxer, which libmpv uses, would open them for ever. Makes no request.

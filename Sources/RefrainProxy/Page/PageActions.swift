@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// A change that the page asks for.
 struct PageAction: Sendable, Decodable {

@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The downloads that a person has asked for, until they are complete. Those of an ended program are
 /// forgotten; their bytes stay.

@@ -120,14 +120,14 @@ struct PageModel: Sendable {
   /// Finds the stream of each entry.
   private mutating func regroup() {
     let all = entries.map { (key: $0.key, stream: $0.value.stream) }
-    let found = StreamRoots(all) {
+    let found = GroupRoots(all) {
       $0.key
-    } stream: {
+    } group: {
       $0.stream
     }
     (roots, members) = ([:], [:])
     for (key, stream) in all {
-      guard let root = found.root(of: key, stream: stream) else { continue }
+      guard let root = found.root(of: key, group: stream) else { continue }
       roots[key] = root
       members[root, default: []].append(key)
     }

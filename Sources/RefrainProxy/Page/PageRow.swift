@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// What is known of one entry: what is recorded of it, and what is going on. A value.
 struct PageEntry: Sendable, Hashable {
@@ -23,7 +24,7 @@ struct PageEntry: Sendable, Hashable {
   var used: Int64 { Int64(summary?.lastAccess.timeIntervalSince1970 ?? 0) }
   var isPinned: Bool { summary?.isPinned ?? false }
   /// The key of the first manifest of its stream; nil if it belongs to none.
-  var stream: CacheKey? { activity?.stream ?? summary?.stream }
+  var stream: CacheKey? { activity?.group ?? summary?.group }
 
   /// Whether it is all of a resource that is no manifest.
   fileprivate var isWholePart: Bool {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Finds out whether the origin can be reached before a client selects a variant of a stream.
 extension CachedAnswer {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Recognizes manifests, also those that neither their type nor their URL names.
 extension CachedAnswer {

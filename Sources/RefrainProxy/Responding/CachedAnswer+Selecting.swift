@@ -225,7 +225,7 @@ extension CachedAnswer {
       let lease = service.cache.hold(reader)
     else { return }
     let (fields, routes, url) = (service.fields, service.routes, exchange.url)
-    let (listings, stream) = (service.listings, resource.membership?.stream)
+    let (listings, stream) = (service.listings, resource.policy.group?.first)
     var status = CacheStatus.hit
     let key = service.cache.key(for: resource)
     status.key = key.rawValue

@@ -2,6 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
+import RefrainStreams
 
 /// Responds to GET and HEAD from the cache, which fetches missing bytes.
 struct CachedAnswer: Sendable {
@@ -28,7 +29,7 @@ struct CachedAnswer: Sendable {
     if !service.cache.isShared { relax(&terms) }
     if !isGrowing {
       terms.listing = service.listings.naming(
-        of: service.cache.key(for: resource), in: resource.membership?.stream)
+        of: service.cache.key(for: resource), in: resource.policy.group?.first)
     }
     // A response not stored because of cookies may be stored for requests without them.
     let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
@@ -99,13 +100,14 @@ struct CachedAnswer: Sendable {
         exchange.fields, sendsOwn: exchange.sendsOwnFields))
     resource.filter = service.routes.filter(for: exchange.url)
     resource.observer = exchange.observer
-    resource.membership = service.membership(of: exchange.url)
+    resource.policy = .streams
+    resource.policy.group = service.membership(of: exchange.url)
     return resource
   }
 
   /// Whether the resource decrypts segments, and the cache serves several people: it is not stored.
   private func isSharedKey(_ resource: Resource) -> Bool {
-    service.cache.isShared && resource.membership?.isKey == true
+    service.cache.isShared && resource.policy.group?.isSecret == true
   }
 
   /// Waits until a manifest is stored to which the client is redirected: without a stored response
@@ -118,7 +120,7 @@ struct CachedAnswer: Sendable {
   /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
   private func noteStream(of selected: SelectedResponse) {
     guard selected.isManifest == true else { return }
-    let stream = service.stream(of: exchange.url, recorded: selected.reader.stream)
+    let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
     service.parts.insert(redirected: baseURL(of: selected.known), in: stream)
   }
 

@@ -2,6 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
+import RefrainStreams
 
 /// Responds with a manifest of a stream, whose references are rewritten to lead through this proxy.
 /// The cache stores the original.
@@ -21,10 +22,10 @@ struct ManifestAnswer: Sendable {
   func run() async throws -> Bool {
     guard let body = try await body() else { return false }
     let url = answer.baseURL(of: selected.known)
-    await exchange.noteListing(body, base: url, recorded: selected.reader.stream)
+    await exchange.noteListing(body, base: url, recorded: selected.reader.group)
     let stored =
       isUnreachable ? try await StoredVariants(cache: cache, url: url).filtered(body) : nil
-    let editor = ManifestEditor(exchange: exchange, url: url, stream: selected.reader.stream)
+    let editor = ManifestEditor(exchange: exchange, url: url, stream: selected.reader.group)
     guard let edited = try await editor.edit(stored ?? body) else { return false }
     if let target = edited.redirection {
       try await answer.redirect(to: target)

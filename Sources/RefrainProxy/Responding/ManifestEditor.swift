@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Edits one manifest for the client that requests it.
 struct ManifestEditor: Sendable {

@@ -2,6 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
+import RefrainStreams
 
 /// Relays the origin's response unchanged, for responses that are not stored. The cache may have
 /// received it already (`pass(_:isJoined:)`).

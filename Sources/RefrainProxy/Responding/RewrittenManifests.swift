@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The manifests that were rewritten last: clients request the same playlist again and again, and
 /// eight clients of a live stream request it eight times.

@@ -90,7 +90,7 @@ final class CachedHit: Sendable {
 
   init(
     lease: EntryLease, credentials: String, urlText: String, isShared: Bool, node: String,
-    cacheStatus: CacheStatus, naming: @escaping @Sendable () -> LiveListing.Naming?,
+    cacheStatus: CacheStatus, naming: @escaping @Sendable () -> FreshnessRequirements.Naming?,
     render: @escaping @Sendable (StoredResponse) -> HeaderFields
   ) {
     self.urlText = urlText
@@ -128,7 +128,7 @@ final class CachedHit: Sendable {
 
   private let terms: FreshnessRequirements
   /// Returns when a live playlist last named the resource again.
-  private let naming: @Sendable () -> LiveListing.Naming?
+  private let naming: @Sendable () -> FreshnessRequirements.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
   private let statusEnd: [UInt8]

@@ -5,7 +5,7 @@ import Refrain
 extension ProxyService {
   /// Returns the stream to which a URL belongs, and what it is in it; nil if no manifest has named
   /// it. The versions of a live playlist (`_HLS_msn`) belong to the stream of the playlist.
-  func membership(of url: URL) -> StreamMembership? {
+  func membership(of url: URL) -> ResourcePolicy.Group? {
     if let known = parts.membership(of: url) { return known }
     let playlist = url.withoutDeliveryDirectives
     return playlist == url ? nil : parts.membership(of: playlist)
@@ -16,7 +16,7 @@ extension ProxyService {
   ///
   /// - Parameter recorded: the stream in its record, which is known after a restart too.
   func stream(of manifest: URL, recorded: CacheKey?) -> CacheKey {
-    membership(of: manifest)?.stream ?? recorded
+    membership(of: manifest)?.first ?? recorded
       ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
   }
 }

@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The segments of low-latency streams whose parts are ranges of them: clients request such a
 /// segment while the origin writes it (draft-pantos-hls-rfc8216bis §4.4.4.9, §4.4.5.3).

@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The playlists, segments and keys of streams that clients play, and to which stream they belong.
 ///
@@ -96,9 +97,9 @@ final class KnownParts: Sendable {
   func contains(_ url: URL) -> Bool { find(url.absoluteString).map { $0.role != .other } ?? false }
 
   /// Returns the stream to which a URL belongs; nil if no manifest has named it.
-  func membership(of url: URL) -> StreamMembership? {
+  func membership(of url: URL) -> ResourcePolicy.Group? {
     guard let (role, stream) = find(url.absoluteString), let stream else { return nil }
-    return StreamMembership(stream: stream, isKey: role == .key)
+    return ResourcePolicy.Group(first: stream, isSecret: role == .key)
   }
 
   private func find(_ url: String) -> (role: StreamParts.Role, stream: CacheKey?)? {

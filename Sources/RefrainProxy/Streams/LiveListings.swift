@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The resources of live streams whose playlists have named them again: bytes that were stored before
 /// are confirmed once before they are used (`LiveListing`).
@@ -17,9 +18,9 @@ final class LiveListings: Sendable {
 
   private struct Namings {
     /// By the hashes of the resources' keys.
-    var resources: [UInt64: LiveListing.Naming] = [:]
+    var resources: [UInt64: FreshnessRequirements.Naming] = [:]
     /// By the keys of the first manifests of DASH streams, whose MPDs do not name each segment.
-    var streams: [CacheKey: LiveListing.Naming] = [:]
+    var streams: [CacheKey: FreshnessRequirements.Naming] = [:]
   }
 
   private static let mostPlaylists = 256
@@ -51,7 +52,7 @@ final class LiveListings: Sendable {
         URL(text: named.uri, relativeTo: url).map { resource in
           (
             Self.hash(cache.key(for: Resource(url: resource))),
-            LiveListing.Naming(time: now, isOther: named.isOther)
+            FreshnessRequirements.Naming(time: now, isOther: named.isOther)
           )
         }
       }
@@ -66,7 +67,7 @@ final class LiveListings: Sendable {
   /// Returns when a playlist last named a resource again; nil if none did.
   ///
   /// - Parameter stream: the key of the first manifest of its stream.
-  func naming(of key: CacheKey, in stream: CacheKey?) -> LiveListing.Naming? {
+  func naming(of key: CacheKey, in stream: CacheKey?) -> FreshnessRequirements.Naming? {
     guard isAny.load(ordering: .acquiring) else { return nil }
     let hash = Self.hash(key)
     return namings.withLock { namings in

@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// Which multivariant playlists name which playlists, so that none is served that leads back to
 /// itself. A variant is a media playlist (RFC 8216 §4.3.4.2); ffmpeg, and players that use it, also

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainStreams
 
 /// Fetching a stream before it plays.
 @MainActor

@@ -5,13 +5,14 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// A rule that ignores a query parameter holds for the parts of streams too.
 @Suite(.timeLimit(.minutes(1))) struct KeyRuleStreamTests {
   private static let count = 3
 
   private static func ignorePass(_ configuration: inout MediaCache.Configuration) {
-    configuration.cacheKey = CacheKeyRule(ignoring: ["pass"]).key(for:)
+    configuration.cacheKey = CacheKeyRule.forStreams(ignoring: ["pass"]).key(for:)
   }
 
   private static func serveSegments(_ test: TestProxy) {
@@ -76,7 +77,7 @@ import Testing
       }
       #expect(Self.targets(test) == (0..<Self.count).map { ["/s\($0).ts?pass=1"] })
       let items = try await test.cache.storedItems()
-      guard items.count == 1, case .stream(let stream)? = items.first else {
+      guard items.count == 1, case .group(let stream)? = items.first else {
         Issue.record("\(items)")
         return
       }

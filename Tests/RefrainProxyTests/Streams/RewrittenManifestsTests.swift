@@ -4,6 +4,7 @@ import Testing
 
 @testable import Refrain
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// The rewritten manifests that a proxy keeps in memory.
 @Suite(.timeLimit(.minutes(1))) struct RewrittenManifestsTests {

@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// MPDs while the origin cannot be reached: they describe what is stored.
 @Suite(.timeLimit(.minutes(1))) struct StoredVariantDASHTests {

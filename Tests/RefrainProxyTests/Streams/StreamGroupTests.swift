@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// Which entries the proxy records as parts of a stream.
 @Suite(.timeLimit(.minutes(1))) struct StreamGroupTests {
@@ -48,7 +49,7 @@ import Testing
   /// Returns the keys of all streams, each with its number of parts.
   private func streams(_ test: TestProxy) async throws -> [String: Int] {
     var streams: [String: Int] = [:]
-    for case .stream(let stream) in try await test.cache.storedItems() {
+    for case .group(let stream) in try await test.cache.storedItems() {
       streams[stream.key.rawValue] = stream.parts
     }
     return streams
@@ -61,7 +62,7 @@ import Testing
       serve(test)
       try await get(["/a/main.m3u8", "/a/low.m3u8", "/a/song.mp3"] + Self.parts, test)
       #expect(try await streams(test) == [test.key("/a/main.m3u8").rawValue: 4])
-      #expect(try await test.cache.entry(for: test.key("/a/song.mp3"))?.stream == nil)
+      #expect(try await test.cache.entry(for: test.key("/a/song.mp3"))?.group == nil)
     }
   }
 
@@ -179,19 +180,19 @@ import Testing
     }
     known.insert(try parts(["0.ts": .part]), of: playlist, in: CacheKey(url: playlist))
     #expect(known.contains(segment) && !known.contains(playlist))
-    #expect(known.membership(of: segment)?.stream == CacheKey(url: playlist))
+    #expect(known.membership(of: segment)?.first == CacheKey(url: playlist))
     for number in 0..<16_500 {
       let url = try #require(URL(string: "http://h/\(number)/main.m3u8"))
       known.insert(redirected: url, in: CacheKey(url: url))
     }
     let main = try #require(URL(string: "http://h/main.m3u8"))
     known.insert(try parts(["low.m3u8": .other]), of: main, in: CacheKey(url: main))
-    #expect(known.membership(of: playlist)?.stream == CacheKey(url: main))
+    #expect(known.membership(of: playlist)?.first == CacheKey(url: main))
     // Named as a segment by another playlist, it stays a playlist of its stream.
     let hostile = try #require(URL(string: "http://h/hostile.m3u8"))
     known.insert(
       try parts(["low.m3u8": .part, "1.ts": .part]), of: hostile, in: CacheKey(url: hostile))
-    #expect(known.membership(of: playlist)?.stream == CacheKey(url: main))
+    #expect(known.membership(of: playlist)?.first == CacheKey(url: main))
     #expect(!known.contains(playlist))
   }
 }

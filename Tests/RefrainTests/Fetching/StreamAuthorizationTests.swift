@@ -23,7 +23,7 @@ import Testing
 
   private func member(_ url: URL, _ headers: HeaderFields = [:]) -> Resource {
     var resource = Resource(url: url, headers: headers)
-    resource.membership = StreamMembership(stream: CacheKey(rawValue: "https://h/main.m3u8"))
+    resource.policy.group = .init(first: CacheKey(rawValue: "https://h/main.m3u8"))
     return resource
   }
 
@@ -220,7 +220,7 @@ import Testing
 
   @Test func `Parameters of one signature are replaced together or not at all`() throws {
     let renewal = try #require(
-      StreamRenewal(
+      GroupRenewal(
         from: resource("https://h/a?Expires=1&Signature=x&n=1"),
         to: resource("https://h/a?Expires=2&Signature=y&n=1")))
     let changed = try renewal.applied(to: resource("https://h/b?n=2&Signature=x&Expires=1"))
@@ -236,7 +236,7 @@ import Testing
 
   @Test func `A newer header of a request stays`() throws {
     let renewal = try #require(
-      StreamRenewal(
+      GroupRenewal(
         from: resource("https://h/a", ["Authorization": "1", "Accept": "*/*"]),
         to: resource("https://h/a", ["Authorization": "2", "Accept": "*/*"])))
     let same = try resource("https://h/b", ["Authorization": "1"])
@@ -249,7 +249,7 @@ import Testing
 
   @Test func `A new header is added to requests that had none`() throws {
     let renewal = try #require(
-      StreamRenewal(
+      GroupRenewal(
         from: resource("https://h/a"), to: resource("https://h/a", ["Authorization": "2"])))
     #expect(try renewal.applied(to: resource("https://h/b")).headers["Authorization"] == "2")
     let other = try resource("https://h/b", ["Authorization": "1"])
@@ -261,7 +261,7 @@ import Testing
     ("https://h/a?t=1", "https://h/a?t=1&u=2"), ("https://h/a?t=1", "https://h/a?t=1"),
   ])
   func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
-    #expect(try StreamRenewal(from: resource(old), to: resource(new)) == nil)
+    #expect(try GroupRenewal(from: resource(old), to: resource(new)) == nil)
   }
 
   @Test(arguments: [true, false])
@@ -270,12 +270,12 @@ import Testing
   ) async throws {
     struct Failure: Error {}
     let calls = Calls()
-    let renewals = StreamRenewals(isSharing: true)
+    let renewals = GroupRenewals(isSharing: true)
     let (asked, begins) = AsyncStream.makeStream(of: Void.self)
     let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
     let first = try member(resource("https://h/a").url)
     let second = try member(resource("https://h/b").url)
-    let hook: StreamRenewals.Hook = { resource, _ in
+    let hook: GroupRenewals.Hook = { resource, _ in
       calls.note(resource)
       guard resource == first else {
         return Resource(url: resource.url, headers: ["Authorization": "own"])
@@ -301,8 +301,8 @@ import Testing
   }
 
   @Test func `Only the newest renewals are kept`() async throws {
-    let renewals = StreamRenewals(isSharing: true)
-    for number in 0..<(2 * StreamRenewals.mostRenewals) {
+    let renewals = GroupRenewals(isSharing: true)
+    for number in 0..<(2 * GroupRenewals.mostRenewals) {
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
       _ = try await renewals.renewed(refused, 403) { _, _ in
         Resource(url: try #require(URL(string: "https://h/a?t=new")))
@@ -310,7 +310,7 @@ import Testing
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))
     #expect(renewals.current(first) == first)
-    let last = 2 * StreamRenewals.mostRenewals - 1
+    let last = 2 * GroupRenewals.mostRenewals - 1
     let newest = member(try #require(URL(string: "https://h/b?t=\(last)")))
     #expect(renewals.current(newest).url.query() == "t=new")
   }

@@ -68,9 +68,6 @@ import Testing
       #expect(HTTPDate.parse(text, now: now) == date, "\(text.debugDescription)")
     }
     _ = CacheControl(targeted: text)
-    _ = Manifest.pace(of: Data(text.utf8))
-    _ = Manifest.pace(of: Data(("#EXTM3U\n#EXT-X-TARGETDURATION:" + text).utf8))
-    _ = Manifest.pace(of: Data("<MPD type=\"dynamic\" minimumUpdatePeriod=\"P\(text)\">".utf8))
     if let wait = RetryAfter.parse(text, now: now) { #expect(wait >= .zero) }
 
     let fields: HeaderFields = [

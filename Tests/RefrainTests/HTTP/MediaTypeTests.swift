@@ -33,8 +33,7 @@ import Testing
       (nil, "https://h/a.m-p", "bin"), ("text/html", "https://h/a", "bin"),
       (nil, "https://h/a.%C3%A9", "bin"), ("video/mp4", "https://h/a", "mp4"),
       ("audio/mp4", "https://h/a", "m4a"), ("video/x-matroska", "https://h/a", "mkv"),
-      ("video/mp2t", "https://h/a", "ts"), ("application/dash+xml", "https://h/a", "mpd"),
-      ("application/x-mpegURL", "https://h/a", "m3u8"), ("audio/x-wav", "https://h/a", "wav"),
+      ("video/mp2t", "https://h/a", "ts"), ("audio/x-wav", "https://h/a", "wav"),
       ("audio/ogg", "https://h/a", "ogg"), ("video/quicktime", "https://h/a", "mov"),
     ] as [(String?, String, String)])
   func `The extension of a stored file follows from its URL or media type`(

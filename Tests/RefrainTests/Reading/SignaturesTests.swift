@@ -181,7 +181,9 @@ import Testing
       #expect(try await cache.entry(for: url)?.cachedBytes == length)
       #expect(try await cache.completeFile(for: url) != nil)
       #expect(try await cache.progress(of: url).isComplete)
-      let amounts = try await cache.storedAmounts(of: [StreamPlan.Part(url: url)])
+      let amounts = try await cache.storedAmounts(of: 1) { _ in
+        WantedPart(Resource(url: url), in: nil, isOfAnyRepresentation: true)
+      }
       #expect(amounts.map(\.bytes) == [length])
       #expect(try await requests(test).count == before)
       try await cache.pin(url)

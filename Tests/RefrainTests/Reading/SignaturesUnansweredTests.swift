@@ -50,14 +50,16 @@ import Testing
       let cache = test.cache
       let (one, two) = (test.origin.url("/a?token=1"), test.origin.url("/a?token=2"))
       try await cache.prefetch(one)
-      let parts = [one, two].map { StreamPlan.Part(url: $0) }
-      #expect(try await cache.storedAmounts(of: parts).map(\.bytes) == [length, 0])
+      let parts = [one, two].map {
+        WantedPart(Resource(url: $0), in: nil, isOfAnyRepresentation: true)
+      }
+      #expect(try await cache.storedAmounts(of: 2) { parts[$0] }.map(\.bytes) == [length, 0])
       #expect(try await cache.completeFile(for: one) != nil)
       #expect(try await cache.completeFile(for: two) == nil)
       #expect(try await !cache.progress(of: two).isComplete)
       // Once it is confirmed, the entry is that of both.
       try await cache.pin(two)
-      #expect(try await cache.storedAmounts(of: parts).map(\.bytes) == [length, length])
+      #expect(try await cache.storedAmounts(of: 2) { parts[$0] }.map(\.bytes) == [length, length])
       #expect(try await cache.completeFile(for: two) == cache.completeFile(for: one))
       #expect(try await cache.entries().map(\.isPinned) == [true])
     }
@@ -66,10 +68,11 @@ import Testing
   @Test func `A resource without a token is not stored by one with a token`() async throws {
     try await withSigned { test async throws in
       try await test.cache.prefetch(test.origin.url("/a?token=1"))
-      let plain = StreamPlan.Part(url: test.origin.url("/a"))
-      #expect(try await test.cache.storedAmounts(of: [plain]).map(\.bytes) == [0])
-      try await test.cache.prefetch(plain.url)
-      #expect(try await test.cache.storedAmounts(of: [plain]).map(\.bytes) == [length])
+      let plain = WantedPart(
+        Resource(url: test.origin.url("/a")), in: nil, isOfAnyRepresentation: true)
+      #expect(try await test.cache.storedAmounts(of: 1) { _ in plain }.map(\.bytes) == [0])
+      try await test.cache.prefetch(plain.resource)
+      #expect(try await test.cache.storedAmounts(of: 1) { _ in plain }.map(\.bytes) == [length])
     }
   }
 

@@ -31,6 +31,7 @@ final class TestCache: Sendable {
   {
     var configuration = MediaCache.Configuration()
     configuration.limit = nil
+    configuration.policy = .ofTests
     // Many tests at once slow the machine down; tests of silence set their own timeouts.
     configuration.responseTimeout = .seconds(100)
     configuration.silenceTimeout = .seconds(100)

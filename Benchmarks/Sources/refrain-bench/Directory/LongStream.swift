@@ -117,7 +117,7 @@ enum LongStream: Benchmark {
     for round in 0...3 {
       var items: [StoredItem] = []
       let seconds = try await Measure.seconds { items = try await cache.storedItems() }
-      guard case .stream(let stream)? = items.first, items.count == 1, stream.parts == count else {
+      guard case .group(let stream)? = items.first, items.count == 1, stream.parts == count else {
         throw Failure("the list has \(items.count) items")
       }
       // The first round finds nothing in the kernel's caches.

@@ -36,7 +36,7 @@ extension GenerationState {
   /// Returns the number of versions in a row that were replaced before all of them had come, if this
   /// one is replaced now (`Validator.replacements`).
   func replacements(at now: Uptime) -> Int {
-    // A manifest that is replaced as its stream goes on is no origin that changes.
+    // A document that is replaced as it goes on is no origin that changes.
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {

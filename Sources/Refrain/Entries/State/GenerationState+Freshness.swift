@@ -65,7 +65,7 @@ extension GenerationState {
     return isArriving || elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))
   }
 
-  /// The expected time without a change, at most `joinSeconds`; nil if neither a manifest's pace
+  /// The expected time without a change, at most `joinSeconds`; nil if neither a document's pace
   /// nor a guessed lifetime with a Last-Modified gives one.
   private var unchangedSeconds: Double? {
     let bound = min(freshness?.pace?.longestUse ?? .infinity, Self.joinSeconds)

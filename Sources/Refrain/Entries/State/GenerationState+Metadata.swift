@@ -95,7 +95,7 @@ extension GenerationState {
   }
 
   /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays
-  /// without it then, or the next version of a live manifest would come too late.
+  /// without it then, or the next version of a live document would come too late.
   func confirmsBriefly(at now: Moment) -> Bool {
     let time = wallTime(at: now)
     return freshness?.pace?.isLive == true

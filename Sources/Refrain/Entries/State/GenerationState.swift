@@ -134,7 +134,7 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   var isOffline: Bool
 
-  var representation = Representation()
+  var representation: Representation
   var storage = StoredBytes()
   var transient = TransientBytes()
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
@@ -176,7 +176,10 @@ struct GenerationState: Sendable {
   /// Whether that reader had read sequentially for a while before.
   var hasLeftLongRun = false
 
-  init(limits: FetchPlan, isOffline: Bool) {
+  init(
+    limits: FetchPlan, isOffline: Bool, representation: Representation = Representation()
+  ) {
+    self.representation = representation
     self.limits = limits
     self.isOffline = isOffline
   }

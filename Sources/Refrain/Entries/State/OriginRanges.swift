@@ -37,16 +37,17 @@ extension GenerationState {
   func optionalRange(_ range: ByteRange) -> ByteRange? { ranges == .answered ? nil : range }
 
   /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
-  /// manifest that is not known to have ranges. Origins that compress it would respond with a range
+  /// document that is not known to have ranges. Origins that compress it would respond with a range
   /// of the compressed bytes.
   ///
   /// So do those for a version of one response, unless the rest of it can be requested.
-  func isRequestedWhole(at url: URL) -> Bool {
+  var isRequestedWhole: Bool {
     if ranges == .refused { return true }
     if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
-    let isNamed = Manifest.isNamed(mimeType: nil, url: url)
-    guard let info else { return isNamed }
-    guard !info.supportsRanges, info.length ?? 0 <= Manifest.longest else { return false }
-    return isNamed || Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
+    guard let info else { return representation.isRequestedAsDocument }
+    guard !info.supportsRanges, info.length ?? 0 <= representation.longestDocument else {
+      return false
+    }
+    return representation.isRequestedAsDocument || representation.isNamedDocument
   }
 }

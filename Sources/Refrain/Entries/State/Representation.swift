@@ -4,7 +4,12 @@ import Foundation
 /// The origin's description of a generation: validator, freshness, header fields. Changes by the
 /// transitions below alone.
 struct Representation: Sendable {
-  private(set) var info: ContentInformation? { didSet { keepPace(of: freshness) } }
+  private(set) var info: ContentInformation? {
+    didSet {
+      name(besides: oldValue)
+      keepPace(of: freshness)
+    }
+  }
   private(set) var validator = Validator() { didSet { lastKnown = nil } }
   private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
   /// The other fields of the origin's response.
@@ -22,6 +27,22 @@ struct Representation: Sendable {
   /// When a request was made that may have changed the resource.
   private(set) var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
+
+  /// The rules by which the resource may be a document; nil: it is none.
+  let documents: (any DocumentRules)?
+  /// The length of the longest document; 0 without rules.
+  let longestDocument: Int64
+  /// Whether the URL of the request names a document.
+  let isRequestedAsDocument: Bool
+  /// Whether the head of the response names a document.
+  private(set) var isNamedDocument = false
+
+  init(documents: (any DocumentRules)? = nil, requestedAt url: URL? = nil) {
+    self.documents = documents
+    longestDocument = documents?.longest ?? 0
+    isRequestedAsDocument =
+      url.flatMap { documents?.isDocument(mimeType: nil, url: $0) } ?? false
+  }
 
   /// The stored response, the same object until something changes; nil before the first response.
   var known: StoredResponse? {
@@ -120,7 +141,22 @@ struct Representation: Sendable {
   /// Adopts the time of such a request from the generation before.
   mutating func follow(invalidatedAt time: Date?) { invalidatedAt = time }
 
+  /// Whether the resource may be a document whose pace is not known yet.
+  var mayBeUnreadDocument: Bool {
+    guard longestDocument > 0, let length = info?.length, length > 0, length <= longestDocument
+    else { return false }
+    return freshness?.pace == nil || freshness?.pace == .unread
+  }
+
   mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }
+
+  /// Records whether the head of a response names a document.
+  private mutating func name(besides before: ContentInformation?) {
+    guard let documents, let info,
+      before?.mimeType != info.mimeType || before?.finalURL != info.finalURL
+    else { return }
+    isNamedDocument = documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
+  }
 
   /// - Returns: whether these credentials are new, or used in another order.
   mutating func grant(to credentials: [String]) -> Bool {
@@ -148,9 +184,9 @@ struct Representation: Sendable {
   /// not change, and neither does the pace that they state.
   private mutating func keepPace(of before: Freshness?) {
     lastKnown = nil
-    guard let info, let freshness, freshness.pace == nil else { return }
-    let isNamed = Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
-    guard let pace = before?.pace ?? (isNamed ? .unread : nil) else { return }
+    guard info != nil, let freshness, freshness.pace == nil,
+      let pace = before?.pace ?? (isNamedDocument ? .unread : nil)
+    else { return }
     self.freshness?.pace = pace
   }
 }

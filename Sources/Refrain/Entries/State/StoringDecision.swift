@@ -83,6 +83,11 @@ enum StoringDecision: Sendable, Hashable {
   }
 }
 
+extension MediaCacheError {
+  /// Whether it says that the origin forbids storing the resource.
+  package var isForbiddenStoring: Bool { self == StorageProblem.forbidden.error }
+}
+
 /// The reason why bytes are not stored.
 enum StorageProblem: Sendable, Hashable {
   /// The limit is reached by entries in use, or the disk is full.

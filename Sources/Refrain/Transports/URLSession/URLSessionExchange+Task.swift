@@ -42,15 +42,17 @@ extension URLSessionExchange {
     return .allow
   }
 
-  /// Whether URLSession's decoded body can be used: that of a whole manifest.
+  /// Whether URLSession's decoded body can be used: that of a whole document.
   private func decodes(_ response: HTTPURLResponse, _ name: String) -> Bool {
-    guard relayed == nil, WholeResponse.statuses.contains(response.statusCode),
-      let coding = ContentCoding(name)
-    else { return false }
+    guard relayed == nil, WholeResponse.statuses.contains(response.statusCode) else { return false }
+    switch name.lowercased() {
+    case "gzip", "x-gzip", "deflate": break
     // URLSession supports Brotli over https alone.
-    if coding == .brotli, request.url.scheme?.lowercased() != "https" { return false }
+    case "br" where request.url.scheme?.lowercased() == "https": break
+    default: return false
+    }
     let type = MediaType.essence(response.value(forHTTPHeaderField: "Content-Type"))
-    return request.isForManifest(mimeType: type)
+    return request.isForDocument(mimeType: type)
   }
 
   private func refuse(

@@ -32,7 +32,7 @@ public typealias AuthenticationChallengeHandler =
   ///
   /// URLSession decodes a body with a Content-Encoding whatever the request, and the original is
   /// not available. As decoded bytes would not be the bytes of the range, such a response (200,
-  /// 206) fails with `TransportError.Code.malformed`. Only a whole manifest (200) is passed on
+  /// 206) fails with `TransportError.Code.malformed`. Only a whole document (200) is passed on
   /// decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
   /// without an error.
   ///

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+extension Generation {
+  /// Examines the bytes of a resource that may be a document (`DocumentRules`) once all are stored:
+  /// the update interval that it states bounds how long it is used without asking. Blocks on the
+  /// disk.
+  ///
+  /// - Parameters:
+  ///   - given: the length of the resource, if the state does not have it yet.
+  ///   - written: a range that was written to `file` and is not readable yet. A reader that is
+  ///     given the last bytes before their pace is known could use the document for too long.
+  /// - Returns: whether all bytes were there to be examined.
+  @discardableResult
+  func learnPace(
+    length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil
+  ) -> Bool {
+    let complete = withState { state -> (any DocumentRules, EntryFile, Int64)? in
+      guard let rules = state.representation.documents, let file = state.file,
+        let length = given ?? state.length,
+        (1...state.representation.longestDocument).contains(length),
+        state.freshness?.pace == nil || state.freshness?.pace == .unread
+      else { return nil }
+      var stored = state.stored
+      if let (range, writtenFile) = written {
+        guard writtenFile === file else { return nil }
+        stored.insert(contentsOf: range)
+      }
+      guard stored.range(containing: 0)?.upperBound ?? 0 >= length else { return nil }
+      return (rules, file, length)
+    }
+    guard let (rules, file, length) = complete else { return false }
+    let start = min(length, Int64(Self.documentBeginning))
+    guard let beginning = Self.bytes(of: file, start) else { return true }
+    var isUnreadable = false
+    let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
+      let body = Self.bytes(of: file, length)
+      isUnreadable = body == nil
+      return body
+    }
+    if isUnreadable { return true }
+    withState { state in
+      // Its name says document, but its bytes do not.
+      let isNamed = state.freshness?.pace == .unread
+      guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
+      state.representation.setPace(pace)
+      state.storage.noteRecordStale()
+    }
+    return true
+  }
+
+  /// The most first bytes of a body that its rules receive at once.
+  static let documentBeginning = 64
+
+  /// Returns the first bytes of the file; nil if they cannot be read.
+  private static func bytes(of file: EntryFile, _ count: Int64) -> Data? {
+    var data = Data(count: Int(count))
+    var filled = 0
+    while filled < data.count {
+      let read = data.withUnsafeMutableBytes { buffer in
+        // The next reader of these bytes reports the error.
+        try? file.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
+      }
+      guard let read, read > 0 else { return nil }
+      filled += read
+    }
+    return data
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+/// What a resource is to its user, beyond its bytes. A cache treats a resource without one as plain
+/// media.
+///
+/// The parts that a resource does not set are those of `MediaCache.Configuration.policy`.
+public struct ResourcePolicy: Sendable {
+  /// The group to which the resource belongs; nil: none is known.
+  public var group: Group?
+  /// The rules by which small documents are recognized; nil: no resource is one.
+  public var documents: (any DocumentRules)?
+
+  public init(group: Group? = nil, documents: (any DocumentRules)? = nil) {
+    (self.group, self.documents) = (group, documents)
+  }
+
+  /// Entries that are listed, pinned and removed together, such as all files of one film. The group
+  /// is recorded with the entry.
+  public struct Group: Sendable, Hashable {
+    /// The key of the group's first resource, under which the whole group is listed and removed.
+    public var first: CacheKey
+    /// Whether the resource is a secret that opens others of the group: a shared cache does not
+    /// store it. As with every entry, only the cache's owner can read its files (mode 0600, in
+    /// directories of mode 0700).
+    public var isSecret: Bool
+    /// Whether the user asked to keep the resource, so that it is stored even if the origin forbids
+    /// it (`no-store`). It stays if it is pinned before it is closed.
+    public var isKept: Bool
+
+    public init(first: CacheKey, isSecret: Bool = false, isKept: Bool = false) {
+      (self.first, self.isSecret, self.isKept) = (first, isSecret, isKept)
+    }
+  }
+
+  /// Returns the policy with what it does not set.
+  func completed(by defaults: ResourcePolicy) -> ResourcePolicy {
+    ResourcePolicy(group: group ?? defaults.group, documents: documents ?? defaults.documents)
+  }
+}
+
+/// Rules are equal only if identical.
+extension ResourcePolicy: Hashable {
+  public static func == (left: ResourcePolicy, right: ResourcePolicy) -> Bool {
+    left.group == right.group && left.documents === right.documents
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(group)
+    hasher.combine(documents.map { ObjectIdentifier($0) })
+  }
+}

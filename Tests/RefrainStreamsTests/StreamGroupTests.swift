@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+@testable import RefrainStreams
+
+/// Entries with those of a stream as one item.
+struct StreamGroupTests {
+  private static let root = "http://h/main.m3u8"
+
+  private func entry(
+    _ key: String, in stream: String? = nil, size: Int64 = 100, isPinned: Bool = false
+  ) -> EntrySummary {
+    EntrySummary(
+      key: CacheKey(rawValue: key), url: URL(string: key) ?? URL(filePath: "/"), length: size,
+      spans: RangeSet(0..<size), cachedBytes: size, allocatedBytes: 2 * size,
+      lastAccess: Date(timeIntervalSince1970: Double(size)), isComplete: true, isInUse: false,
+      isPinned: isPinned, file: URL(filePath: "/x"),
+      group: stream.map { CacheKey(rawValue: $0) })
+  }
+
+  /// Describes items: `key` or `key+parts`.
+  private func text(_ items: [StoredItem]) -> [String] {
+    items.map { item in
+      switch item {
+      case .entry(let entry): entry.key.rawValue
+      case .group(let stream): "\(stream.key)+\(stream.parts)"
+      }
+    }
+  }
+
+  @Test func `The entries of a stream are one item at the place of the newest`() {
+    let items = StoredItem.grouped([
+      entry("http://h/a.mp3"), entry("http://h/2.ts", in: Self.root, size: 3), entry(Self.root),
+      entry("http://h/b.mp3"), entry("http://h/1.ts", in: Self.root, size: 7),
+    ])
+    #expect(text(items) == ["http://h/a.mp3", "\(Self.root)+2", "http://h/b.mp3"])
+    guard case .group(let stream) = items[1] else { return }
+    #expect(stream.cachedBytes == 110 && stream.allocatedBytes == 220)
+    #expect(stream.lastAccess == Date(timeIntervalSince1970: 100))
+    #expect(stream.first?.key.rawValue == Self.root)
+    #expect(!stream.isPinned && !stream.isPartlyPinned)
+    #expect(stream.url?.absoluteString == Self.root)
+  }
+
+  @Test func `A stream is pinned if all of its entries are`() {
+    let parts = ["http://h/1.ts", "http://h/2.ts"].map {
+      entry($0, in: Self.root, isPinned: true)
+    }
+    for isPinned in [false, true] {
+      let items = StoredItem.grouped(parts + [entry(Self.root, isPinned: isPinned)])
+      guard case .group(let stream)? = items.first else {
+        Issue.record("no stream")
+        return
+      }
+      #expect(items.count == 1 && stream.isPinned == isPinned)
+      #expect(stream.isPartlyPinned == !isPinned)
+    }
+  }
+
+  @Test func `A manifest alone is an entry, and parts without their manifest are a stream`() {
+    #expect(text(StoredItem.grouped([entry(Self.root)])) == [Self.root])
+    #expect(text(StoredItem.grouped([entry(Self.root, in: Self.root)])) == [Self.root])
+    let items = StoredItem.grouped([entry("http://h/1.ts", in: Self.root)])
+    #expect(text(items) == ["\(Self.root)+1"])
+    guard case .group(let stream)? = items.first else { return }
+    #expect(stream.first == nil && stream.url?.absoluteString == Self.root)
+  }
+
+  @Test func `Segments follow their playlist into another stream`() {
+    let items = StoredItem.grouped([
+      entry("http://h/1.ts", in: "http://h/low.m3u8"), entry("http://h/low.m3u8", in: Self.root),
+      entry("http://h/2.ts", in: Self.root), entry(Self.root),
+    ])
+    #expect(text(items) == ["\(Self.root)+3"])
+  }
+
+  @Test func `Another representation of the first manifest belongs to the stream`() {
+    let items = StoredItem.grouped([
+      entry("\(Self.root) vary:gzip"), entry("http://h/1.ts", in: Self.root),
+    ])
+    #expect(text(items) == ["\(Self.root)+1"])
+    guard case .group(let stream)? = items.first else { return }
+    #expect(stream.first?.key.rawValue == "\(Self.root) vary:gzip")
+  }
+
+  @Test func `Manifests that name each other are one stream`() {
+    let keys = (0..<5).map { "http://h/\($0).m3u8" }
+    var entries = keys.indices.map { entry(keys[$0], in: keys[($0 + 1) % 5]) }
+    entries += keys.map { entry($0 + "/1.ts", in: $0) }
+    for _ in 0..<10 {
+      #expect(text(StoredItem.grouped(entries.shuffled())) == ["\(keys[0])+9"])
+    }
+  }
+
+  @Test func `A record with a stream is read back by both parsers`() throws {
+    var record = EntryRecord(
+      key: "http://h/1.ts", url: "http://h/1.ts", finalURL: "http://h/1.ts", generation: "a",
+      file: "a.ts", supportsRanges: true,
+      validator: Validator(etag: "\"a\"", lastModified: nil, isStrongLastModified: false),
+      freshness: Freshness(confirmedAt: Date(timeIntervalSince1970: 0), lifetime: 60), spans: [],
+      epoch: 1)
+    for stream in [nil, Self.root] {
+      record.group = stream
+      let bytes = try record.encoded()
+      #expect(EntryRecord(parsing: bytes) == record)
+      let decoded = try JSONDecoder().decode(EntryRecord.self, from: Data(bytes))
+      #expect(decoded == record)
+      #expect(String(decoding: bytes, as: UTF8.self).contains("\"group\"") == (stream != nil))
+    }
+  }
+
+  @Test(arguments: [
+    ("chunk-$RepresentationID$-$Number%05d$.m4s", "chunk-1-00012.m4s", true),
+    ("chunk-$RepresentationID$-$Number%05d$.m4s", "song.m4s", false),
+    ("http://h/v/$Number$.m4s?x=1", "7.m4s", true), ("audio.mp4", "audio.mp4", true),
+    ("audio.mp4", "song.mp4", false), ("seg-001.ts", "seg-412.ts", true),
+    ("seg-001.ts", "seg-.ts", false), ("part$Time$", "part900", true), ("part$Time$", "p", false),
+  ])
+  func `A file belongs to the MPD that names it or its template`(
+    _ reference: String, _ name: String, _ isPart: Bool
+  ) throws {
+    #expect(try #require(PartName(of: reference)).matches(name[...]) == isPart)
+  }
+
+  @Test(arguments: ["$Number$", "dir/", "", "?x"])
+  func `A reference without a name of a file is none of a part`(_ reference: String) {
+    #expect(PartName(of: reference) == nil)
+  }
+
+  private func parts(of playlist: String) throws -> StreamParts {
+    let url = try #require(URL(string: "http://h/list.m3u8"))
+    var rewriting = ManifestRewriting(
+      url: url, clientTarget: "/h/list.m3u8", removesSteering: true, target: { _ in nil })
+    let rewritten = try rewriting.rewrite(Array(playlist.utf8))
+    return try #require(rewritten).parts
+  }
+
+  @Test func `The references of a playlist have their roles`() throws {
+    let text = """
+      #EXTM3U
+      #EXT-X-KEY:METHOD=AES-128,URI="k.bin"
+      #EXT-X-MAP:URI="i.mp4"
+      #EXTINF:2,
+      s.ts
+      #EXT-X-RENDITION-REPORT:URI="other.m3u8"
+
+      """
+    let parts = try parts(of: text)
+    let expected: [(String, StreamParts.Role)] = [
+      ("k.bin", .key), ("i.mp4", .part), ("s.ts", .part), ("other.m3u8", .other),
+    ]
+    #expect(parts.isStream && parts.roles.count == expected.count)
+    for (name, role) in expected {
+      #expect(parts.roles[StreamParts.hash("http://h/\(name)".utf8)] == role, "\(name)")
+    }
+  }
+
+  @Test func `A list of songs is no stream`() throws {
+    let list = "#EXTM3U\n#EXTINF:200,A song with #EXT-X- in its name\nsong.mp3\n"
+    #expect(try !parts(of: list).isStream)
+  }
+}

@@ -1,0 +1,1 @@
+../../RefrainTests/Support/TestCache.swift

@@ -1,0 +1,1 @@
+../../RefrainTests/Support/TestClock.swift
