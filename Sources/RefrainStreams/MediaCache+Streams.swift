@@ -10,7 +10,7 @@ extension MediaCache {
   /// - Parameter key: of the first manifest, which may be missing.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func stream(_ key: CacheKey) async throws -> GroupSummary? {
-    await mayBeDocument(key) ? try await group(key) : nil
+    await mayBeManifest(key) ? try await group(key) : nil
   }
 
   /// Removes a stream: its first manifest, and every part of it. Entries in use are removed as by
@@ -26,7 +26,12 @@ extension MediaCache {
   public func remove(
     stream key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
-    if await mayBeDocument(key) { return try await remove(group: key, progress: progress) }
+    if await mayBeManifest(key) { return try await remove(group: key, progress: progress) }
     return try await remove(key).map { RemovedGroup(freedBytes: $0) }
+  }
+
+  /// Whether a manifest is stored under the key, or nothing that can be read.
+  func mayBeManifest(_ key: CacheKey) async -> Bool {
+    await mayBeDocument(key, by: StreamDocuments())
   }
 }

@@ -62,6 +62,8 @@ final class Entry: Sendable {
     }
     asked = AskedResource(resource, key: key)
     let generation = Generation(entry: self, state: loaded)
+    // It was stored without rules, or its process has ended in between.
+    if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
     state.withLock { $0.current = generation }
     context.events.send(.opened(key))
   }

@@ -53,15 +53,22 @@ extension MediaCache {
     }
   }
 
-  /// Whether a document is stored under the key, or nothing that can be read.
-  package func mayBeDocument(_ key: CacheKey) async -> Bool {
-    if let open = context.table.openEntry(for: key)?.current, open.withState({ $0.known != nil }) {
-      return open.withState { $0.freshness?.pace != nil }
+  /// Whether a document is stored under the key, or nothing that can be read. What was stored
+  /// without rules is one if it is named so.
+  package func mayBeDocument(_ key: CacheKey, by rules: any DocumentRules) async -> Bool {
+    let known = context.table.openEntry(for: key)?.current?.withState { $0.known }
+    if let known {
+      let information = known.information
+      return known.freshness.pace != nil
+        || rules.isDocument(mimeType: information.mimeType, url: information.finalURL)
     }
     let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
-      guard let record = try? directory.loadRecord().record else { return true }
+      guard let record = try? directory.loadRecord().record,
+        let url = URL(string: record.finalURL)
+      else { return true }
       return record.freshness.pace != nil
+        || rules.isDocument(mimeType: record.mimeType, url: url)
     }
   }
 }

@@ -188,13 +188,13 @@ extension StreamDownload {
   /// Returns the keys of the first manifest and of its parts that no other pinned stream needs.
   private func storedKeys() async throws -> StoredKeys {
     let own = await cache.storedKey(for: resource)
-    guard await cache.mayBeDocument(own) else { return StoredKeys(first: own) }
+    guard await cache.mayBeManifest(own) else { return StoredKeys(first: own) }
     let pinned = try await cache.entries().filter(\.isPinned)
     var keys = try await keys(below: own, stream: cache.key(for: resource), pinned)
     for other in pinned where other.group == nil && other.key != own {
       if keys.contains(other.key) { continue }
       try Task.checkCancellation()
-      guard await cache.mayBeDocument(other.key) else { continue }
+      guard await cache.mayBeManifest(other.key) else { continue }
       let others = try await StreamDownload(Resource(url: other.url), into: cache)
         .keys(below: other.key, stream: other.key, pinned)
       // A stream that contains all of this one is the same one under another URL.

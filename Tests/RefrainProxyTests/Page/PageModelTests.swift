@@ -20,7 +20,7 @@ import Testing
       key: key(name), url: url, length: length, mimeType: "audio/flac", spans: RangeSet(spans),
       cachedBytes: stored, allocatedBytes: 4096, lastAccess: Date(timeIntervalSince1970: 5),
       isComplete: stored == length, isInUse: false, isPinned: isPinned,
-      file: URL(filePath: "/x"), stream: stream.map { key($0) })
+      file: URL(filePath: "/x"), group: stream.map { key($0) })
   }
 
   @Test func `Only the rows that look otherwise count as changed`() throws {

@@ -24,7 +24,7 @@ private final class ClockModelRun {
     var path: String
     var control: String?
     var type = "application/octet-stream"
-    var isPlaylist = false
+    var isList = false
     var allowance: Double
   }
 
@@ -34,7 +34,7 @@ private final class ClockModelRun {
     Kind(path: "/no-cache", control: "no-cache", allowance: 0),
     Kind(path: "/silent", type: "text/plain", allowance: 0),
     Kind(path: "/media", type: "audio/mpeg", allowance: 10),
-    Kind(path: "/live", control: "max-age=600", type: "text/plain", isPlaylist: true, allowance: 2),
+    Kind(path: "/live", control: "max-age=600", type: "text/list", isList: true, allowance: 2),
   ]
 
   private let seed: UInt64
@@ -52,8 +52,8 @@ private final class ClockModelRun {
     let kind = Self.kinds[index]
     let number = versions[index].count
     let bytes =
-      kind.isPlaylist
-      ? Array("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n\(number).ts\n".utf8)
+      kind.isList
+      ? Array("list \(number) 4".utf8)
       : SyntheticBytes(seed: seed &* 1000 &+ UInt64(number)).bytes(in: 0..<3000)
     versions[index].append((bytes, time.passed))
     var resource = OriginResource(.bytes(bytes), contentType: kind.type, etag: "\"\(number)\"")
@@ -64,10 +64,14 @@ private final class ClockModelRun {
   }
 
   func run(steps: Int) async throws {
-    try await withCache({ $0.clock = time.now }) { test in
+    let configure: (inout MediaCache.Configuration) -> Void = { [time] in
+      $0.clock = time.now
+      $0.policy = ResourcePolicy(documents: ListRules())
+    }
+    try await withCache(configure) { test in
       for index in Self.kinds.indices { change(index, test.origin) }
       for _ in 0..<4 {
-        try await test.reopened({ $0.clock = time.now }) { test in
+        try await test.reopened(configure) { test in
           for _ in 0..<(steps / 4) { try await step(test, test.origin) }
         }
       }

@@ -74,6 +74,29 @@ final class ListRules: DocumentRules {
     }
   }
 
+  @Test func `A document that was stored without rules is examined once it has some`() async throws
+  {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test in
+      serve("list one 8", test, at: "/a.list")
+      let first = try await test.read("/a.list")
+      serve("list two 8", test, at: "/a.list")
+      let rules = ListRules()
+      try await test.reopened({
+        $0.policy = ResourcePolicy(documents: rules)
+        $0.clock = time.now
+      }) { test in
+        time.pass(3)
+        let again = try await test.read("/a.list")
+        let requests = try await test.settledLog("/a.list").requests.count
+        #expect(again == first && requests == 1 && rules.counted.bodies == 1)
+        time.pass(2)
+        let last = try await test.read("/a.list")
+        #expect(last == Array("list two 8".utf8))
+      }
+    }
+  }
+
   @Test func `A film costs no call for a chunk, and a small body one`() async throws {
     let rules = ListRules()
     try await withCache({ $0.policy = ResourcePolicy(documents: rules) }) { test in

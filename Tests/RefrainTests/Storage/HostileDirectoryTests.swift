@@ -85,7 +85,7 @@ struct HostileDirectoryTests {
   }
 
   @Test func `A sidecar of a later version is kept, and playback stores nothing`() async throws {
-    let text = "{\"version\":2,\"whatever\":true}"
+    let text = "{\"version\":3,\"whatever\":true}"
     let result = try await play { directory, _ in
       try write(text, to: directory.recordPath)
     } then: { directory in

@@ -71,7 +71,7 @@ struct VerifyTests {
       try FileManager.default.createDirectory(atPath: empty.path, withIntermediateDirectories: true)
       let later = StoredBytes(directory.url, CacheKey(rawValue: "later")).directory
       try FileManager.default.createDirectory(atPath: later.path, withIntermediateDirectories: true)
-      try Data("{\"version\":2}".utf8).write(to: URL(filePath: later.recordPath))
+      try Data("{\"version\":3}".utf8).write(to: URL(filePath: later.recordPath))
       let results = try await cache.verify()
       #expect(results.count == 4)
       #expect(results.allSatisfy { $0.problems.count == 1 })
