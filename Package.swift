@@ -231,7 +231,8 @@ package.targets.append(.target(name: "RefrainLocks", swiftSettings: settings))
 let optimized =
   !isOptimized
   ? []
-  : ["Refrain", "RefrainStreams", "RefrainPlayer"] + (isThreadSanitized ? [] : ["RefrainProxy", "OriginServer"])
+  : ["Refrain", "RefrainStreams", "RefrainPlayer"]
+    + (isThreadSanitized ? [] : ["RefrainProxy", "OriginServer", "TestSupport"])
 for target in package.targets where optimized.contains(target.name) {
   target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
 }

@@ -7,11 +7,18 @@
 public struct ResourcePolicy: Sendable {
   /// The group to which the resource belongs; nil: none is known.
   public var group: Group?
+  /// How long the entry stays after its last use, as with segments that a live stream lists for
+  /// minutes; nil: for as long as there is room. Once the time is over, and the entry is neither
+  /// open nor pinned, it is removed before anything else is evicted. The newest reader's time
+  /// counts. It is recorded in whole seconds, beside the entry.
+  public var keep: Duration?
   /// The rules by which small documents are recognized; nil: no resource is one.
   public var documents: (any DocumentRules)?
 
-  public init(group: Group? = nil, documents: (any DocumentRules)? = nil) {
-    (self.group, self.documents) = (group, documents)
+  public init(
+    group: Group? = nil, keep: Duration? = nil, documents: (any DocumentRules)? = nil
+  ) {
+    (self.group, self.keep, self.documents) = (group, keep, documents)
   }
 
   /// Entries that are listed, pinned and removed together, such as all files of one film. The group
@@ -34,18 +41,21 @@ public struct ResourcePolicy: Sendable {
 
   /// Returns the policy with what it does not set.
   func completed(by defaults: ResourcePolicy) -> ResourcePolicy {
-    ResourcePolicy(group: group ?? defaults.group, documents: documents ?? defaults.documents)
+    ResourcePolicy(
+      group: group ?? defaults.group, keep: keep ?? defaults.keep,
+      documents: documents ?? defaults.documents)
   }
 }
 
 /// Rules are equal only if identical.
 extension ResourcePolicy: Hashable {
   public static func == (left: ResourcePolicy, right: ResourcePolicy) -> Bool {
-    left.group == right.group && left.documents === right.documents
+    left.group == right.group && left.keep == right.keep && left.documents === right.documents
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(group)
+    hasher.combine(keep)
     hasher.combine(documents.map { ObjectIdentifier($0) })
   }
 }

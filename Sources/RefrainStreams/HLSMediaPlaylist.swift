@@ -33,6 +33,11 @@ package struct HLSMediaPlaylist: Sendable {
   package enum PlaylistType: String, Sendable {
     case vod = "VOD"
     case event = "EVENT"
+
+    /// - Parameter value: of EXT-X-PLAYLIST-TYPE.
+    init?(_ value: ArraySlice<UInt8>) {
+      self.init(rawValue: String(decoding: value.prefix(8), as: UTF8.self))
+    }
   }
 
   package fileprivate(set) var segments: [Segment] = []
@@ -152,8 +157,7 @@ private struct HLSMediaPlaylistParser {
       playlist.skippedSegments = playlist.skippedSegments.addingSaturated(skipped)
       next.sequence = next.sequence.addingSaturated(skipped)
     case .playlistType:
-      let type = String(decoding: value.prefix(8), as: UTF8.self)
-      playlist.type = HLSMediaPlaylist.PlaylistType(rawValue: type) ?? playlist.type
+      playlist.type = HLSMediaPlaylist.PlaylistType(value) ?? playlist.type
     case .end: playlist.isEnded = true
     default: break
     }

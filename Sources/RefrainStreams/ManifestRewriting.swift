@@ -86,6 +86,8 @@ package struct ManifestRewriting {
     var playlists: Set<UInt64> = []
     let own = StreamParts.hash(url.absoluteString.utf8)
     var (isMultivariant, hasEnded, isOwnSegment) = (false, false, false)
+    var type: HLSMediaPlaylist.PlaylistType?
+    var seconds = 0.0
     while let line = reader.next() {
       var isIFrames = false
       switch line.content {
@@ -95,6 +97,8 @@ package struct ManifestRewriting {
       case .tag(.variant, _): isMultivariant = true
       case .tag(.iFrameVariant, _): isIFrames = true
       case .tag(.end, _): hasEnded = true
+      case .tag(.playlistType, let value): type = .init(value) ?? type
+      case .tag(.segment, let value): seconds += value.seconds ?? 0
       default: break
       }
       for (kind, spelling) in line.references {
@@ -114,6 +118,9 @@ package struct ManifestRewriting {
     // A definition was left out, so that its references are undefined.
     if reader.isIncomplete { throw TooLarge() }
     parts.isStream = StreamParts.isStream(playlist: body)
+    if !isMultivariant {
+      parts.use = hasEnded || type != nil ? .lasting : .passing(listed: seconds)
+    }
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
     if !hasEnded { rewritten.growing = growing }
@@ -174,6 +181,7 @@ package struct ManifestRewriting {
     var edits = ByteEdits()
     var parts = StreamParts()
     parts.isStream = true
+    parts.use = description.window.map { .passing(listed: $0) } ?? .lasting
     parts.insert(directoryOf: url.absoluteString)
     for found in description.references {
       guard !found.isUnsafe else {

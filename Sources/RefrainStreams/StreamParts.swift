@@ -6,8 +6,10 @@ import Refrain
 package struct StreamParts: Sendable {
   /// What a resource is to its stream.
   package enum Role: UInt8, Sendable {
-    /// A segment or an initialization, which does not change under its URL (RFC 8216 §6.2.1).
-    case part
+    /// A segment, which does not change under its URL (RFC 8216 §6.2.1).
+    case segment
+    /// An initialization, which many segments share. It does not change under its URL either.
+    case initialization
     /// A key. It does not change under its URL either.
     case key
     /// A playlist or other data, which may change under its URL.
@@ -23,6 +25,24 @@ package struct StreamParts: Sendable {
   package private(set) var names: Set<PartName> = []
   /// Whether the manifest is that of a stream, and no list of songs.
   package var isStream = false
+  /// How long the segments that the manifest names are of use after they were played; `.unknown` if
+  /// it names none.
+  package var use = Use.unknown
+
+  /// How long segments are of use.
+  package enum Use: Sendable, Hashable {
+    case unknown
+    /// They are always listed.
+    case lasting
+    /// They leave the list of a live stream.
+    case passing(Duration)
+
+    /// Of a list that covers so many seconds: a player may go back so far. Ten minutes at least, for
+    /// players that are paused.
+    static func passing(listed seconds: Double) -> Use {
+      .passing(.seconds(max(600, seconds.isFinite ? min(seconds, 1e9) : 0)))
+    }
+  }
 
   package init() {}
 
@@ -147,7 +167,8 @@ extension ManifestReference.Kind {
   /// What the resource is to the stream; nil if it does not belong to it.
   var role: StreamParts.Role? {
     switch self {
-    case .segment, .part, .initialization, .preloadHint: .part
+    case .segment, .part, .preloadHint: .segment
+    case .initialization: .initialization
     case .key: .key
     case .playlist, .renditionReport, .data, .location: .other
     // An interstitial is a stream by itself, and the same one interrupts many.

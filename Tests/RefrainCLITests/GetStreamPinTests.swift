@@ -82,8 +82,9 @@
           let run = try await program.run("get", "--pin", "--limit", limit, "--json", url)
           #expect(run.status == 1)
           #expect(run.errors.contains("\(url) cannot be pinned: it takes about"), "\(run.errors)")
-          let lifted = try await program.run("get", "--unpin", url)
-          #expect(lifted.output == "\(url) was not pinned.\n")
+          let rows = try await program.run("ls", "--json").objects
+          #expect(rows.allSatisfy { $0["isPinned"] as? Bool == false })
+          #expect(try await program.run("info", url).status == 1)
         }
         #expect(Self.requests(origin).allSatisfy { $0 == 0 })
         let requests = names.map { origin.log("/\($0)").requests.count }

@@ -149,7 +149,7 @@ struct StreamGroupTests {
       """
     let parts = try parts(of: text)
     let expected: [(String, StreamParts.Role)] = [
-      ("k.bin", .key), ("i.mp4", .part), ("s.ts", .part), ("other.m3u8", .other),
+      ("k.bin", .key), ("i.mp4", .initialization), ("s.ts", .segment), ("other.m3u8", .other),
     ]
     #expect(parts.isStream && parts.roles.count == expected.count)
     for (name, role) in expected {

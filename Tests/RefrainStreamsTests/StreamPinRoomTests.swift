@@ -54,6 +54,21 @@ import Testing
       #expect(test.origin.log("/s0.ts").requests.count == 1)
       for index in 1..<10 { #expect(test.origin.log("/s\(index).ts").requests.isEmpty) }
       #expect(try await Self.pinned(test).isEmpty)
+      #expect(try await test.cache.entry(for: test.origin.url("/list.m3u8")) == nil)
+    }
+  }
+
+  @Test func `A refused stream leaves what was stored before, and no other playlist`() async throws
+  {
+    try await withCache({ $0.limit = 1 << 20 }) { test in
+      Self.serve(
+        "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=8000000\nlist.m3u8\n", at: "/main.m3u8", test)
+      Self.serve(Self.list("s", 10), at: "/list.m3u8", test)
+      Self.serveSegments("s", 10, length: 300_000, test)
+      try await test.cache.prefetch(test.origin.url("/main.m3u8"))
+      _ = try await Self.refusal(test, "/main.m3u8")
+      let stored = try await test.cache.entries().map { $0.url.path() }
+      #expect(stored.contains("/main.m3u8") && !stored.contains("/list.m3u8"), "\(stored)")
     }
   }
 

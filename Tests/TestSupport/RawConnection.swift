@@ -77,7 +77,7 @@ package final class RawConnection {
   package func readHead() async throws -> Reply {
     var reply = Reply()
     while true {
-      guard let head = try await readHeadText() else { return reply }
+      guard let head = try await readText(before: "\r\n\r\n") else { return reply }
       var lines = head.split(separator: "\r\n")
       let statusLine = lines.removeFirst().split(separator: " ")
       reply.status = statusLine.count > 1 ? Int(statusLine[1]) ?? 0 : 0
@@ -109,9 +109,9 @@ package final class RawConnection {
   }
 
   private func readChunks(_ reply: inout Reply) async throws {
-    while let line = try await readLine(), let size = Int(line, radix: 16) {
+    while let line = try await readText(before: "\r\n"), let size = Int(line, radix: 16) {
       reply.body += try await read(upTo: size)
-      guard try await readLine() == "" else { return }
+      guard try await readText(before: "\r\n") == "" else { return }
       if size == 0 {
         reply.isComplete = true
         return
@@ -134,26 +134,21 @@ package final class RawConnection {
     return received
   }
 
-  private func readLine() async throws -> String? {
-    var line: [UInt8] = []
-    while let byte = try await read(upTo: 1).first {
-      if byte == 10 { return String(decoding: line.dropLast(), as: UTF8.self) }
-      line.append(byte)
-    }
-    return nil
-  }
-
-  private func readHeadText() async throws -> String? {
+  /// Returns the text up to `end`, and reads past it; nil if the connection ends before.
+  package func readText(before end: String) async throws -> String? {
+    let end = Array(end.utf8)
     var searched = 0
     while true {
-      while searched + 4 <= received.count {
-        if received[searched + 3] == 10, received[searched..<searched + 4] == [13, 10, 13, 10] {
-          let head = String(decoding: received[..<searched], as: UTF8.self)
-          received.removeFirst(searched + 4)
-          return head
+      let found = received.withUnsafeBufferPointer { bytes in
+        (searched..<max(searched, bytes.count - end.count + 1)).first { start in
+          end.indices.allSatisfy { bytes[start + $0] == end[$0] }
         }
-        searched += 1
       }
+      if let found {
+        defer { received.removeFirst(found + end.count) }
+        return String(decoding: received[..<found], as: UTF8.self)
+      }
+      searched = max(0, received.count - end.count + 1)
       guard try await more() else { return nil }
     }
   }

@@ -90,7 +90,7 @@ extension EntryDirectory {
     // The existing journals do not count any more.
     record.epoch = try readJournals(of: record).lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
-    try removeFiles(except: [EntryRecord.fileName, record.file, Self.pinName])
+    try removeFiles(except: [EntryRecord.fileName, record.file])
     do throws(DiskError) {
       try disk.truncate(descriptor, to: min(cut, size))
     } catch {

@@ -63,6 +63,9 @@ extension EntryDirectory {
     /// Seconds since 1970.
     var lastAccess: Double
 
+    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
+    var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
+
     func decoded() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
       guard let record else { throw .empty }
       return try EntryDirectory.decode(record.get())

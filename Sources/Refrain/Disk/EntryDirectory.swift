@@ -32,6 +32,8 @@ struct EntryDirectory: Sendable {
     var warnings: [String]
     /// Whether the data file is not writable.
     var isReadOnly = false
+    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
+    var keep: Int64?
   }
 
   enum Problem: Error {
@@ -66,10 +68,11 @@ struct EntryDirectory: Sendable {
         throw .broken("its data file is missing or unreadable (\(error))")
       }
       guard file.isLocked else { continue }
-      let (journalled, lastEpoch) = try journals(of: record)
+      let (journalled, lastEpoch, keep) = try journals(of: record)
       guard let again = try readRecord(), again == bytes else { continue }
       var contents = try Self.believe(record, synced, journalled, file, lastEpoch)
       contents.isReadOnly = isReadOnly
+      contents.keep = keep
       return contents
     }
     throw .broken("another process keeps changing it")
@@ -151,7 +154,7 @@ struct EntryDirectory: Sendable {
 
   private func journals(
     of record: EntryRecord
-  ) throws(Problem) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
+  ) throws(Problem) -> (spans: RangeSet<Int64>, lastEpoch: Int, keep: Int64?) {
     do throws(DiskError) {
       return try readJournals(of: record)
     } catch {
@@ -159,14 +162,16 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// Returns the spans that the journals add to a record, and the highest number of them and the
-  /// record.
+  /// Returns the spans that the journals add to a record, the highest number of them and the record,
+  /// and what the list of files shows besides: how long the entry stays.
   func readJournals(
     of record: EntryRecord
-  ) throws(DiskError) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
+  ) throws(DiskError) -> (spans: RangeSet<Int64>, lastEpoch: Int, keep: Int64?) {
     var spans = RangeSet<Int64>()
     var lastEpoch = record.epoch
+    var keep: Int64?
     for name in try disk.names(in: path) {
+      keep = keep ?? Self.keep(markedBy: name)
       guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
         epoch >= record.epoch
       else { continue }
@@ -175,7 +180,7 @@ struct EntryDirectory: Sendable {
       guard let bytes = try? disk.contents(of: "\(path)/\(name)") else { continue }
       spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
     }
-    return (spans, lastEpoch)
+    return (spans, lastEpoch, keep)
   }
 
   /// Removes the journals that a record of number `epoch` has superseded.
@@ -278,10 +283,11 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes every file except those named and, if none is named, the directory too. Processes that
-  /// have a file open can still read it (unlink(2)).
+  /// Removes every file except those named and the marks; if none is named, everything, and the
+  /// directory too. Processes that have a file open can still read it (unlink(2)).
   func removeFiles(except kept: Set<String> = []) throws(DiskError) {
-    for name in try disk.names(in: path) where !kept.contains(name) {
+    for name in try disk.names(in: path)
+    where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
       try remove("\(path)/\(name)")
     }
     guard kept.isEmpty else { return }

@@ -103,7 +103,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   /// Whether `name` is only a file name in the entry's own directory.
   static func isPlainName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 128 && name != fileName
-      && name != EntryDirectory.pinName && !name.hasPrefix(".")
+      && !EntryDirectory.isMark(name) && !name.hasPrefix(".")
       && name.utf8.allSatisfy { byte in
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),

@@ -30,9 +30,29 @@ extension EntryStorage {
     // The disk's clock set the times of written files.
     if open != nil { context.budget.touch(name) }
     open = nil
+    let isBrief = group.isBrief
+    markKeep()
     concludeSize(isClosed: true, since: mark)
-    context.budget.markClosed(name)
+    context.budget.markClosed(name, isBrief: isBrief)
     lock = nil
+    // Those before it may be over.
+    if isBrief {
+      Task(executorPreference: IOThreads.background) { [evictor = context.evictor] in
+        await evictor.removeOverdue()
+      }
+    }
+  }
+
+  /// Marks how long the entry stays, if it is stored.
+  private func markKeep() {
+    do throws(DiskError) {
+      try group.mark { keep throws(DiskError) in
+        guard try directory.disk.status(of: directory.recordPath) != nil else { return }
+        try directory.mark(keep: keep)
+      }
+    } catch {
+      if !error.isRefused { reportOutdated(error) }
+    }
   }
 
   private func finish(_ generation: Generation, _ files: WrittenFiles) throws {

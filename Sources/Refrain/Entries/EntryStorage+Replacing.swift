@@ -81,10 +81,10 @@ extension EntryStorage {
     try removeFiles { files.owner.owns($0) }
   }
 
-  /// Removes the files of every generation except `owners`. The record and a pin stay.
+  /// Removes the files of every generation except `owners`. The record and marks stay.
   func removeOthers(than owners: [Owner]) throws(DiskError) {
     try removeFiles { name in
-      name != EntryRecord.fileName && name != EntryDirectory.pinName
+      name != EntryRecord.fileName && !EntryDirectory.isMark(name)
         && !owners.contains { $0.owns(name) }
     }
   }

@@ -69,6 +69,7 @@ actor EntryStorage {
         return state
       }
       group.adopt(contents.record)
+      group.adopt(keep: contents.keep)
       guard mayUse(contents.record) else { return replacing }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }

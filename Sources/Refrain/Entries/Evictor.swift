@@ -78,6 +78,12 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
+  /// Removes the entries whose time is over.
+  func removeOverdue() {
+    guard !isClosed else { return }
+    evictOverdue()
+  }
+
   /// Stops freeing in advance for good, and waits until it has ended.
   func close() async {
     isClosed = true
@@ -118,6 +124,7 @@ actor Evictor {
     var spared: Set<String> = []
     var used: Set<String> = []
     budget.prepareToFree()
+    freed += evictOverdue()
     while freed < bytes {
       let wanted = bytes - freed
       let oldest = budget.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
@@ -141,6 +148,21 @@ actor Evictor {
           if !used.insert(step.name).inserted { spared.insert(step.name) }
         }
       }
+    }
+    return freed
+  }
+
+  /// - Returns: the bytes that were freed.
+  @discardableResult
+  private func evictOverdue() -> Int64 {
+    let now = budget.wallSeconds
+    let overdue = budget.index.withLock { $0.overdue(at: now) }
+    guard !overdue.isEmpty else { return 0 }
+    budget.prepareToFree()
+    var freed: Int64 = 0
+    for step in Eviction.plan(overdue, toFree: .max) {
+      if case .freed(let bytes) = evict(step) { freed += max(bytes, 0) }
+      budget.report()
     }
     return freed
   }
@@ -185,7 +207,7 @@ actor Evictor {
     let before = files.map {
       Eviction.Candidate(
         name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes,
-        pinnedBytes: $0.pinnedBytes)
+        pinnedBytes: $0.pinnedBytes, keep: $0.keep)
     }
     // Another process may have pinned it. The time may also be earlier, if the clock was set back.
     if let before, before.pinnedBytes != nil || before.lastAccess != step.lastAccess {

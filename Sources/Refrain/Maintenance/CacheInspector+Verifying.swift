@@ -110,8 +110,7 @@ extension CacheInspector {
     record.spans = SpanList.encode(spans)
     record.epoch = contents.lastEpoch + 1
     try directory.write(record, durably: true, keepsAge: true)
-    try directory.removeFiles(
-      except: [EntryRecord.fileName, record.file, EntryDirectory.pinName])
+    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
   }
 }
 
@@ -135,7 +134,7 @@ extension EntryDirectory {
 
   /// Whether a file belongs to the entry of that record.
   fileprivate static func isOwn(_ name: String, of record: EntryRecord) -> Bool {
-    name == EntryRecord.fileName || name == record.file || name == pinName
+    name == EntryRecord.fileName || name == record.file || isMark(name)
       || SpanJournal.epoch(of: name, generation: record.generation) != nil
   }
 }

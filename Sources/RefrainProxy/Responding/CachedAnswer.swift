@@ -100,8 +100,7 @@ struct CachedAnswer: Sendable {
         exchange.fields, sendsOwn: exchange.sendsOwnFields))
     resource.filter = service.routes.filter(for: exchange.url)
     resource.observer = exchange.observer
-    resource.policy = .streams
-    resource.policy.group = service.membership(of: exchange.url)
+    resource.policy = service.policy(of: exchange.url)
     return resource
   }
 

@@ -39,7 +39,7 @@ final class KnownParts: Sendable {
     var directories: [UInt64: [Files]] = [:]
     /// The greatest length of a directory; 0 if there is none.
     var longestDirectory = 0
-    var streams: [CacheKey] = []
+    var streams: [(key: CacheKey, use: StreamParts.Use)] = []
     var indices: [CacheKey: StreamIndex] = [:]
 
     mutating func index(of stream: CacheKey) -> StreamIndex {
@@ -47,7 +47,7 @@ final class KnownParts: Sendable {
       // Indices of forgotten streams must not be left.
       if streams.count >= streamCapacity { self = State() }
       let index = StreamIndex(streams.count)
-      streams.append(stream)
+      streams.append((stream, .unknown))
       indices[stream] = index
       return index
     }
@@ -74,6 +74,7 @@ final class KnownParts: Sendable {
         state.parts[hash] = Part(role: role, stream: index ?? known?.stream)
       }
       guard let index else { return }
+      if parts.use != .unknown { state.streams[Int(index)].use = parts.use }
       let hash = StreamParts.hash(manifest.absoluteString.utf8)
       state.parts[hash] = Part(role: .other, stream: index)
       for directory in parts.directories.prefix(Self.directoryCapacity) {
@@ -96,27 +97,37 @@ final class KnownParts: Sendable {
   /// Whether a URL is that of a segment or a key.
   func contains(_ url: URL) -> Bool { find(url.absoluteString).map { $0.role != .other } ?? false }
 
-  /// Returns the stream to which a URL belongs; nil if no manifest has named it.
-  func membership(of url: URL) -> ResourcePolicy.Group? {
+  /// Returns the group of the stream to which a URL belongs, and how long its entry stays; nil if no
+  /// manifest has named it.
+  func policy(of url: URL) -> ResourcePolicy? {
     guard let (role, stream) = find(url.absoluteString), let stream else { return nil }
-    return ResourcePolicy.Group(first: stream, isSecret: role == .key)
+    var policy = ResourcePolicy.streams
+    policy.group = ResourcePolicy.Group(first: stream.key, isSecret: role == .key)
+    if role == .segment, case .passing(let time) = stream.use { policy.keep = time }
+    return policy
   }
 
-  private func find(_ url: String) -> (role: StreamParts.Role, stream: CacheKey?)? {
+  private typealias Found = (
+    role: StreamParts.Role, stream: (key: CacheKey, use: StreamParts.Use)?
+  )
+
+  private func find(_ url: String) -> Found? {
     let hash = StreamParts.hash(url.utf8)
     let (part, longest) = state.withLock { state in
-      let part = state.parts[hash].map { part in
+      let part = state.parts[hash].map { part -> Found in
         (role: part.role, stream: part.stream.map { state.streams[Int($0)] })
       }
       return (part, state.longestDirectory)
     }
     if let part { return part }
-    return longest == 0 ? nil : stream(of: url, longest).map { (.part, $0) }
+    return longest == 0 ? nil : stream(of: url, longest).map { (.segment, $0) }
   }
 
   /// Returns the stream whose MPD is in a directory above a URL, and names such a file; nil if
   /// there is none. Others may lie beside the stream's.
-  private func stream(of url: String, _ longest: Int) -> CacheKey? {
+  private func stream(
+    of url: String, _ longest: Int
+  ) -> (key: CacheKey, use: StreamParts.Use)? {
     let path = url.prefix { $0 != "?" }
     guard let slash = path.lastIndex(of: "/") else { return nil }
     let name = path[path.index(after: slash)...]

@@ -52,6 +52,9 @@ package struct DASHReferences: Sendable {
   /// The PatchLocation elements (§5.15). A client without them requests the whole MPD again; the
   /// references in a patch would lead it past the rewritten ones.
   package fileprivate(set) var patchLocations: [Range<Int>] = []
+  /// The seconds for which segments of a live presentation stay available (`timeShiftBufferDepth`,
+  /// §5.3.1.2); nil: for ever, or they do not change.
+  package fileprivate(set) var window: Double?
 
   /// - Parameters:
   ///   - body: an MPD or a part of one. It may be incomplete at the end.
@@ -65,6 +68,9 @@ package struct DASHReferences: Sendable {
     var visitor = DASHReferenceVisitor(tree: tree)
     visitor.visit(elements, base, above: base)
     self = visitor.found
+    if tree.elements[0].kind == .mpd, tree.attribute("type", of: 0) == "dynamic" {
+      window = tree.attribute("timeShiftBufferDepth", of: 0).flatMap(DASHNumbers.seconds)
+    }
   }
 
   fileprivate init() {}

@@ -4,15 +4,21 @@ import RefrainLocks
 
 /// The entries that a download has pinned, without those that were pinned before.
 final class NewPins: Sendable {
-  private let keys = Mutex<[CacheKey]>([])
+  struct Pin: Sendable, Hashable {
+    var key: CacheKey
+    /// Whether something was stored under the key before.
+    var wasStored: Bool
+  }
 
-  func insert(_ key: CacheKey) { keys.withLock { $0.append(key) } }
+  private let pins = Mutex<[Pin]>([])
 
-  /// Returns the keys, the latest first, and forgets them.
-  func takeAll() -> [CacheKey] {
-    keys.withLock { keys in
-      defer { keys = [] }
-      return keys.reversed()
+  func insert(_ pin: Pin) { pins.withLock { $0.append(pin) } }
+
+  /// Returns the pins, the latest first, and forgets them.
+  func takeAll() -> [Pin] {
+    pins.withLock { pins in
+      defer { pins = [] }
+      return pins.reversed()
     }
   }
 }

@@ -38,11 +38,11 @@ extension StreamDownload {
   }
 
   private func pinFirst() async throws {
-    let wasPinned = try await cache.entry(for: resource)?.isPinned == true
+    let entry = try await cache.entry(for: resource)
     try await cache.pin(resource)
-    guard !wasPinned else { return }
+    guard entry?.isPinned != true else { return }
     let key = await cache.storedKey(for: resource)
-    newPins.insert(key)
+    newPins.insert(.init(key: key, wasStored: entry != nil))
   }
 
   /// Stores a resource, and pins it if the download is pinned.
@@ -51,13 +51,14 @@ extension StreamDownload {
     _ range: ByteRange? = nil, _ progress: (@Sendable (MediaCache.PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
     guard isPinned else { return try await cache.prefetch(resource, on: terms, range, progress) }
+    let wasStored = try await cache.entry(for: resource) != nil
     let reader = try await cache.open(resource, on: terms, fill: .onDemand, isBackground: true)
     // Closed without a pin, the entry would lose what the origin forbids to store.
     let lease = cache.hold(reader)
     reader.cancel()
     defer { withExtendedLifetime(lease) {} }
     let information = try await cache.prefetch(resource, on: terms, range, progress)
-    try await pin(resource)
+    try await pin(resource, wasStored: wasStored)
     return information
   }
 
@@ -87,13 +88,13 @@ extension StreamDownload {
   ///   evicted, and an entry for other credentials may be the one that is stored completely.
   private func pinStored(_ part: StreamPlan.Part) async throws -> MediaCache.StoredAmount {
     let key = await cache.storedKey(for: resource(at: part.url, isKey: part.isKey))
-    guard try await place(key) else { return .init() }
+    guard try await place(key, wasStored: true) else { return .init() }
     return await cache.storedAmount(of: key, in: part.range)
   }
 
   /// Pins a resource that is stored.
-  func pin(_ resource: Resource) async throws {
-    guard try await place(cache.storedKey(for: resource)) else {
+  func pin(_ resource: Resource, wasStored: Bool = true) async throws {
+    guard try await place(cache.storedKey(for: resource), wasStored: wasStored) else {
       throw MediaCacheError(
         .storage,
         "\(resource.url.withoutUserInfo.absoluteString) was removed before it could be pinned.",
@@ -102,12 +103,12 @@ extension StreamDownload {
   }
 
   /// - Returns: false if nothing is stored under the key.
-  private func place(_ key: CacheKey) async throws -> Bool {
+  private func place(_ key: CacheKey, wasStored: Bool) async throws -> Bool {
     switch try await Pinning(cache).pin(key) {
     case .notStored: return false
     case .wasPinned: return true
     case .pinned:
-      newPins.insert(key)
+      newPins.insert(.init(key: key, wasStored: wasStored))
       return true
     }
   }
@@ -117,13 +118,17 @@ extension StreamDownload {
   /// Lifts the pins that this download has set: they take the room of others for a stream that is
   /// not complete.
   ///
+  /// - Parameter removes: whether to remove the entries as well, but for those that were stored
+  ///   before.
   /// - Returns: the number of lifted pins, and of those that could not be lifted.
-  func liftNewPins() async -> (lifted: Int, kept: Int) {
+  @discardableResult
+  func liftNewPins(removes: Bool = false) async -> (lifted: Int, kept: Int) {
     var (lifted, kept) = (0, 0)
     // The manifests were pinned first: while they are, `unpin` finds the rest.
-    for key in newPins.takeAll() {
+    for pin in newPins.takeAll() {
       do {
-        if try await cache.unpin(key) { lifted += 1 }
+        if try await cache.unpin(pin.key) { lifted += 1 }
+        if removes, !pin.wasStored { try await cache.remove(pin.key) }
       } catch {
         kept += 1
       }

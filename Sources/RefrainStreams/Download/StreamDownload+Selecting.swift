@@ -22,7 +22,7 @@ extension StreamDownload {
       return selection
     } catch let error as MediaCacheError {
       // The manifests are useless without their stream.
-      _ = await liftNewPins()
+      await liftNewPins(removes: true)
       throw error
     }
   }

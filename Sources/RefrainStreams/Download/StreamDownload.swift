@@ -68,7 +68,7 @@ package struct StreamDownload: Sendable {
       return try await storedSource()
     } catch let error as MediaCacheError {
       // The first manifest is useless without its stream.
-      _ = await liftNewPins()
+      await liftNewPins(removes: true)
       throw error
     }
   }

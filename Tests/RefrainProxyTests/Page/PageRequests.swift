@@ -83,17 +83,11 @@ extension Reply {
 extension RawConnection {
   /// Reads events until one satisfies a condition, and returns it.
   func nextEvent(where isWanted: ([String: Any]) -> Bool) async throws -> [String: Any] {
-    var text: [UInt8] = []
     while true {
-      let bytes = try await read(upTo: 1)
-      guard let byte = bytes.first else { throw EventsEnded() }
-      text.append(byte)
-      guard text.suffix(2) == [10, 10] else { continue }
-      let line = String(decoding: text, as: UTF8.self)
-      text = []
+      guard let line = try await readText(before: "\n\n") else { throw EventsEnded() }
       // Between the chunks of the body are their lengths.
       guard let start = line.range(of: "data: ") else { continue }
-      let json = Data(line[start.upperBound...].utf8.dropLast(2))
+      let json = Data(line[start.upperBound...].utf8)
       let event = try JSONSerialization.jsonObject(with: json) as? [String: Any] ?? [:]
       if isWanted(event) { return event }
     }

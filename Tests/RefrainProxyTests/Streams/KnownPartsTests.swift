@@ -42,7 +42,7 @@ import Testing
     for (text, isPart) in cases {
       let url = try #require(URL(string: text))
       #expect(known.contains(url) == isPart, "\(text)")
-      #expect((known.membership(of: url)?.first == manifest) == isPart, "\(text)")
+      #expect((known.policy(of: url)?.group?.first == manifest) == isPart, "\(text)")
     }
   }
 
@@ -50,7 +50,7 @@ import Testing
     let known = try knownMPD()
     func isPart(below path: String) throws -> Bool {
       let url = try #require(URL(string: "http://h/v/\(path)s1.m4s"))
-      #expect((known.membership(of: url) != nil) == known.contains(url))
+      #expect((known.policy(of: url) != nil) == known.contains(url))
       return known.contains(url)
     }
     // Longer than every known directory, so that they are not compared.
@@ -81,6 +81,6 @@ import Testing
     let fresh = KnownParts()
     let text = both + "#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8\n"
     fresh.insert(try parts(of: text, at: url), of: url, in: stream)
-    #expect(!fresh.contains(playlist) && fresh.membership(of: playlist)?.first == stream)
+    #expect(!fresh.contains(playlist) && fresh.policy(of: playlist)?.group?.first == stream)
   }
 }

@@ -77,6 +77,39 @@ import Testing
     return result
   }
 
+  @Test func `Segments that have left the list go ten minutes after they were played`() async throws
+  {
+    var stream = LiveStream(liveSegments(400, of: 4))
+    (stream.window, stream.segmentsAtStart) = (5, 5)
+    try await withLiveStream(stream) { test, time in
+      func playNewest(at seconds: Double) async throws -> String {
+        time.advance(to: seconds)
+        let list = try await test.get(Self.path).text
+        let name = try #require(list.split(separator: "\n").last { !$0.hasPrefix("#") })
+        let path = "/live/\(name)"
+        // The proxy keeps none open that was requested with credentials.
+        let reply = try await test.get(path, ["Authorization: Basic YTpi"])
+        #expect(reply.status == 200)
+        try await eventually("the segment is closed") {
+          try await test.cache.entry(for: test.key(path))?.isInUse == false
+        }
+        return path
+      }
+      func isStored(_ path: String) async throws -> Bool {
+        try await test.cache.entry(for: test.key(path)) != nil
+      }
+      let first = try await playNewest(at: 0)
+      let second = try await playNewest(at: 300)
+      let third = try await playNewest(at: 590)
+      var stored = try await [isStored(first), isStored(second), isStored(third)]
+      #expect(stored == [true, true, true])
+      _ = try await playNewest(at: 700)
+      try await eventually("the first segment is removed") { try await !isStored(first) }
+      stored = try await [isStored(second), isStored(third), isStored(Self.path)]
+      #expect(stored == [true, true, true])
+    }
+  }
+
   @Test func `One client costs the origin as many requests as it makes`() async throws {
     let one = try await poll(startingAt: [0])
     #expect(one.origin <= one.clients[0] && one.clients[0] <= 7)

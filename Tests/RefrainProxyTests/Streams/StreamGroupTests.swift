@@ -178,21 +178,21 @@ import Testing
       let rewritten = try rewriting.rewrite(Array(text.utf8))
       return try #require(rewritten).parts
     }
-    known.insert(try parts(["0.ts": .part]), of: playlist, in: CacheKey(url: playlist))
+    known.insert(try parts(["0.ts": .segment]), of: playlist, in: CacheKey(url: playlist))
     #expect(known.contains(segment) && !known.contains(playlist))
-    #expect(known.membership(of: segment)?.first == CacheKey(url: playlist))
+    #expect(known.policy(of: segment)?.group?.first == CacheKey(url: playlist))
     for number in 0..<16_500 {
       let url = try #require(URL(string: "http://h/\(number)/main.m3u8"))
       known.insert(redirected: url, in: CacheKey(url: url))
     }
     let main = try #require(URL(string: "http://h/main.m3u8"))
     known.insert(try parts(["low.m3u8": .other]), of: main, in: CacheKey(url: main))
-    #expect(known.membership(of: playlist)?.first == CacheKey(url: main))
+    #expect(known.policy(of: playlist)?.group?.first == CacheKey(url: main))
     // Named as a segment by another playlist, it stays a playlist of its stream.
     let hostile = try #require(URL(string: "http://h/hostile.m3u8"))
     known.insert(
-      try parts(["low.m3u8": .part, "1.ts": .part]), of: hostile, in: CacheKey(url: hostile))
-    #expect(known.membership(of: playlist)?.first == CacheKey(url: main))
+      try parts(["low.m3u8": .segment, "1.ts": .segment]), of: hostile, in: CacheKey(url: hostile))
+    #expect(known.policy(of: playlist)?.group?.first == CacheKey(url: main))
     #expect(!known.contains(playlist))
   }
 }

@@ -263,9 +263,11 @@ final class DiskBudget: Sendable {
   func markOpen(_ name: String) { index.withLock { $0.markOpen(name) } }
 
   /// Marks an entry as closed, and measures it once more. Blocks.
-  func markClosed(_ name: String) {
+  ///
+  /// - Parameter isBrief: whether it stays only for a time, also without a limit.
+  func markClosed(_ name: String, isBrief: Bool) {
     // If measuring fails, the known values remain.
-    let measured = limit == nil ? nil : try? measure(name)
+    let measured = limit == nil && !isBrief ? nil : try? measure(name)
     index.withLock { index in
       index.markClosed(name)
       if let measured { index.note(measured) }
@@ -282,15 +284,18 @@ final class DiskBudget: Sendable {
     var allocated = own.allocated
     var lastAccess = own.changed
     var (hasRecord, isMarked) = (false, false)
+    var keep: Int64?
     for file in try disk.names(in: path) {
       guard let status = try disk.status(of: "\(path)/\(file)") else { continue }
       allocated += status.allocated
       if file == EntryRecord.fileName { (lastAccess, hasRecord) = (status.changed, true) }
       if file == EntryDirectory.pinName { isMarked = true }
+      keep = keep ?? EntryDirectory.keep(markedBy: file)
     }
     return .init(
       name: name, lastAccess: lastAccess, allocatedBytes: allocated,
-      pinnedBytes: hasRecord && isMarked ? pinnedBytes(name, allocated: allocated) : nil)
+      pinnedBytes: hasRecord && isMarked ? pinnedBytes(name, allocated: allocated) : nil,
+      keep: keep)
   }
 
   /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for

@@ -14,6 +14,8 @@ struct EntryIndex: Sendable {
   /// The entries open in this process, and the number of times each is open.
   private var open: [String: Int] = [:]
   private var queue = EvictionQueue()
+  /// The names of entries that stay only for a time; some may be gone.
+  private var brief: Set<String> = []
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
 
@@ -30,6 +32,7 @@ struct EntryIndex: Sendable {
       if entries[entry.name]?.lastAccess != entry.lastAccess { queue.note(entry) }
       entries[entry.name] = entry
     }
+    if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
     newest = max(newest, entry.lastAccess)
     if !byScan { noted?.insert(entry.name) }
   }
@@ -102,6 +105,17 @@ struct EntryIndex: Sendable {
     if !first.isEmpty || wanted <= 0 { return first }
     queue.fill(entries.values.filter { mayGo($0.name) })
     return queue.first(toFree: wanted, of: entries, where: mayGo)
+  }
+
+  /// Returns the entries that may be evicted and whose time is over, oldest first.
+  ///
+  /// - Parameter time: seconds since 1970.
+  mutating func overdue(at time: Double) -> [Eviction.Candidate] {
+    guard !brief.isEmpty else { return [] }
+    brief = brief.filter { entries[$0]?.keep != nil || open[$0] != nil }
+    return brief.compactMap { entries[$0] }
+      .filter { open[$0.name] == nil && $0.isOverdue(at: time) }
+      .sorted(by: Eviction.goesBefore)
   }
 
   /// The number of entries that may be evicted.

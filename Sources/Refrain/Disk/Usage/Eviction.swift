@@ -9,6 +9,15 @@ struct Eviction: Sendable {
     var allocatedBytes: Int64
     /// The disk space that it claims because it is pinned; nil if it is not, and may be evicted.
     var pinnedBytes: Int64?
+    /// The seconds for which it stays after its last access; nil: for as long as there is room.
+    var keep: Int64?
+
+    /// Whether its time is over.
+    ///
+    /// - Parameter time: seconds since 1970.
+    func isOverdue(at time: Double) -> Bool {
+      keep.map { lastAccess + Double($0) <= time } ?? false
+    }
   }
 
   /// The part of one entry to evict.
