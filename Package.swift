@@ -53,6 +53,7 @@ let package = Package(
     .library(name: "RefrainAVFoundation", targets: ["RefrainAVFoundation"]),
     .library(name: "RefrainStreams", targets: ["RefrainStreams"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
+    .library(name: "RefrainPlayerStreams", targets: ["RefrainPlayerStreams"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
     .executable(name: "refrain", targets: ["RefrainCLI"]),
   ],
@@ -110,11 +111,15 @@ let package = Package(
     .target(
       name: "RefrainPlayer",
       dependencies: [
-        "Refrain", "RefrainAVFoundation", "RefrainStreams",
+        "Refrain", "RefrainAVFoundation",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
         .target(name: "CSDBus", condition: .when(platforms: [.linux])),
       ],
+      swiftSettings: settings),
+    // The player's support for HLS and DASH.
+    .target(
+      name: "RefrainPlayerStreams", dependencies: ["RefrainPlayer", "RefrainStreams", "Refrain"],
       swiftSettings: settings),
     // Any HTTP player: the local proxy.
     .target(
@@ -131,7 +136,8 @@ let package = Package(
     .executableTarget(
       name: "RefrainCLI",
       dependencies: [
-        "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainProxy", "OriginServer",
+        "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainPlayerStreams", "RefrainProxy",
+        "OriginServer",
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
         argumentParser,
       ],
@@ -184,8 +190,8 @@ let package = Package(
     .testTarget(
       name: "RefrainPlayerTests",
       dependencies: [
-        "RefrainPlayer", "Refrain", "RefrainStreams", "RefrainProxy", "RefrainAVFoundation",
-        "OriginServer", "TestSupport",
+        "RefrainPlayer", "RefrainPlayerStreams", "Refrain", "RefrainStreams", "RefrainProxy",
+        "RefrainAVFoundation", "OriginServer", "TestSupport",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
         .target(name: "CSDBus", condition: .when(platforms: [.linux])),
@@ -207,8 +213,8 @@ let package = Package(
     .testTarget(
       name: "RefrainCLITests",
       dependencies: [
-        "RefrainCLI", "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainProxy", "OriginServer",
-        "TestSupport", "refrain-window-app", argumentParser,
+        "RefrainCLI", "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainPlayerStreams",
+        "RefrainProxy", "OriginServer", "TestSupport", "refrain-window-app", argumentParser,
       ],
       exclude: ["Screens"], swiftSettings: settings),
     // An app with a window, in which tests look for video.
@@ -231,7 +237,7 @@ package.targets.append(.target(name: "RefrainLocks", swiftSettings: settings))
 let optimized =
   !isOptimized
   ? []
-  : ["Refrain", "RefrainStreams", "RefrainPlayer"]
+  : ["Refrain", "RefrainStreams", "RefrainPlayer", "RefrainPlayerStreams"]
     + (isThreadSanitized ? [] : ["RefrainProxy", "OriginServer", "TestSupport"])
 for target in package.targets where optimized.contains(target.name) {
   target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))

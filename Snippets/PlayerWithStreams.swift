@@ -4,6 +4,7 @@ import Foundation
 import Refrain
 import RefrainPlayer
 // snippet.show
+import RefrainPlayerStreams
 import RefrainProxy
 
 // snippet.hide
@@ -12,7 +13,7 @@ let cache = try MediaCache()
 let proxy = try CacheProxy(cache: cache)  // on 127.0.0.1, with a random token
 let serving = Task { try await proxy.run() }  // cancel it after the player was closed
 var configuration = Player.Configuration()
-configuration.streamURL = { stream in
+configuration.streams = PlayerStreams { stream in
   try await proxy.waitUntilListening()  // also after iOS suspended the app
   return try proxy.url(for: stream)
 }

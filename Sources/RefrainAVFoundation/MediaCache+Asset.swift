@@ -21,7 +21,7 @@ extension MediaCache {
   ///
   /// A stream reaches the cache by another way: AVFoundation takes its playlists and keys from a
   /// delegate, but not its segments, so they have to come from a local proxy. `Player` of
-  /// RefrainPlayer asks for the proxy's URL of each stream (`Player.Configuration.streamURL`).
+  /// RefrainPlayer asks for the proxy's URL of each stream (`Player.Configuration.streams`).
   /// Without `Player`, create a plain `AVURLAsset` of the URL that `CacheProxy` of RefrainProxy
   /// has for the resource; `cacheProgress` of that asset ends at once.
   ///

@@ -3,6 +3,7 @@ import Foundation
 import OriginServer
 import Refrain
 import RefrainPlayer
+import RefrainPlayerStreams
 import TestSupport
 
 @testable import RefrainCLI
@@ -62,7 +63,7 @@ struct CacheAndOrigin {
     func withPlayer(rewind: Int64? = nil, _ body: (Player) async throws -> Void) async throws {
       let streams = StreamProxy(cache: cache)
       var configuration = Player.Configuration()
-      configuration.streamURL = { try await streams.url(for: $0) }
+      configuration.streams = PlayerStreams { try await streams.url(for: $0) }
       if let rewind { configuration.rewind = rewind }
       let player = Player(
         cache: cache, engine: try await MPVEngine(cache: cache, output: .silent),

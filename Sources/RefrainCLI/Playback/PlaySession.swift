@@ -4,6 +4,7 @@
   import Foundation
   import Refrain
   import RefrainPlayer
+  import RefrainPlayerStreams
 
   /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
   @MainActor
@@ -96,7 +97,7 @@
         cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device,
         video: settings.video.configuration)
       engine.begin(with: opening)
-      configuration.streamURL = { try await streams.url(for: $0) }
+      configuration.streams = PlayerStreams { try await streams.url(for: $0) }
       configuration.readList = readingLists(in: cache)
       let device = try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption

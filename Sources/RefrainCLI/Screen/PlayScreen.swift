@@ -3,6 +3,7 @@
   import Foundation
   import Refrain
   import RefrainPlayer
+  import RefrainPlayerStreams
 
   /// The screen of `play`: shows a player, and performs the actions of keys.
   @MainActor

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
-import Refrain
+package import Refrain
 
 /// The retry schedule for a lost network: growing delays, without a limit on their number once the
 /// item was heard. A pure value.
-struct NetworkPatience: Sendable, Hashable {
+package struct NetworkPatience: Sendable, Hashable {
   /// The tries for an item that has begun to arrive but was not heard yet. They are worth the wait:
   /// a demuxer that reads ahead leaves out the bytes of a failed read, and plays on after them.
   private static let triesBeforeSound = 3
 
   private var tries = 0
 
+  package init() {}
+
   /// Whether an item that was not heard yet may be tried again.
   var lastsBeforeSound: Bool { tries < Self.triesBeforeSound }
 
   /// Returns whether the failure may well pass by itself.
-  func bears(_ error: MediaCacheError) -> Bool {
+  package func bears(_ error: MediaCacheError) -> Bool {
     switch error.code {
     case .unreachable, .networkNotAllowed: true
     case .status: error.status.map(RetryPolicy.isTransient) ?? false

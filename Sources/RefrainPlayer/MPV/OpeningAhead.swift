@@ -45,9 +45,7 @@
     /// - Parameter fill: that of the item.
     package init?(_ media: Media, in cache: MediaCache, fill: FillPolicy = .wholeResource) {
       // With the header that a player adds for its engine: another resource would not fit the item.
-      guard let resource = media.asEngineMedia.resource, !StreamLookup.isNamed(media) else {
-        return nil
-      }
+      guard let resource = media.asEngineMedia.resource, !media.isNamedStream else { return nil }
       let progress = Progress()
       (self.resource, self.fill, self.progress) = (resource, fill, progress)
       let opening = Task { try await cache.open(resource, fill: fill) }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainStreams
 
 /// Prefetches the next item while the current one plays: its opening first, the rest when the
 /// current item is stored completely; nothing while playback waits. Of a stream, these are its
@@ -9,45 +8,35 @@ import RefrainStreams
 @MainActor
 struct NextPrefetcher {
   private let cache: MediaCache
+  private let streams: (any StreamSupport)?
   private let opening: Int64
   /// The latest prefetch, even if it has finished.
-  private var running: (wish: PrefetchWish, task: Task<Void, Never>)?
+  private(set) var running: (wish: PrefetchWish, task: Task<Void, Never>)?
 
-  init(cache: MediaCache, opening: Int64) {
-    self.cache = cache
-    self.opening = opening
+  /// - Parameter streams: fetches those that follow; nil: of these, the manifest alone is fetched.
+  init(cache: MediaCache, streams: (any StreamSupport)?, opening: Int64) {
+    (self.cache, self.streams, self.opening) = (cache, streams, opening)
   }
 
   /// - Parameters:
   ///   - state: the player's state.
-  ///   - variant: returns the variant to fetch of a stream; nil: the manifest alone, since streams
-  ///     do not play through the cache.
-  mutating func update(_ state: PlayerState, variant: () -> StreamOpening.Variant?) {
+  ///   - variant: returns the variant to fetch of a stream.
+  mutating func update(_ state: PlayerState, variant: () -> PreferredVariant) {
     let wish = PrefetchWish(of: state, after: running?.wish)
     guard wish != running?.wish else { return }
     cancel()
     guard let wish else { return }
-    let (cache, limit, variant) = (cache, wish.isWhole ? nil : opening, variant())
+    let (cache, streams, variant) = (cache, streams, variant())
+    let limit = wish.isWhole ? nil : opening
     let task = Task<Void, Never> {
       // A failure is reported when the item is to play.
-      try? await Self.fetch(wish.resource, limit, variant, into: cache)
+      if let streams {
+        try? await streams.prefetch(wish.resource, variant, limit: limit, into: cache)
+      } else {
+        _ = try? await cache.prefetch(wish.resource, range: limit.map { 0..<$0 })
+      }
     }
     running = (wish, task)
-  }
-
-  private nonisolated static func fetch(
-    _ resource: Resource, _ limit: Int64?, _ variant: StreamOpening.Variant?,
-    into cache: MediaCache
-  ) async throws {
-    let information = try await cache.prefetch(
-      cache.possibleStream(resource), range: limit.map { 0..<$0 })
-    var stream = resource
-    // Playlists and segments have no titles.
-    stream.headers["Icy-MetaData"] = nil
-    guard let variant, await StreamDownload(stream, into: cache).mayBeStream(information) else {
-      return
-    }
-    try await StreamOpening(cache: cache, resource: stream, variant: variant).run(limit: limit)
   }
 
   mutating func cancel() {
@@ -93,9 +82,7 @@ extension Media {
   /// The media as an engine receives it, with a header that requests a live stream's titles
   /// (`Icy-MetaData`); a manifest has none.
   var asEngineMedia: Media {
-    guard !url.isFileURL, headers["Icy-MetaData"] == nil, !StreamLookup.isNamed(self) else {
-      return self
-    }
+    guard !url.isFileURL, headers["Icy-MetaData"] == nil, !isNamedStream else { return self }
     var media = self
     media.headers.append("Icy-MetaData", "1")
     return media

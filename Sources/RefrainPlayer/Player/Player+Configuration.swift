@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
 public import Refrain
 
 extension Player {
@@ -11,12 +10,11 @@ extension Player {
     public var prefetchesNext = true
     /// How much of the next item is fetched before the current one is stored completely, in bytes.
     public var opening: Int64 = 512 << 10
-    /// Returns the URL from which the engine plays a stream (HLS, DASH): that of a local proxy over
-    /// the same cache, such as `CacheProxy.url(for:)` of RefrainProxy. Called on any thread, each
-    /// time that a stream is loaded or prepared; an error fails the item.
+    /// The support for streams (HLS, DASH), from RefrainPlayerStreams: they play from a local proxy
+    /// over the same cache.
     ///
     /// Nil: AVPlayer loads streams itself, without the cache; libmpv does not play them.
-    public var streamURL: (@Sendable (_ stream: Resource) async throws -> URL)?
+    public var streams: PlayerStreams?
     /// Reads an item as a list of media, such as a playlist or a feed under a name that ends in
     /// `.mp3`: the engine found no media in it, for the given reason, it was not heard, and it is no
     /// stream. Its bytes are stored then, unless the origin forbids that. Called on any thread.

@@ -142,7 +142,7 @@ public final class Player {
   ) {
     self.cache = cache
     self.engine = StreamEngine(
-      engine, cache: cache, streamURL: configuration.streamURL)
+      engine, cache: cache, streams: configuration.streams?.support)
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
     machine.rewind = configuration.rewind
@@ -155,7 +155,8 @@ public final class Player {
     }
     shown = machine.state
     queue = machine.state.queue
-    prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
+    prefetcher = NextPrefetcher(
+      cache: cache, streams: configuration.streams?.support, opening: configuration.opening)
     self.engine.report = { [weak self] event in
       self?.work { $0.take(event) }
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
 
 /// The kind of a stream: one item in many segments, which its manifest lists.
 package enum StreamKind: Sendable, Hashable {
@@ -23,6 +25,14 @@ package enum StreamKind: Sendable, Hashable {
     } else {
       return nil
     }
+  }
+
+  /// Nil for a stored resource with any other content, and for one that is not stored completely, or
+  /// longer than a manifest. Makes no request.
+  init?(stored resource: Resource, in cache: MediaCache) async {
+    let key = await cache.entryKey(for: resource)
+    guard let body = await cache.storedBody(for: key, longest: 4 << 20)?.body else { return nil }
+    self.init(beginning: body)
   }
 
   /// The name, as in "… is an HTTP Live Stream".
@@ -67,5 +77,12 @@ package enum StreamKind: Sendable, Hashable {
       rest = rest.drop(while: \.isWhitespace)
     }
     return nil
+  }
+}
+
+extension Media {
+  /// Whether the URL has the extension of a manifest: only such media is looked up before it plays.
+  var isNamedStream: Bool {
+    resource != nil && ["m3u8", "mpd"].contains(url.pathExtension.lowercased())
   }
 }

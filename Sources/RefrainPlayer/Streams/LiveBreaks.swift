@@ -17,11 +17,11 @@ struct LiveBreaks: Sendable {
   /// A break as an engine reports it.
   struct Break: Sendable {
     var kind: Kind
-    /// `StreamMap.liveChanges`; nil: the playlists are unknown.
+    /// `StreamFollowing.liveChanges`; nil: the playlists are unknown.
     var changes: Int?
-    /// `StreamMap.liveTarget`.
+    /// `StreamFollowing.liveTarget`.
     var target: Duration?
-    /// `StreamMap.liveAnswers`.
+    /// `StreamFollowing.liveAnswers`.
     var answers: [Uptime]
     /// The time that the stream has played since it was joined; nil: it was not heard.
     var played: Duration?

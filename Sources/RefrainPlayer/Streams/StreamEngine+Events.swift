@@ -107,8 +107,9 @@ extension StreamEngine {
     current?.failure = error
     if let resource {
       let isRetried = unopened == resource
-      lookUpCurrent { [lookup] in
-        try await lookup.storedKind(of: resource, isRetried: isRetried)
+      lookUpCurrent { [streams, cache] in
+        guard let streams else { return await StreamKind(stored: resource, in: cache) }
+        return try await streams.storedKind(of: resource, in: cache, isRetried: isRetried)
       }
     } else {
       readCurrentAsList(after: error)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 import Refrain
 
 /// Passes commands to another engine, and provides the URL of each item that is a stream
@@ -10,8 +9,6 @@ import Refrain
 /// up only if the engine finds no media in it; it may also be a list of media then (`readList`).
 @MainActor
 final class StreamEngine: PlayerEngine {
-  typealias StreamURL = @Sendable (Resource) async throws -> URL
-
   var report: (@MainActor (EngineEvent) -> Void)?
   /// Receives how much of the current item is stored, if that is an HLS stream.
   var reportProgress: (@MainActor (StreamProgress?) -> Void)?
@@ -23,8 +20,7 @@ final class StreamEngine: PlayerEngine {
 
   let engine: any PlayerEngine
   let cache: MediaCache
-  let lookup: StreamLookup
-  private let streamURL: StreamURL?
+  let streams: (any StreamSupport)?
   var current: Current?
   /// The item to follow the current one, as requested.
   private var wish: EngineItem?
@@ -32,7 +28,7 @@ final class StreamEngine: PlayerEngine {
   private(set) var following: Found?
   private var followingLookup: Task<Void, Never>?
   /// Follows the stream that was loaded last, also while it is loaded again.
-  private(set) var follower: StreamFollower?
+  private(set) var follower: (any StreamFollowing)?
   /// Those of the stream that was loaded last.
   var breaks = LiveBreaks()
   /// The stream that the other engine could not open a moment ago.
@@ -70,12 +66,11 @@ final class StreamEngine: PlayerEngine {
 
   /// - Parameters:
   ///   - engine: owned by this one from now on.
-  ///   - streamURL: see `Player.Configuration.streamURL`.
-  init(_ engine: any PlayerEngine, cache: MediaCache, streamURL: StreamURL?) {
+  ///   - streams: see `Player.Configuration.streams`.
+  init(_ engine: any PlayerEngine, cache: MediaCache, streams: (any StreamSupport)?) {
     self.engine = engine
     self.cache = cache
-    lookup = StreamLookup(cache: cache)
-    self.streamURL = streamURL
+    self.streams = streams
     engine.report = { [weak self] in self?.take($0) }
   }
 
@@ -83,9 +78,8 @@ final class StreamEngine: PlayerEngine {
   /// are in its segments, and until that is known.
   var hasOwnBytes: Bool { current.map { $0.lookup == nil && $0.item.streamURL == nil } ?? false }
 
-  /// The variant of a stream that the engine selects; nil: streams do not come through the cache.
-  var preferredVariant: StreamOpening.Variant? {
-    guard streamURL != nil else { return nil }
+  /// The variant of a stream that the engine selects.
+  var preferredVariant: PreferredVariant {
     if isSoundOnly { return .soundOfHighest }
     if (engine as? any LimitedEngine)?.playsHighestVariant == true { return .near(.max) }
     return current?.kind == .hls ? follower?.bandwidth.map { .near($0) } ?? .first : .first
@@ -98,12 +92,14 @@ final class StreamEngine: PlayerEngine {
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool) {
     forget()
     current = Current(item: item, start: start, isPaused: isPaused, position: start)
-    guard let resource = resourceToLookUp(item) else { return passCurrent() }
+    guard let (streams, resource) = lookup(of: item) else { return passCurrent() }
     // The previous item is over.
     engine.follow(with: nil)
     engine.pause()
     let isRetried = unopened == resource
-    lookUpCurrent { [lookup] in try await lookup.kind(of: resource, isRetried: isRetried) }
+    lookUpCurrent { [cache] in
+      try await streams.kind(of: resource, in: cache, isRetried: isRetried)
+    }
   }
 
   func follow(with item: EngineItem?) {
@@ -177,19 +173,16 @@ final class StreamEngine: PlayerEngine {
 
   // MARK: Lookups
 
-  /// Returns the resource of an item to look up before it plays; nil: none.
-  private func resourceToLookUp(_ item: EngineItem) -> Resource? {
-    guard item.streamURL == nil, StreamLookup.isNamed(item.media) else { return nil }
-    let isRefused = item.media.url.pathExtension.lowercased() == "mpd" && refuses(.dash, item)
-    return streamURL != nil || isRefused ? item.media.resource : nil
+  /// Returns what looks an item up before it plays, and its resource; nil: it is not looked up.
+  private func lookup(of item: EngineItem) -> (any StreamSupport, Resource)? {
+    guard let streams, item.streamURL == nil, item.media.isNamedStream,
+      let resource = item.media.resource
+    else { return nil }
+    return (streams, resource)
   }
 
   private func refusal(of kind: StreamKind, _ item: EngineItem) -> MediaCacheError? {
     (engine as? any LimitedEngine)?.refusal(of: kind, at: item.media.url)
-  }
-
-  private func refuses(_ kind: StreamKind, _ item: EngineItem) -> Bool {
-    refusal(of: kind, item) != nil
   }
 
   func lookUpCurrent(_ find: @escaping @Sendable () async throws -> StreamKind?) {
@@ -216,7 +209,7 @@ final class StreamEngine: PlayerEngine {
     _ item: EngineItem, _ resource: Resource, of kind: StreamKind
   ) async throws -> EngineItem? {
     var item = item
-    guard let url = try await streamURL?(resource) else { return nil }
+    guard let url = try await streams?.url(for: resource) else { return nil }
     item.streamURL = url
     return item
   }
@@ -255,15 +248,15 @@ final class StreamEngine: PlayerEngine {
 
   private func passFollowing() {
     forgetFollowing()
-    guard let item = wish, let resource = resourceToLookUp(item) else {
+    guard let item = wish, let (streams, resource) = lookup(of: item) else {
       following = wish.map { Found(item: $0) }
       return engine.follow(with: wish?.askingForTitles)
     }
     engine.follow(with: nil)
-    followingLookup = Task { [weak self, lookup] in
+    followingLookup = Task { [weak self, cache] in
       var found = Found(item: item)
       do {
-        if let kind = try await lookup.kind(of: resource) {
+        if let kind = try await streams.kind(of: resource, in: cache, isRetried: false) {
           found.item = try await self?.locate(item, resource, of: kind) ?? item
           found.kind = kind
         }
@@ -273,7 +266,7 @@ final class StreamEngine: PlayerEngine {
       }
       guard let self, !Task.isCancelled else { return }
       // Reported when the item is to play, too.
-      if let kind = found.kind, refuses(kind, item) { return }
+      if let kind = found.kind, refusal(of: kind, item) != nil { return }
       following = found
       engine.follow(with: found.item.askingForTitles)
     }
@@ -299,7 +292,7 @@ final class StreamEngine: PlayerEngine {
       return follower = nil
     }
     if follower?.resource != resource {
-      follower = StreamFollower(of: resource, in: cache, isSoundOnly: isSoundOnly) {
+      follower = streams?.follow(resource, in: cache, isSoundOnly: isSoundOnly) {
         [weak self] progress in
         guard let self, let now = self.current, now.kind != nil,
           now.item.media.resource == resource

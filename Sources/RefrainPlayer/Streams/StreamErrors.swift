@@ -8,7 +8,7 @@ extension MediaCacheError {
     self.init(
       .invalidResponse,
       "\(url.withoutUserInfo.absoluteString) is \(kind.name), and the player has no proxy for it.",
-      remedy: "Set Player.Configuration.streamURL, for example to CacheProxy of RefrainProxy.")
+      remedy: "Set Player.Configuration.streams, with the URLs of CacheProxy of RefrainProxy.")
   }
 
   /// Wraps the error of a lookup.

@@ -2,6 +2,7 @@
 import Foundation
 import OriginServer
 import Refrain
+import RefrainPlayerStreams
 import TestSupport
 import Testing
 

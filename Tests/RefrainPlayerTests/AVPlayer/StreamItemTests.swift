@@ -8,6 +8,7 @@
   import Testing
 
   @testable import RefrainPlayer
+  @testable import RefrainPlayerStreams
 
   /// Streams and live items in the engine of AVPlayer.
   @MainActor @Suite(.timeLimit(.minutes(2))) struct StreamItemTests {
@@ -62,9 +63,9 @@
       hasProxy: Bool
     ) async throws {
       try await AppleListening.with { listening in
-        let proxied: StreamEngine.StreamURL = { $0.url }
+        let proxied = CachedStreams { $0.url }
         let streams = StreamEngine(
-          listening.engine, cache: listening.cache, streamURL: hasProxy ? proxied : nil)
+          listening.engine, cache: listening.cache, streams: hasProxy ? proxied : nil)
         let referee = EngineReferee(streams)
         let id = referee.load(serveDASH(listening))
         try await eventually("it fails") { referee.failure(of: id) != nil }
@@ -79,7 +80,7 @@
     @Test func `A DASH stream does not follow in AVPlayer's queue`() async throws {
       try await AppleListening.with { listening in
         let streams = StreamEngine(
-          listening.engine, cache: listening.cache, streamURL: { $0.url })
+          listening.engine, cache: listening.cache, streams: CachedStreams { $0.url })
         let referee = EngineReferee(streams)
         referee.load(listening.item().media, isPaused: true)
         let show = serveDASH(listening)

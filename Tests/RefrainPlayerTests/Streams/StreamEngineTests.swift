@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainPlayerStreams
 
 /// The lookup of streams before another engine, a scripted one, receives them.
 @MainActor
@@ -28,8 +29,8 @@ struct StreamEngineTests {
   private func with(hasProxy: Bool = true, _ body: (Rig) async throws -> Void) async throws {
     try await withOrigin { origin, cache, _ in
       let engine = ScriptedEngine()
-      let proxied: StreamEngine.StreamURL = { Rig.proxied($0.url) }
-      let streams = StreamEngine(engine, cache: cache, streamURL: hasProxy ? proxied : nil)
+      let proxied = CachedStreams { Rig.proxied($0.url) }
+      let streams = StreamEngine(engine, cache: cache, streams: hasProxy ? proxied : nil)
       let referee = EngineReferee(streams)
       try await referee.closing {
         try await body(
@@ -235,7 +236,7 @@ struct StreamEngineTests {
       }
       try await eventually("it fails") { rig.referee.failure(of: id) != nil }
       let error = try #require(rig.referee.failure(of: id))
-      #expect(error.remedy.contains("Player.Configuration.streamURL") == !hasProxy)
+      #expect(error.remedy.contains("Player.Configuration.streams") == !hasProxy)
       #expect(rig.referee.events.count { $0 == .began(id) } == 1)
       #expect(rig.origin.log("/broken").requests.count == 1)
     }

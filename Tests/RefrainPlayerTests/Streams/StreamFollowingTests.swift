@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainPlayerStreams
 
 /// How a stream that plays is followed in the cache. A scripted engine stands for the player's, and
 /// requests of the test for its proxy's.
@@ -51,7 +52,7 @@ struct StreamFollowingTests {
       change(&configuration)
     } _: { origin, cache, _ in
       let engine = ScriptedEngine()
-      let streams = StreamEngine(engine, cache: cache, streamURL: { $0.url })
+      let streams = StreamEngine(engine, cache: cache, streams: CachedStreams { $0.url })
       let reports = Reports()
       streams.reportProgress = { reports.all.append($0) }
       let referee = EngineReferee(streams)

@@ -4,6 +4,7 @@ import Refrain
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainPlayerStreams
 @testable import RefrainStreams
 
 /// Which Representations of a DASH stream play, and how much of it is stored.

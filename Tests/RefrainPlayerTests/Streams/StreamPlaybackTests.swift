@@ -4,6 +4,7 @@
   import OriginServer
   import Refrain
   import RefrainPlayer
+  import RefrainPlayerStreams
   import TestSupport
   import Testing
 
@@ -14,7 +15,7 @@
   struct StreamPlaybackTests {
     private static let configuration: Player.Configuration = {
       var configuration = Player.Configuration()
-      configuration.streamURL = { $0.url }
+      configuration.streams = PlayerStreams { $0.url }
       return configuration
     }()
 
@@ -130,7 +131,7 @@
         try await eventually("it fails") {
           if case .failed(let error) = player.status {
             return error.reason.contains("HTTP Live Stream")
-              && error.remedy.contains("Player.Configuration.streamURL")
+              && error.remedy.contains("Player.Configuration.streams")
           }
           return false
         }

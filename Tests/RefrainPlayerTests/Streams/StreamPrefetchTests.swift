@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainPlayerStreams
 @testable import RefrainStreams
 
 /// Fetching a stream before it plays.
@@ -107,11 +108,11 @@ struct StreamPrefetchTests {
   }
 
   @Test(arguments: [
-    (StreamOpening.Variant.first, "middle"), (.near(4999), "middle"), (.near(5000), "high"),
+    (PreferredVariant.first, "middle"), (.near(4999), "middle"), (.near(5000), "high"),
     (.near(1), "low"),
   ])
   func `The playlists and first segments of the variant that will play are fetched`(
-    _ variant: StreamOpening.Variant, _ name: String
+    _ variant: PreferredVariant, _ name: String
   ) async throws {
     try await with { origin, cache, resource in
       try await StreamOpening(cache: cache, resource: resource, variant: variant).run(limit: 2000)
@@ -182,7 +183,7 @@ struct StreamPrefetchTests {
       #expect(PrefetchWish(of: try playing(storedTo: 8, before: resource.url)) == nil)
       let state = try playing(storedTo: 9, before: resource.url)
       #expect(PrefetchWish(of: state)?.isWhole == true)
-      var prefetcher = NextPrefetcher(cache: cache, opening: 100)
+      var prefetcher = NextPrefetcher(cache: cache, streams: CachedStreams { $0.url }, opening: 100)
       prefetcher.update(state) { .soundOfHighest }
       let last = Resource(url: origin.url("/en2.ts"))
       try await eventually("it is stored") { try await cache.progress(of: last).isComplete }
@@ -201,7 +202,7 @@ struct StreamPrefetchTests {
           .bytes(Array(list.utf8)), contentType: "application/octet-stream", etag: "\"next\""),
         at: "/next")
       let state = try playing(storedTo: 9, before: origin.url("/next"))
-      var prefetcher = NextPrefetcher(cache: cache, opening: 100)
+      var prefetcher = NextPrefetcher(cache: cache, streams: CachedStreams { $0.url }, opening: 100)
       prefetcher.update(state) { .soundOfHighest }
       let segment = Resource(url: origin.url("/high0.ts"))
       try await eventually("it is stored") { try await cache.progress(of: segment).isComplete }
@@ -216,17 +217,19 @@ struct StreamPrefetchTests {
       let url = origin.serveManifest(
         Self.master, at: "/cookie.m3u8", headers: [Field("Set-Cookie", "id=1; Path=/")])
       let stream = Resource(url: url)
-      let kind = try await StreamLookup(cache: cache).kind(of: stream)
+      let kind = try await CachedStreams { $0.url }.kind(of: stream, in: cache, isRetried: false)
       #expect(kind == .hls)
       #expect(cache.cookies(of: stream).all(at: Date()).map(\.value) == ["1"])
     }
   }
 
   @Test func `Without a proxy, the manifest alone is fetched`() async throws {
-    try await with { origin, cache, resource in
-      let engine = StreamEngine(ScriptedEngine(), cache: cache, streamURL: nil)
-      #expect(engine.preferredVariant == nil)
-      await engine.close()
+    try await with { origin, cache, _ in
+      let next = origin.serveManifest(Self.master, at: "/next.m3u8")
+      var prefetcher = NextPrefetcher(cache: cache, streams: nil, opening: 100)
+      prefetcher.update(try playing(storedTo: 9, before: next)) { .soundOfHighest }
+      await prefetcher.running?.task.value
+      #expect(try await cache.entry(for: next)?.isComplete == true)
       #expect(requested(origin) == [])
     }
   }

@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainPlayerStreams
 
 /// An HTTP Live Stream of silence: packed MPEG audio in segments of two seconds (RFC 8216 §3.4).
 struct SilentStream {

@@ -4,6 +4,7 @@ import Refrain
 import Testing
 
 @testable import RefrainPlayer
+@testable import RefrainPlayerStreams
 @testable import RefrainStreams
 
 /// The stored times of one playlist.

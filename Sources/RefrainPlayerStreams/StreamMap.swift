@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainPlayer
 import RefrainStreams
 
 /// The playlists of one HLS stream, which of them play, and how much of those is stored. A pure
@@ -173,7 +174,7 @@ struct StreamMap: Sendable {
     }
   }
 
-  /// Has the live playlists read again: no event reports that the origin has confirmed them.
+  /// See `StreamFollowing`.
   mutating func readLiveAgain() {
     for index in playlists.indices where playlists[index].isLive == true {
       playlists[index].hasChanged = true
@@ -299,19 +300,18 @@ struct StreamMap: Sendable {
     playing.compactMap { index in playlists[index].unindexed.map { (index, $0) } }
   }
 
-  /// Whether a playlist states that nothing follows.
+  /// See `StreamFollowing`.
   var hasEnded: Bool { playlists.contains { $0.isLive == false } }
 
-  /// Grows whenever a live playlist is read for the first time, has changed, or could not be
-  /// reached and is not stored; nil: none was read.
+  /// See `StreamFollowing`.
   var liveChanges: Int? {
     playlists.contains { $0.isLive == true } ? liveChangeCount : nil
   }
 
-  /// When the origin last sent or confirmed each of the live playlists, as they were read last.
+  /// See `StreamFollowing`.
   var liveAnswers: [Uptime] { playlists.compactMap { $0.isLive == true ? $0.answered : nil } }
 
-  /// The longest target duration of the live playlists; nil: none was read.
+  /// See `StreamFollowing`.
   var liveTarget: Duration? { playlists.compactMap(\.target).max() }
 
   // MARK: What is stored
@@ -341,9 +341,7 @@ struct StreamMap: Sendable {
       fetchingRanges: Array(fetching.ranges))
   }
 
-  /// Returns the error because of which the stream cannot play on from a position, however often
-  /// it is tried: the origin does not have its segments. Nil if other segments failed because of
-  /// the network, or none failed.
+  /// See `StreamFollowing`.
   func permanentFailure(after position: Duration) -> MediaCacheError? {
     let failures = playing.flatMap { playlists[$0].timeline?.failures(after: position) ?? [] }
     let patience = NetworkPatience()

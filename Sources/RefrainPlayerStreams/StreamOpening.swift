@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainPlayer
 import RefrainStreams
 
 /// Fetches an HLS stream ahead: the playlists that will play, and their first segments or all of
 /// them. Of a live stream, only the playlists.
 struct StreamOpening: Sendable {
-  /// The variant to fetch, of which the engine plays one by its own choice.
-  enum Variant: Sendable, Hashable {
-    /// The first one in the manifest, with which AVPlayer begins.
-    case first
-    /// The highest peak bit rate that is not above this one.
-    case near(Int64)
-    /// The highest peak bit rate, without pictures if the sound has a playlist of its own: what
-    /// libmpv plays.
-    case soundOfHighest
-  }
-
   let cache: MediaCache
   /// The manifest, which is stored.
   let resource: Resource
-  let variant: Variant
+  let variant: PreferredVariant
 
   /// - Parameter limit: the number of bytes of segments to fetch; nil: all.
   /// - Throws: `MediaCacheError`; `CancellationError`.

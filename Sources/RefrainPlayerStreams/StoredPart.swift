@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 package import Refrain
+import RefrainPlayer
 import RefrainStreams
 
 /// Looks up how much of an item is stored, whether it is a file or a stream. Makes no request.
@@ -46,8 +47,11 @@ package struct StoredPart: Sendable {
         return false
       }
     }
+    guard let manifest = await cache.storedManifest(for: cache.entryKey(for: resource)),
+      StreamKind(beginning: manifest.body) != nil
+    else { return false }
     // Nothing plays of a playlist that leads back to itself.
-    return (try? await StreamLookup(cache: cache).storedKind(of: resource)) != nil
+    return await VariantLoop(cache: nil).find(in: manifest, at: resource.url) == nil
   }
 
   /// Nil for a live stream, and for one without stored playlists.

@@ -3,7 +3,8 @@ import Foundation
 import Refrain
 import RefrainStreams
 
-/// The segments of one media playlist, or of one Representation (DASH), in time, and how much of them is stored. A pure value.
+/// The segments of one media playlist, or of one Representation (DASH), in time, and how much of
+/// them is stored. A pure value.
 struct StreamTimeline: Sendable {
   private struct Segment: Sendable {
     var time: Range<Duration>

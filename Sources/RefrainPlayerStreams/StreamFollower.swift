@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 import Refrain
 import RefrainLocks
+import RefrainPlayer
 
-/// Follows one stream (HLS or DASH) through the events of the cache: how much of it is stored in time,
-/// which segments failed, and whether its broadcast has ended. Makes no request.
+/// Follows one stream (HLS or DASH) through the events of the cache: how much of it is stored in
+/// time, which segments failed, and whether its broadcast has ended. Makes no request.
 ///
 /// Reports at once and on each change, at most four times a second, until this object is released.
 /// The manifest has to be stored: nothing is known of a stream whose origin forbids that.
-final class StreamFollower: Sendable {
+final class StreamFollower: StreamFollowing {
   let resource: Resource
   private let known: Known
   private let post: AsyncStream<Void>.Continuation
@@ -16,10 +16,7 @@ final class StreamFollower: Sendable {
 
   static let interval = Duration.milliseconds(250)
 
-  /// - Parameters:
-  ///   - resource: the stream's manifest.
-  ///   - isSoundOnly: whether the engine plays no pictures.
-  ///   - report: receives nil while nothing is known, and for live streams.
+  /// See `StreamSupport.follow`.
   init(
     of resource: Resource, in cache: MediaCache, isSoundOnly: Bool,
     report: @escaping @MainActor (StreamProgress?) -> Void
@@ -54,34 +51,26 @@ final class StreamFollower: Sendable {
     for task in tasks { task.cancel() }
   }
 
-  /// What was reported last.
   var progress: StreamProgress? { known.progress }
 
-  /// Whether a playlist of a live stream states that nothing follows.
   var hasEnded: Bool { known.look(\.hasEnded) ?? false }
 
-  /// See `StreamMap`.
   var liveChanges: Int? { known.look { $0.liveChanges } ?? nil }
 
-  /// See `StreamMap`.
   var liveTarget: Duration? { known.look { $0.liveTarget } ?? nil }
 
-  /// See `StreamMap`.
   var liveAnswers: [Uptime] { known.look(\.liveAnswers) ?? [] }
 
-  /// Reads the live playlists again soon (`StreamMap.readLiveAgain`).
   func readLiveAgain() {
     known.change { $0.readLiveAgain() }
     post.yield()
   }
 
-  /// The peak bit rate of the variant that plays; nil while it is unknown.
   var bandwidth: Int64? {
     let bandwidth = known.look { $0.variant?.bandwidth } ?? nil
     return bandwidth.flatMap { $0 > 0 ? $0 : nil }
   }
 
-  /// See `StreamMap`.
   func permanentFailure(after position: Duration) -> MediaCacheError? {
     known.look { $0.permanentFailure(after: position) } ?? nil
   }
