@@ -14,8 +14,9 @@ public protocol DocumentRules: AnyObject, Sendable {
   /// Whether a resource is named a document. It is then requested without a range, is no media that
   /// is read in pieces, and may be decoded.
   ///
-  /// - Parameter mimeType: in lower case, without parameters; nil before the response, and if it has
-  ///   none.
+  /// - Parameters:
+  ///   - mimeType: in lower case, without parameters; nil before the response, and if it has none.
+  ///   - url: of the request before the response, then of the response, after redirects.
   func isDocument(mimeType: String?, url: URL) -> Bool
 
   /// Whether a resource that is not named a document may be one by its content: its type does not
