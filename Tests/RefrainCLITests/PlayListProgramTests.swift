@@ -113,7 +113,8 @@
     {
       try await Program.withTune { program, origin, url in
         let missing = ["/a.flac", "/b.flac", "/c.flac"].map { origin.url($0).absoluteString }
-        let run = try await program.run(["play", "--json", "--start", "12"] + missing + [url])
+        let run = try await program.run(
+          ["play", "--json", "--audio-output", program.path("heard.wav")] + missing + [url])
         #expect(run.status == 1)
         #expect(run.errorLines.filter { $0.contains("404") }.count == 3)
         let events = try run.events

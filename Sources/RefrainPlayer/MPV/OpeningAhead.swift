@@ -57,12 +57,9 @@
             // What is known of the resource may be stored without its first bytes.
             _ = try await reader.waitUntilReadable(at: 0)
           } catch let error as MediaCacheError {
-            let isUnused = progress.state.withLock { state in
-              state.failure = error
-              return !state.isOver
-            }
+            progress.state.withLock { $0.failure = error }
             // Filling would request it again after a while.
-            if isUnused { reader.cancel() }
+            reader.cancel()
           }
         } catch {
           // The opening has ended, or its error reaches whoever takes it over.

@@ -132,7 +132,7 @@
             if window.end > .seconds(60) { break }
           }
         }
-        #expect(player.position < .seconds(30))
+        #expect(player.position < .seconds(60))
         #expect(listening.origin.log(Listening.stationPath).requests.count >= 2)
         await player.close()
       }
