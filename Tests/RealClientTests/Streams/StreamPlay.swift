@@ -77,7 +77,7 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
   /// a seek. The first one finds nothing stored.
   var starts: [Double?] {
     var starts: [Double?] = isRepeated ? [nil] : []
-    if player.seeks(in: kind) { starts += Self.seeks }
+    if player.seeks(in: kind) { starts += isRepeated ? Self.seeks : Array(Self.seeks.dropLast()) }
     // The last one confirms its signature for all segments.
     return starts + [nil]
   }

@@ -41,20 +41,22 @@ struct WebPlayerTests {
     let undemanding = try await StreamFixture.made(play.kind.undemanding)
     try await withOrigin { pages in
       undemanding.serve(on: pages)
-      try await Proxied.with(pagesFrom: pages) { proxied in
-        stream.serve(on: proxied.origin)
-        let proxy = try proxied.proxied(stream.entry)
+      try await Proxied.with(pagesFrom: pages) { test in
+        stream.serve(on: test.origin)
+        let proxy = try test.proxied(stream.entry)
+        // Without its origin it plays from the cache in each run, with its origin only in long ones.
+        let proxied = Array(repeating: proxy, count: TestSeed.isSoak ? 2 : 1)
         let played = try await play.player.play(
-          [pages.url(undemanding.entry), proxy, proxy], onPageOf: pages)
+          [pages.url(undemanding.entry)] + proxied, onPageOf: pages)
         let direct = try #require(played.first)
         // Two empty reports would be equal.
         try #require(direct.seen?.count == WebPlayerPage.seeks.count, "\(direct)")
         // The recipe of numbered segments states one second less.
         let end = play.kind.recipe == .dashNumbers ? 8.0 : 9.0
         #expect(direct.hasSound == true && abs((direct.ended ?? 0) - end) < 0.2, "\(direct)")
-        #expect(played == [direct, direct, direct], "cold, and again")
-        try await stream.expectFetchedOnce(from: proxied.origin, openings: 2)
-        await proxied.origin.stopListening()
+        #expect(played == [direct] + proxied.map { _ in direct }, "cold, and again")
+        try await stream.expectFetchedOnce(from: test.origin, openings: proxied.count)
+        await test.origin.stopListening()
         let offline = try await play.player.play([proxy], onPageOf: pages)
         #expect(offline == [direct], "without the origin")
       }
