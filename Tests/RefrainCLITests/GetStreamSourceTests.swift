@@ -50,7 +50,11 @@
     ) async throws {
       try await Program.withOrigin { program, origin in
         for session in ["/one", "/two"] {
-          origin.serve(text: Self.stream, at: "\(session)/list.m3u8")
+          // The same by its validator.
+          origin.serve(
+            OriginResource(
+              .bytes(Array(Self.stream.utf8)), contentType: "application/vnd.apple.mpegurl",
+              etag: "\"list\""), at: "\(session)/list.m3u8")
           serveSegments(session, on: origin)
         }
         let url = origin.serve(text: "", at: "/list.m3u8")
@@ -166,8 +170,11 @@
             #expect(run.errors.contains("refrain: \(url) begins as"), "\(run.errors)")
             #expect(run.errors.contains(manifest.reason) && run.errors.contains("'refrain rm'"))
           }
+          // What was stored before stays.
           let lifted = try await program.run("get", "--unpin", url)
-          #expect(lifted.output == "\(url) was not pinned.\n")
+          let isStored = manifest.name == "/cut.mpd"
+          #expect(lifted.output == (isStored ? "\(url) was not pinned.\n" : ""))
+          #expect(lifted.status == (isStored ? 0 : 1))
         }
       }
     }

@@ -55,7 +55,7 @@ import Testing
   @Test func `A player does not wait for a slow prefetch of the same resource`() async throws {
     try await withCache { test in
       var slow = OriginResource.synthetic(seed: 7, length: length)
-      slow.bytesPerSecond = 2_000_000
+      slow.bytesPerSecond = 500_000
       test.origin.serve(slow, at: "/a")
       let resource = Resource(url: test.origin.url("/a"))
       let prefetch = Task { try await test.cache.prefetch(resource) }
