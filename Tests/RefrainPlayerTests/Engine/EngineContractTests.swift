@@ -24,7 +24,7 @@ struct EngineContractTests {
   @Test(arguments: EngineKind.usable)
   func `A paused item stays at its position until it plays`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
-      let id = rig.referee.load(rig.media(tenths: 10), isPaused: true)
+      let id = rig.referee.load(rig.media(tenths: 100), isPaused: true)
       try await rig.until("it is ready") { rig.referee.isReady(id) }
       for _ in 0..<20 { try await rig.pass() }
       #expect(!rig.referee.isOver(id))
@@ -42,6 +42,7 @@ struct EngineContractTests {
       #expect(rig.referee.position(of: id) == place && !rig.referee.isOver(id))
       // A pause by the listener is none by the system.
       #expect(!rig.referee.events.contains(.pausedBySystem(true)))
+      rig.referee.seek(to: .seconds(9.5))
       rig.referee.play()
       try await rig.until("it ends") { rig.referee.isOver(id) }
     }

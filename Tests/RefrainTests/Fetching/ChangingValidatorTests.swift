@@ -305,6 +305,7 @@ import Testing
     try await withCache({ $0.clock = clock.now }) { test in
       serve(.tagAlone, control: "no-cache", on: test.origin)
       try await readHereAndThere(test)
+      try await test.closed()
       clock.pass(20)
       test.origin.script("/a", .on(.all, .status(304)))
       for isUsual in [false, true] {
