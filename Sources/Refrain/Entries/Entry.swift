@@ -267,7 +267,7 @@ final class Entry: Sendable {
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
-    storage.group.note(resource)
+    storage.policy.note(resource)
     asked.renew(resource)
     if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
   }

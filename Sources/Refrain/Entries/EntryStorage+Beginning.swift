@@ -60,7 +60,7 @@ extension EntryStorage {
       let contents = try directory.load()
       let record = contents.record
       guard record.key == key.rawValue else { return (.nothing, nil) }
-      group.adopt(record)
+      policy.adopt(record)
       let found = StoringDecision.Record(
         generation: record.generation, length: record.length, validator: record.validator,
         confirmedAt: record.freshness.confirmedAt,

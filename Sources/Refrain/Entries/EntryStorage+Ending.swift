@@ -30,7 +30,7 @@ extension EntryStorage {
     // The disk's clock set the times of written files.
     if open != nil { context.budget.touch(name) }
     open = nil
-    let isBrief = group.isBrief
+    let isBrief = policy.isBrief
     markKeep()
     concludeSize(isClosed: true, since: mark)
     context.budget.markClosed(name, isBrief: isBrief)
@@ -46,7 +46,7 @@ extension EntryStorage {
   /// Marks how long the entry stays, if it is stored.
   private func markKeep() {
     do throws(DiskError) {
-      try group.mark { keep throws(DiskError) in
+      try policy.mark { keep throws(DiskError) in
         guard try directory.disk.status(of: directory.recordPath) != nil else { return }
         try directory.mark(keep: keep)
       }
@@ -165,8 +165,8 @@ extension EntryStorage {
     record.variant = variant
     record.grants = known.selection.grants
     record.invalidatedAt = known.invalidatedAt
-    group.adopt(record)
-    record.group = group.record(generation.entry.resource)
+    policy.adopt(record)
+    record.group = policy.record(generation.entry.resource)
     do {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
@@ -179,7 +179,7 @@ extension EntryStorage {
   /// Whether the response is a document that has become a part of another group: all that it names
   /// belongs to that group by its record. Other resources by themselves are not worth a write.
   private func isMoved(_ known: StoredResponse, _ generation: Generation) -> Bool {
-    known.freshness.pace != nil && group.isOutdated(for: generation.entry.resource)
+    known.freshness.pace != nil && policy.isOutdated(for: generation.entry.resource)
   }
 
   /// Removes the entry's files; readers continue with their open file.

@@ -17,7 +17,7 @@ actor EntryStorage {
   /// The resource's URL in events and errors, without user and password.
   let url: String
   let context: CacheContext
-  let group: RecordedGroup
+  let policy: RecordedPolicy
 
   var lock: WriterLock?
   /// The files that are being written to.
@@ -51,7 +51,7 @@ actor EntryStorage {
     self.name = name
     self.key = key
     self.context = context
-    group = RecordedGroup(of: key)
+    policy = RecordedPolicy(of: key)
   }
 
   /// Returns the state stored under the key; `empty` if nothing usable is stored.
@@ -68,8 +68,8 @@ actor EntryStorage {
             "The entry in \(directory.path) has another key than \(url) and is ignored."))
         return state
       }
-      group.adopt(contents.record)
-      group.adopt(keep: contents.keep)
+      policy.adopt(contents.record)
+      policy.adopt(keep: contents.keep)
       guard mayUse(contents.record) else { return replacing }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
@@ -211,7 +211,7 @@ actor EntryStorage {
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant, grants: known.selection.grants,
       isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
-      group: group.record(generation.entry.resource), spans: SpanList.encode(spans),
+      group: policy.record(generation.entry.resource), spans: SpanList.encode(spans),
       epoch: files.epoch)
   }
 

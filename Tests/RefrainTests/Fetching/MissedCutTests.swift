@@ -91,6 +91,30 @@ import Testing
     #expect(result.error == Self.error && result.requests == 0)
   }
 
+  /// On a busy machine, the filling asks before the reader for which it fills.
+  @Test(arguments: [true, false])
+  func `A reader receives the refusal that its filling has met, once`(_ fillsWhole: Bool) {
+    var scene = Scene()
+    scene.state = GenerationState(
+      limits: FetchPlan(patience: 0.5, firstRequest: 64 << 10, maximumReadAhead: 8 << 20),
+      isOffline: false)
+    scene.state.nextID = 100
+    var reader = GenerationState.Reader(minimum: 1)
+    reader.fillsWhole = fillsWhole
+    scene.state.readers[Self.reader] = reader
+    scene.state.fetches[10] = .init(range: 0..<1000, position: 0, isBackground: true)
+    var refusal = MediaCacheError(.status, "The origin answered 404.")
+    refusal.status = 404
+    _ = scene.state.fetchEnded(10, error: refusal)
+    _ = scene.state.lookUp(Self.reader, at: 0, count: 1)
+    var result = scene.wait(at: 0)
+    #expect((result.error == refusal) == fillsWhole)
+    #expect(result.requests == (fillsWhole ? 0 : 1))
+    guard fillsWhole else { return }
+    result = scene.wait(at: 0)
+    #expect(result.error == nil && result.requests == 1)
+  }
+
   @Test func `A reader that jumps asks the origin again`() {
     var scene = Scene()
     scene.cut()

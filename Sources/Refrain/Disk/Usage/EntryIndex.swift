@@ -107,7 +107,7 @@ struct EntryIndex: Sendable {
     return queue.first(toFree: wanted, of: entries, where: mayGo)
   }
 
-  /// Returns the entries that may be evicted and whose time is over, oldest first.
+  /// Returns the entries that may be evicted and whose time is over.
   ///
   /// - Parameter time: seconds since 1970.
   mutating func overdue(at time: Double) -> [Eviction.Candidate] {
@@ -115,7 +115,6 @@ struct EntryIndex: Sendable {
     brief = brief.filter { entries[$0]?.keep != nil || open[$0] != nil }
     return brief.compactMap { entries[$0] }
       .filter { open[$0.name] == nil && $0.isOverdue(at: time) }
-      .sorted(by: Eviction.goesBefore)
   }
 
   /// The number of entries that may be evicted.

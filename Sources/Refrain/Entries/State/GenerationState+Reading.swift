@@ -45,7 +45,7 @@ extension GenerationState {
           || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
       if !goesOn {
         runEnded(reader)
-        reader.missedCut = nil
+        if reader.isActive { reader.missedCut = nil }
       }
       reader.runLength = goesOn ? reader.runLength + step : 0
       reader.position = offset

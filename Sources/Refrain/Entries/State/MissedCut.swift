@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 /// The error of a response that was cut short, for a reader that was receiving its last bytes at that
-/// moment, and did not wait for more.
+/// moment, and did not wait for more; or of a refusal, for a reader for which the resource was being
+/// filled, and which had not asked yet.
 struct MissedCut: Sendable {
-  /// Where the response ended.
+  /// Where the response ended; 0 for a refusal.
   var position: Int64
   var error: MediaCacheError
 }
@@ -17,6 +18,7 @@ extension GenerationState {
   mutating func keepCut(
     _ error: MediaCacheError, of fetch: Fetch, except waiting: Set<ReaderID>
   ) {
+    if info == nil { return keepRefusal(error) }
     // A range begins where the response ended.
     guard error.retry == .cutShort, comesWhole else { return }
     let position = fetch.position
@@ -32,11 +34,19 @@ extension GenerationState {
     }
   }
 
+  /// Keeps the origin's refusal of a resource of which nothing is known. The filling has asked for its
+  /// reader, on a busy machine before the reader does: the resource is not requested again.
+  private mutating func keepRefusal(_ error: MediaCacheError) {
+    guard error.status != nil else { return }
+    for (id, reader) in readers where reader.fillsWhole && !reader.isActive {
+      readers[id]?.missedCut = MissedCut(position: 0, error: error)
+    }
+  }
+
   /// Returns the error that a reader missed, once, if it would now wait for bytes after the cut.
   mutating func takeMissedCut(by waiter: Waiter) -> MediaCacheError? {
-    guard let offset = waiter.offset, let cut = readers[waiter.reader]?.missedCut else {
-      return nil
-    }
+    guard let cut = readers[waiter.reader]?.missedCut else { return nil }
+    let offset = waiter.offset ?? 0
     readers[waiter.reader]?.missedCut = nil
     let comes = fetches.values.contains { $0.bringsBytes && $0.isAhead(offset) }
     return offset >= cut.position && !comes ? cut.error : nil

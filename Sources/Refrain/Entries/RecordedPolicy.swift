@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// The group of an entry, and how long it stays, across its generations: the newest that a reader
-/// gave, otherwise as recorded.
+/// The group of an entry, and how long it stays (`ResourcePolicy`), across its generations: the newest
+/// that a reader gave, otherwise as recorded.
 ///
 /// A reader without a group changes nothing, nor does one to which the resource is the first of its
 /// group: a part that is opened by itself stays a part.
-final class RecordedGroup: Sendable {
+final class RecordedPolicy: Sendable {
   private struct State {
     var group: String?
     /// As in the record on disk.
@@ -81,5 +81,5 @@ final class RecordedGroup: Sendable {
 
 extension Entry {
   /// The key of the first resource of the group to which the resource belongs; nil if none is known.
-  var group: String? { storage.group.group(of: resource) }
+  var group: String? { storage.policy.group(of: resource) }
 }
