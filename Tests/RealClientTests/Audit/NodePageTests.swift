@@ -20,6 +20,11 @@ struct NodePageTests {
         try await tools.type(proxied.origin.url("/tone.wav").absoluteString)
         try await tools.click(id: "fetch")
         try await tools.says("Added to the downloads.")
+        // Until then, "Remove" cancels the download.
+        try await tools.wait(
+          for: "the end of the download",
+          "document.querySelector('.row .stored')?.textContent === '100%' "
+            + "&& !document.querySelector('.row button').checkVisibility()")
         try await tools.click("document.querySelector('.row')")
         try await tools.click(button: "Play", in: "#chosen")
         try await tools.wait(
