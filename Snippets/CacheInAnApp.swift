@@ -24,6 +24,11 @@ struct Bar {
   var value = 0.0
 }
 
+/// An account of the app.
+struct Account {
+  var id = ""
+}
+
 func freshToken() async throws -> String { "" }
 
 func readInOrder(_ reader: MediaReader, decoder: inout Decoder) async throws {
@@ -110,6 +115,12 @@ func withPassword(_ configuration: inout MediaCache.Configuration) {
     renewed.url = URL(string: "http://me:secret@camera.local/recording.mp4") ?? resource.url
     return renewed
   }
+  // snippet.hide
+}
+
+func separatingAccounts(_ account: Account, _ configuration: inout MediaCache.Configuration) {
+  // snippet.show
+  configuration.partition = account.id
   // snippet.hide
 }
 

@@ -13,8 +13,8 @@ public import Foundation
 /// The rest of the URL is the key, as in `CacheKey.init(url:)`: the other parameters keep their
 /// order and spelling. Requests go to the URL as given, with all of its parameters.
 ///
-/// Without a rule, common signatures are ignored once the origin has confirmed the bytes
-/// (`MediaCache.Configuration.cacheKey`). A rule decides alone, and asks nobody.
+/// Without a rule, common signatures are ignored (`MediaCache.Configuration.cacheKey`). A rule decides
+/// alone.
 ///
 /// - Warning: Ignore only parameters that do not select content: URLs that differ in nothing else
 ///   share one entry. Stored bytes are served without a check of an ignored token. A shared cache

@@ -57,9 +57,7 @@ extension MediaCache {
   /// Returns the progress now and after each change, at most ten times a second, until the
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
-    let keys = possibleKeys(for: resource)
-    // The first bytes read show that the signature was confirmed.
-    let isSigned = signature(of: resource)?.isSigned == true
+    let key = key(for: resource)
     let events = context.events.stream(includingTraffic: true, takesEarly: false)
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -76,9 +74,7 @@ extension MediaCache {
         let dirty = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         group.addTask {
           for await event in events {
-            if event.changesStored(keys) || isSigned && event.serves(keys) {
-              dirty.continuation.yield()
-            }
+            if event.changesStored(key) { dirty.continuation.yield() }
           }
           dirty.continuation.finish()
         }
@@ -98,16 +94,12 @@ extension MediaCache {
 }
 
 extension CacheEvent {
-  fileprivate func changesStored(_ keys: [CacheKey]) -> Bool {
+  fileprivate func changesStored(_ key: CacheKey) -> Bool {
     switch self {
     case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
       .fetchFinished(let other, _, _), .opened(let other):
-      keys.contains { other == $0 || Selection.isRepresentation(other, of: $0) }
+      other == key || Selection.isRepresentation(other, of: key)
     default: false
     }
-  }
-
-  fileprivate func serves(_ keys: [CacheKey]) -> Bool {
-    if case .servedFromDisk(let key, _) = self { keys.contains(key) } else { false }
   }
 }

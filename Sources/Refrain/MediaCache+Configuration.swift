@@ -45,19 +45,27 @@ extension MediaCache {
     /// Returns the key for a resource without one, from its URL without user and password. Use
     /// `CacheKeyRule` to ignore query parameters that change, such as tokens.
     ///
-    /// The default is `CacheKey.init(url:)` without the signature of a signed URL: the parameters
-    /// of Amazon, CloudFront, Google, Azure and Akamai, and `token`. A request with another
-    /// signature uses the stored bytes only after the origin has confirmed their strong validator
-    /// (RFC 9110 §8.8.1) for its URL; content that differs, or cannot be compared, is stored under
-    /// a key of its own. While the origin cannot be reached, stored bytes play with any signature.
-    ///
-    /// A shared cache (`isShared`) and a closure set here, even an equal one, know no signatures.
-    public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) } {
+    /// The default is `CacheKey.init(url:)` without the signature of a signed URL, which is the
+    /// parameters of Amazon, CloudFront, Google, Azure and Akamai. All signatures of a URL share one
+    /// entry: it plays under each of them without a request while it is fresh. A shared cache
+    /// (`isShared`) ignores no parameter by itself: what is stored would outlive the rights of its
+    /// signature.
+    public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(withoutSignature: $0) } {
       didSet { hasOwnKeys = true }
     }
 
     /// Whether `cacheKey` was set: it decides alone.
-    private(set) var hasOwnKeys = false
+    private var hasOwnKeys = false
+
+    /// Whose cache it is, such as an account of the app: resources without a key of their own are
+    /// stored for each partition separately. Nil: one person uses the directory.
+    public var partition: String?
+
+    /// Returns the key of a URL without user and password.
+    func key(for url: URL) -> CacheKey {
+      let key = isShared && !hasOwnKeys ? CacheKey(url: url) : cacheKey(url)
+      return partition.map(key.in(partition:)) ?? key
+    }
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
     /// new headers, which is requested again under the same key, or nil to give up. A user and

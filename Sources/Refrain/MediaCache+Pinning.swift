@@ -21,7 +21,7 @@ extension MediaCache {
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or may not be stored; the errors of `prefetch`.
   public func pin(_ resource: Resource) async throws {
-    if await isSettled(resource), try await pin(storedKey(for: resource)) { return }
+    if try await pin(storedKey(for: resource)) { return }
     var resource = completed(resource)
     let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
     if isDocument == true { keep(&resource) }
@@ -34,7 +34,7 @@ extension MediaCache {
     // Nothing is evicted for a resource that cannot be pinned.
     try pinning.checkRoom(for: key(for: resource), length: information.length)
     try await prefetch(resource, range: 0..<1)
-    // The credentials or the response may select another key than before.
+    // The response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {
       throw MediaCacheError(
         .storage,

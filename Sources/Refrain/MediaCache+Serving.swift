@@ -8,9 +8,7 @@ extension MediaCache {
   ///
   /// - Parameter key: nil: the resource's own.
   package func invalidate(_ resource: Resource, key: CacheKey? = nil) async throws {
-    var keys = possibleKeys(for: resource)
-    if let key, key != self.key(for: resource) { keys = [key] }
-    for key in keys { try await withStored(key, resource) { $0.invalidate() } }
+    try await withStored(key ?? self.key(for: resource), resource) { $0.invalidate() }
   }
 
   /// Compares stored bytes with a response to a request that bypassed the cache: if it shows
@@ -20,12 +18,9 @@ extension MediaCache {
   package func compare(_ resource: Resource, key: CacheKey, with headers: HeaderFields) async throws
   {
     var key = key
-    if key == self.key(for: resource) { key = await entryKey(for: resource) }
-    let signature = signature(of: resource).flatMap { $0.isOwn(key) ? nil : $0 }
     for _ in 0..<Self.longestChain {
       let other = try await withStored(key, resource) { entry -> CacheKey? in
-        guard entry.isConfirmed(for: signature),
-          let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
+        guard let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
           let known
         else { return nil }
         if let other = known.otherKey(than: key, for: resource.headers) { return other }
@@ -41,8 +36,7 @@ extension MediaCache {
     }
   }
 
-  /// A representation may vary by more fields than the one found first, and so on; a signature may
-  /// have an entry of its own.
+  /// A representation may vary by more fields than the one found first, and so on.
   static let longestChain = 6
 
   /// - Returns: nil if nothing is stored under the key.
@@ -52,8 +46,7 @@ extension MediaCache {
     if context.table.openEntry(for: key) == nil {
       guard try await self.entry(for: key) != nil else { return nil }
     }
-    let signature = signature(of: resource).flatMap { $0.key == key ? $0 : nil }
-    let entry = try await entry(for: key, completed(resource), signature)
+    let entry = try await entry(for: key, completed(resource))
     defer { entry.release() }
     return body(entry)
   }
@@ -94,7 +87,7 @@ extension MediaCache {
   /// Holds the open entry of a reader, so that requests can be answered from it at once; nil if
   /// nothing is open, or nothing is known of it.
   package func hold(_ reader: MediaReader) -> EntryLease? {
-    EntryLease(reader.entry, signature: reader.signature)
+    EntryLease(reader.entry)
   }
 
   /// Registers `release`, which is called when disk space is needed: it releases held entries

@@ -32,11 +32,11 @@ extension MediaCache {
     try Task.checkCancellation()
     let lookups = parts.map { part in
       PartLookup(
-        keys: possibleKeys(for: part.resource), signature: signature(of: part.resource),
+        key: key(for: part.resource),
         headers: part.isOfAnyRepresentation ? nil : part.resource.headers, range: part.range)
     }
     let inspector = CacheInspector(context: context)
-    return await context.table.look(at: Set(lookups.flatMap(\.keys))) {
+    return await context.table.look(at: Set(lookups.map(\.key))) {
       await IOThreads.background.run { inspector.amounts(of: lookups) }
     }
   }
@@ -46,7 +46,7 @@ extension MediaCache {
   /// - Parameter range: nil: all of the resource.
   package func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
     let inspector = CacheInspector(context: context)
-    let part = PartLookup(keys: [key], range: range)
+    let part = PartLookup(key: key, range: range)
     return await context.table.look(at: key) {
       await IOThreads.background.run {
         inspector.storedEntry(of: part)?.amount(in: range) ?? .init()
@@ -69,13 +69,10 @@ extension MediaCache {
   ) async -> [UInt8]? {
     guard !range.isEmpty, range.count <= longest else { return nil }
     let inspector = CacheInspector(context: context)
-    for key in possibleKeys(for: Resource(url: url)) {
-      let found = await context.table.look(at: key) {
-        await IOThreads.background.run { inspector.bytes(in: range, for: key) }
-      }
-      if let found { return found }
+    let key = key(for: Resource(url: url))
+    return await context.table.look(at: key) {
+      await IOThreads.background.run { inspector.bytes(in: range, for: key) }
     }
-    return nil
   }
 }
 
@@ -108,17 +105,14 @@ package struct StoredBody: Sendable {
 
 /// How the entry with a part is found.
 private struct PartLookup: Sendable {
-  /// The first one with an entry counts.
-  var keys: [CacheKey]
-  /// For which it was stored; nil: any.
-  var signature: URLSignature?
+  var key: CacheKey
   /// The headers that select a representation; nil: any counts.
   var headers: HeaderFields?
   /// Nil: all of the resource.
   var range: ByteRange?
 
   func isOfSameEntry(as other: PartLookup) -> Bool {
-    keys == other.keys && signature == other.signature && headers == other.headers
+    key == other.key && headers == other.headers
   }
 }
 
@@ -143,9 +137,7 @@ extension CacheInspector {
   }
 
   fileprivate func storedEntry(of part: PartLookup) -> EntrySummary? {
-    let entries = part.keys.lazy.compactMap { entry(for: $0) }
-    return entries.first { isStored($0, for: part.signature) }
-      .flatMap { representation(of: $0, selectedBy: part.headers) }
+    entry(for: part.key).flatMap { representation(of: $0, selectedBy: part.headers) }
   }
 
   fileprivate func bytes(in range: ByteRange, for key: CacheKey) -> [UInt8]? {

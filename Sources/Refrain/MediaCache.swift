@@ -89,19 +89,18 @@ public final class MediaCache: Sendable {
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
   /// §4.1).
   ///
-  /// Usually makes no request: the first read does. Bytes stored for other credentials
-  /// (Authorization, or a user in the URL) are used once the origin has confirmed them for these,
-  /// which costs one conditional request; bytes that the origin sends to these credentials alone
-  /// are stored separately. `public` responses are for everybody, and so is a resource with an
-  /// explicit `key`. Bytes stored under another signature of the URL are confirmed likewise
-  /// (`Configuration.cacheKey`). While readers with other headers wait for their first response,
-  /// this one waits for it too.
+  /// Usually makes no request: the first read does. The key alone decides what is used
+  /// (`key(for:)`): whoever opens the cache may read what is stored, with any credentials or none,
+  /// and under any signature of the URL. The requests have the newest URL and headers given for the
+  /// key. While readers with other headers wait for their first response, this one waits for it too.
+  ///
+  /// An app with several accounts sets `Configuration.partition`. In a cache for several people
+  /// (`Configuration.isShared`), each set of credentials has entries of its own.
   ///
   /// - Parameters:
   ///   - resource: the URL to read, with its headers and key.
   ///   - fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
-  /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https; the origin's
-  ///   response if it refuses the stored bytes to these credentials, or `.unreachable`;
+  /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https;
   ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: FreshnessRequirements(), fill: fill)
@@ -116,11 +115,10 @@ public final class MediaCache: Sendable {
     }
   }
 
-  /// Returns the key under which a resource is stored, without the signature of its URL
-  /// (`Configuration.cacheKey`).
+  /// Returns the key under which a resource is stored: its own, or that of its URL
+  /// (`Configuration.cacheKey`) in the cache's `Configuration.partition`.
   public func key(for resource: Resource) -> CacheKey {
-    resource.key ?? signature(of: resource)?.key
-      ?? configuration.cacheKey(resource.url.withoutUserInfo)
+    resource.key ?? configuration.key(for: resource.url.withoutUserInfo)
   }
 
   // MARK: Prefetching
@@ -156,12 +154,11 @@ public final class MediaCache: Sendable {
           reader.cancel()
         }
       } catch let error as MediaCacheError
-        where [StorageProblem.otherVersion.error, GenerationState.withheld].contains(error)
-        && attempts < Self.reopenings
+        where error == StorageProblem.otherVersion.error && attempts < Self.reopenings
       {
         // Another process stored its response while this one received another, and nothing shows
-        // whether they are the same version, or whether this request may have it. Opened again, the
-        // resource is the stored version, or replaces it.
+        // whether they are the same version. Opened again, the resource is the stored version, or
+        // replaces it.
         attempts += 1
       }
     }

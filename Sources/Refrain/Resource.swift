@@ -13,8 +13,8 @@ public struct Resource: Sendable, Hashable {
   /// Cookies that redirects set are sent beside those of a `Cookie` header, and in place of older
   /// ones of the same names.
   public var headers: HeaderFields
-  /// The key under which the bytes are stored. Nil: `MediaCache.Configuration.cacheKey` derives it
-  /// from the URL.
+  /// The key under which the bytes are stored, in every partition. Nil:
+  /// `MediaCache.Configuration.cacheKey` derives it from the URL.
   public var key: CacheKey?
   /// The URLs that may be requested for the resource, redirects included; nil: all.
   package var filter: URLFilter?
@@ -54,6 +54,19 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
     var reference = URIReference(url.absoluteString)
     _ = reference.removeUserInfo()
     return reference.normalized
+  }
+
+  /// Creates a key from the normalized URL without its signature.
+  init(withoutSignature url: URL) {
+    var reference = Self.reference(of: url)
+    reference.query = reference.query.flatMap { URLSignature.removed(from: $0) }
+    rawValue = reference.textWithoutFragment
+  }
+
+  /// Returns the key of the same resource in a partition of the cache. No URL has a space.
+  func `in`(partition: String) -> CacheKey {
+    let name = partition.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? ""
+    return CacheKey(rawValue: "\(rawValue) in:\(name)")
   }
 
   public var description: String { rawValue }

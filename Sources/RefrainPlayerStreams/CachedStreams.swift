@@ -53,7 +53,7 @@ struct CachedStreams: StreamSupport {
   func storedKind(
     of resource: Resource, in cache: MediaCache, isRetried: Bool
   ) async throws -> StreamKind? {
-    let manifest = await cache.storedManifest(for: cache.entryKey(for: resource))
+    let manifest = await cache.storedManifest(for: cache.key(for: resource))
     guard let manifest, let kind = StreamKind(beginning: manifest.body) else { return nil }
     if kind == .hls { try await check(manifest, of: resource, isRetried ? cache : nil) }
     return kind

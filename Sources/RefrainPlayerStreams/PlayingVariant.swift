@@ -45,16 +45,16 @@ struct StoredPlaylist: Sendable {
   /// - Parameters:
   ///   - url: the URL of the playlist after redirects.
   ///   - variables: those of the manifest.
-  ///   - keys: returns the keys under which a URL may be stored.
+  ///   - key: returns the key under which a URL is stored.
   init?(
-    _ body: [UInt8], at url: URL, variables: [String: String] = [:], keys: (URL) -> [CacheKey]
+    _ body: [UInt8], at url: URL, variables: [String: String] = [:], key: (URL) -> CacheKey
   ) {
     guard let playlist = HLSMediaPlaylist(body, url: url, imported: variables) else { return nil }
     if playlist.isLive {
       window = Window(firstSequence: playlist.mediaSequence, count: playlist.segments.count)
       target = .seconds(min(playlist.targetDuration, 60))
     } else {
-      timeline = StreamTimeline(playlist, at: url, keys: keys)
+      timeline = StreamTimeline(playlist, at: url, key: key)
     }
   }
 }

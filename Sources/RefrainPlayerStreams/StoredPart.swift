@@ -47,7 +47,7 @@ package struct StoredPart: Sendable {
         return false
       }
     }
-    guard let manifest = await cache.storedManifest(for: cache.entryKey(for: resource)),
+    guard let manifest = await cache.storedManifest(for: cache.key(for: resource)),
       StreamKind(beginning: manifest.body) != nil
     else { return false }
     // Nothing plays of a playlist that leads back to itself.

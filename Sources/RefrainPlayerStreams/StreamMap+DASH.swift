@@ -13,9 +13,9 @@ extension StreamMap {
   ///   - body: the stream's manifest.
   ///   - base: the URL of the manifest after redirects.
   ///   - isSoundOnly: whether the engine plays no pictures.
-  ///   - keys: returns the keys under which a URL may be stored.
+  ///   - key: returns the key under which a URL is stored.
   init?(
-    presentation body: [UInt8], at base: URL, isSoundOnly: Bool, keys: (URL) -> [CacheKey]
+    presentation body: [UInt8], at base: URL, isSoundOnly: Bool, key: (URL) -> CacheKey
   ) {
     // An MPD whose segments are not known is played all the same.
     guard let presentation = (try? DASHPresentation(body, url: base)) ?? nil,
@@ -35,7 +35,7 @@ extension StreamMap {
       guard
         let parts = try? representation.timedParts(duration: period.duration, &allowance)
       else { return nil }
-      var playlist = Playlist(url: nil, timeline: StreamTimeline(parts, keys: keys))
+      var playlist = Playlist(url: nil, timeline: StreamTimeline(parts, key: key))
       (playlist.isLive, playlist.hasChanged) = (false, false)
       playlist.unindexed = representation.indexPart.map {
         UnindexedFile(representation: representation, index: $0)
@@ -51,6 +51,6 @@ extension StreamMap {
       : pictures.enumerated().map { number, picture in
         PlayingVariant(playlist: number, bandwidth: picture.bandwidth, sounds: tracks)
       }
-    self.init(playlists, variants, isSoundOnly: isSoundOnly, keys: keys)
+    self.init(playlists, variants, isSoundOnly: isSoundOnly, key: key)
   }
 }

@@ -50,7 +50,7 @@ struct StreamMap: Sendable {
   private(set) var variants: [PlayingVariant] = []
   /// The variables of the manifest, which the playlists import.
   let variables: [String: String]
-  /// The playlists and their parts by all keys under which they may be stored.
+  /// The playlists and their parts by their keys.
   private var indices: [CacheKey: [Int]] = [:]
   private var places: [CacheKey: [Place]] = [:]
   private var openings = 0
@@ -68,12 +68,12 @@ struct StreamMap: Sendable {
   ///     contains itself.
   init(
     _ playlists: [Playlist], _ variants: [PlayingVariant], variables: [String: String] = [:],
-    isSoundOnly: Bool, keys: (URL) -> [CacheKey]
+    isSoundOnly: Bool, key: (URL) -> CacheKey
   ) {
     (self.playlists, self.variants, self.variables) = (playlists, variants, variables)
     self.isSoundOnly = isSoundOnly
     for (index, playlist) in playlists.enumerated() {
-      if let url = playlist.url { for key in keys(url) { indices[key, default: []].append(index) } }
+      if let url = playlist.url { indices[key(url), default: []].append(index) }
       place(playlist.timeline, of: index)
     }
   }
@@ -84,9 +84,9 @@ struct StreamMap: Sendable {
   ///   - body: the stream's manifest.
   ///   - base: the URL of the manifest after redirects.
   ///   - isSoundOnly: whether the engine plays no pictures.
-  ///   - keys: returns the keys under which a URL may be stored.
+  ///   - key: returns the key under which a URL is stored.
   init?(
-    _ body: [UInt8], at base: URL, isSoundOnly: Bool, keys: (URL) -> [CacheKey]
+    _ body: [UInt8], at base: URL, isSoundOnly: Bool, key: (URL) -> CacheKey
   ) {
     let variables: [String: String]
     let variants: [PlayingVariant]
@@ -121,7 +121,7 @@ struct StreamMap: Sendable {
     } else {
       return nil
     }
-    self.init(playlists, variants, variables: variables, isSoundOnly: isSoundOnly, keys: keys)
+    self.init(playlists, variants, variables: variables, isSoundOnly: isSoundOnly, key: key)
   }
 
   private static func url(_ reference: String, _ base: URL) -> URL? {
@@ -156,7 +156,7 @@ struct StreamMap: Sendable {
   }
 
   private mutating func replaceTimeline(of index: Int, by timeline: StreamTimeline?) {
-    for key in (playlists[index].timeline?.keys ?? []).joined() {
+    for key in playlists[index].timeline?.keys ?? [] {
       places[key]?.removeAll { $0.playlist == index }
     }
     playlists[index].timeline = timeline
@@ -167,10 +167,8 @@ struct StreamMap: Sendable {
   }
 
   private mutating func place(_ timeline: StreamTimeline?, of index: Int) {
-    for (resource, keys) in (timeline?.keys ?? []).enumerated() {
-      for key in keys {
-        places[key, default: []].append(Place(playlist: index, resource: resource))
-      }
+    for (resource, key) in (timeline?.keys ?? []).enumerated() {
+      places[key, default: []].append(Place(playlist: index, resource: resource))
     }
   }
 

@@ -25,11 +25,11 @@ struct StreamReading: Sendable {
       guard let (found, variables) = known.look({ ($0.playlists[index].url, $0.variables) }),
         let url = found
       else { continue }
-      let manifest = await cache.storedManifest(for: cache.entryKey(for: Resource(url: url)))
+      let manifest = await cache.storedManifest(for: cache.key(for: Resource(url: url)))
       try Task.checkCancellation()
       // Not within the lock: a playlist may have ten thousand segments.
       let playlist = manifest.flatMap {
-        StoredPlaylist($0.body, at: $0.url, variables: variables, keys: keys)
+        StoredPlaylist($0.body, at: $0.url, variables: variables, key: key(for:))
       }
       known.change { $0.read(index, playlist, answered: manifest?.answered) }
     }
@@ -52,7 +52,7 @@ struct StreamReading: Sendable {
     // Before the stored amounts: no segment is missing from both.
     for changed in known.change({ $0.takeChangedFetches() }) ?? [] {
       guard let timeline = known.map?.playlists[changed.playlist].timeline else { continue }
-      let fetching = changed.resources.map { self.fetching(timeline.keys[$0]) }
+      let fetching = changed.resources.map { cache.fetchingRanges(of: timeline.keys[$0]) }
       known.change {
         for (resource, ranges) in zip(changed.resources, fetching) {
           $0.note(fetching: ranges, of: resource, in: changed.playlist)
@@ -70,8 +70,8 @@ struct StreamReading: Sendable {
   private func map() async -> StreamMap? {
     let manifest = await cache.storedManifest(for: cache.storedKey(for: resource))
     return manifest.flatMap {
-      StreamMap($0.body, at: $0.url, isSoundOnly: isSoundOnly, keys: keys)
-        ?? StreamMap(presentation: $0.body, at: $0.url, isSoundOnly: isSoundOnly, keys: keys)
+      StreamMap($0.body, at: $0.url, isSoundOnly: isSoundOnly, key: key(for:))
+        ?? StreamMap(presentation: $0.body, at: $0.url, isSoundOnly: isSoundOnly, key: key(for:))
     }
   }
 
@@ -80,15 +80,10 @@ struct StreamReading: Sendable {
   ) -> StreamTimeline? {
     var allowance = DASHPresentation.Allowance()
     let parts = try? file.representation.timedParts(duration: nil, index: index, &allowance)
-    return parts.map { StreamTimeline($0, keys: keys) }
+    return parts.map { StreamTimeline($0, key: key(for:)) }
   }
 
-  private func keys(for url: URL) -> [CacheKey] { cache.possibleKeys(for: Resource(url: url)) }
-
-  /// Returns the ranges that are being fetched of a resource with these keys.
-  private func fetching(_ keys: [CacheKey]) -> RangeSet<Int64> {
-    keys.reduce(into: RangeSet()) { $0.formUnion(cache.fetchingRanges(of: $1)) }
-  }
+  private func key(for url: URL) -> CacheKey { cache.key(for: Resource(url: url)) }
 
   /// Returns how much of resources is stored, in their order: of those used in parts, the parts
   /// that are stored completely.

@@ -21,8 +21,8 @@ struct StreamTimeline: Sendable {
 
   /// The URLs of the resources, in the order of the manifest, each one once.
   private(set) var urls: [URL] = []
-  /// The keys under which each resource may be stored.
-  private(set) var keys: [[CacheKey]] = []
+  /// The key of each resource.
+  private(set) var keys: [CacheKey] = []
   private(set) var duration = Duration.zero
   private var segments: [Segment] = []
   /// What segments use of each resource, each part once.
@@ -37,8 +37,8 @@ struct StreamTimeline: Sendable {
 
   /// - Parameters:
   ///   - url: the URL of the playlist after redirects.
-  ///   - keys: returns the keys under which a URL may be stored.
-  init(_ playlist: HLSMediaPlaylist, at url: URL, keys: (URL) -> [CacheKey]) {
+  ///   - key: returns the key under which a URL is stored.
+  init(_ playlist: HLSMediaPlaylist, at url: URL, key: (URL) -> CacheKey) {
     var resources = Resources()
     func parts(of segment: HLSMediaPlaylist.Segment) -> [Part] {
       var parts: [Part] = []
@@ -60,13 +60,13 @@ struct StreamTimeline: Sendable {
     let segments = playlist.segments.map { segment in
       (seconds: segment.duration, parts: segment.isGap ? nil : parts(of: segment))
     }
-    self.init(segments, of: resources.urls, keys: keys)
+    self.init(segments, of: resources.urls, key: key)
   }
 
   /// - Parameters:
   ///   - timed: the segments of a Representation (`DASHPresentation.Representation.timedParts`).
-  ///   - keys: returns the keys under which a URL may be stored.
-  init(_ timed: [StreamPlan.Part], keys: (URL) -> [CacheKey]) {
+  ///   - key: returns the key under which a URL is stored.
+  init(_ timed: [StreamPlan.Part], key: (URL) -> CacheKey) {
     var resources = Resources()
     var segments: [(seconds: Double, parts: [Part]?)] = []
     var common: [Part] = []
@@ -80,11 +80,11 @@ struct StreamTimeline: Sendable {
       segments.append((part.seconds, common + own + [used]))
       own = []
     }
-    self.init(segments, of: resources.urls, keys: keys)
+    self.init(segments, of: resources.urls, key: key)
   }
 
   private init(
-    _ timed: [(seconds: Double, parts: [Part]?)], of urls: [URL], keys: (URL) -> [CacheKey]
+    _ timed: [(seconds: Double, parts: [Part]?)], of urls: [URL], key: (URL) -> CacheKey
   ) {
     var end = 0.0
     for (seconds, parts) in timed {
@@ -94,7 +94,7 @@ struct StreamTimeline: Sendable {
     }
     duration = .seconds(end)
     self.urls = urls
-    self.keys = urls.map(keys)
+    self.keys = urls.map(key)
     uses = urls.map { _ in [] }
     var used: Set<Part> = []
     for part in segments.compactMap(\.parts).joined() where used.insert(part).inserted {

@@ -90,6 +90,17 @@ struct CommandLineTests {
     #expect(origin.origin?.absoluteString == "https://a.org/media" && origin.token == nil)
   }
 
+  /// RFC 9111 §1: what several people receive comes from a shared cache.
+  @Test(arguments: [
+    ([], false), (["--listen", "[::1]:80"], false),
+    (["--listen", "0.0.0.0", "--allow-host", "a.org"], true),
+    (["--origin", "https://a.org"], true),
+  ])
+  func `A cache that serves others is shared`(_ line: [String], _ isShared: Bool) throws {
+    let command = try RefrainCommand.parseAsRoot(["serve"] + line) as? ServeCommand
+    #expect(command?.cacheConfiguration().isShared == isShared)
+  }
+
   @Test func `Proxy options reach the proxy`() throws {
     let all = try serve(
       "--whole", "--max-connections", "7", "--allow-origin", "https://a.org", "--header", "A: 1")

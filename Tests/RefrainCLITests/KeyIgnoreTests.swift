@@ -86,6 +86,9 @@ struct KeyIgnoreTests {
     #expect(exitCode(["serve", "--key-ignore", "token"]) == 0)
     #expect(exitCode(origin + ["--key-ignore", "token"]) == 64)
     #expect(exitCode(["--key-ignore", "h/token"] + origin) == 64)
+    let listening = ["serve", "--listen", "0.0.0.0", "--allow-host", "h"]
+    #expect(exitCode(listening) == 0)
+    #expect(exitCode(listening + ["--key-ignore", "token"]) == 64)
   }
 
   #if os(Linux)

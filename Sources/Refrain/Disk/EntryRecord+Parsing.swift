@@ -24,7 +24,7 @@ extension EntryRecord {
     var length: Int64?
     var (supportsRanges, isSharable): (Bool?, Bool?)
     var (validator, freshness): (Validator?, Freshness?)
-    var (headers, grants): ([String]?, [String]?)
+    var headers: [String]?
     var invalidatedAt: Date?
     var spans: [Int64]?
     let isWhole = parser.object { name, parser in
@@ -45,7 +45,6 @@ extension EntryRecord {
       case "validator": parser.take(&validator) { Validator(&$0) }
       case "freshness": parser.take(&freshness) { Freshness(&$0) }
       case "headers": parser.take(&headers) { $0.array { $0.string() } }
-      case "grants": parser.take(&grants) { $0.array { $0.string() } }
       case "invalidatedAt": parser.take(&invalidatedAt) { $0.date() }
       case "spans": parser.take(&spans) { $0.array { $0.integer() } }
       default: false
@@ -58,7 +57,7 @@ extension EntryRecord {
       version: Int(version), key: key, url: url, finalURL: finalURL, generation: generation,
       file: file, length: length, mimeType: mimeType, supportsRanges: supportsRanges,
       validator: validator, freshness: freshness, headers: headers, variant: variant,
-      grants: grants, isSharable: isSharable, invalidatedAt: invalidatedAt, group: group,
+      isSharable: isSharable, invalidatedAt: invalidatedAt, group: group,
       spans: spans, epoch: Int(epoch))
   }
 }

@@ -26,8 +26,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var headers: [String]?
   /// The request's values of the fields in Vary.
   var variant: String?
-  /// The credentials for which it was sent or confirmed. Absent in older records.
-  var grants: [String]?
   /// Whether a shared cache may use it.
   var isSharable: Bool?
   /// When a request was made that may have changed the resource.

@@ -35,10 +35,12 @@ final class AskedResource: Sendable {
   }
 
   private let key: CacheKey
+  private let isShared: Bool
   private let state: Mutex<State>
 
-  init(_ resource: Resource, key: CacheKey) {
-    self.key = key
+  /// - Parameter isShared: whether the cache serves several people.
+  init(_ resource: Resource, key: CacheKey, isShared: Bool) {
+    (self.key, self.isShared) = (key, isShared)
     state = Mutex(State(resource: resource, given: resource))
   }
 
@@ -63,9 +65,11 @@ final class AskedResource: Sendable {
     state.withLock { $0.resource == resource ? $0.given : nil }
   }
 
-  /// Adopts the newest URL and headers given for the key.
+  /// Adopts the newest URL and headers given for the key. In a cache of one person, a request without
+  /// credentials does not take away those with which another one goes on.
   func renew(_ resource: Resource) {
     state.withLock { state in
+      let resource = isShared ? resource : resource.keepingCredentials(of: state.given)
       // The same resource given again is no newer than the hook's replacement for it.
       guard resource != state.given else { return }
       state.given = resource
@@ -79,7 +83,7 @@ final class AskedResource: Sendable {
   /// observer, which has to see the chain, that of another observer's resource will do.
   func shortcut(for resource: Resource) -> RedirectPolicy.Shortcut? {
     state.withLock { state in
-      guard var (followed, shortcut) = state.shortcut else { return nil }
+      guard case (var followed, let shortcut)? = state.shortcut else { return nil }
       if resource.observer == nil { followed.observer = nil }
       return followed == resource ? shortcut : nil
     }
@@ -170,5 +174,18 @@ final class AskedResource: Sendable {
     }
     abandoned?.cancel()
     continuation?.resume(throwing: CancellationError())
+  }
+}
+
+extension Resource {
+  /// Returns the resource with the credentials of an earlier one, if it has none of its own.
+  fileprivate func keepingCredentials(of earlier: Resource) -> Resource {
+    guard Credentials.of(self) == Credentials.none, Credentials.of(earlier) != Credentials.none,
+      RedirectPolicy.origin(of: url) == RedirectPolicy.origin(of: earlier.url)
+    else { return self }
+    var next = self
+    next.headers["Authorization"] =
+      earlier.headers["Authorization"] ?? earlier.url.basicAuthorization
+    return next
   }
 }

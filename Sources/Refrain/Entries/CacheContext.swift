@@ -15,10 +15,8 @@ final class CacheContext: Sendable {
   let slots: EntrySlots
   let rests: OriginRests
   let counters: CacheCounters
-  let silentOrigins = SilentOrigins()
   let originPace: OriginPace
   let renewals: GroupRenewals
-  let recentSignatures = RecentSignatures()
   let companions = Companions()
   let movedResources = MovedResources()
   let redirectedResponses = RedirectedResponses()
@@ -70,7 +68,6 @@ final class CacheContext: Sendable {
 
   func setOffline(_ isOffline: Bool) {
     settings.withLock { $0.isOffline = isOffline }
-    silentOrigins.forgetAll()
   }
 
   var network: NetworkPolicy { settings.withLock(\.network) }

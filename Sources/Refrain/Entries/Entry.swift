@@ -9,8 +9,6 @@ final class Entry: Sendable {
   let context: CacheContext
   let storage: EntryStorage
   let asked: AskedResource
-  /// The requests that confirm the stored bytes for other signatures.
-  let confirmations = JoinedCalls<SignatureQuestion, SignatureAnswer>()
   let counts = Mutex(EntryCounts())
   private let slot: EntrySlot
 
@@ -37,13 +35,7 @@ final class Entry: Sendable {
   let state: Mutex<State>
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
-  ///
-  /// - Parameter signature: of the resource's URL. While the stored bytes are not confirmed for it,
-  ///   the entry's requests go to the URL for which they are; nil: it does not matter.
-  init(
-    key: CacheKey, resource: Resource, signature: URLSignature?, context: CacheContext,
-    slot: EntrySlot
-  ) {
+  init(key: CacheKey, resource: Resource, context: CacheContext, slot: EntrySlot) {
     self.key = key
     self.slot = slot
     self.context = context
@@ -53,14 +45,8 @@ final class Entry: Sendable {
       directory: context.budget.entryDirectory(named: name), name: name, key: key,
       url: resource.url, context: context)
     context.budget.markOpen(name)
-    var loaded = storage.load(context.emptyState(of: resource))
-    _ = loaded.representation.confirm(
-      context.recentSignatures.signatures(of: key, generation: loaded.generationID))
-    var resource = resource
-    if let url = loaded.representation.confirmedURL, !loaded.isConfirmed(for: signature) {
-      resource.url = url
-    }
-    asked = AskedResource(resource, key: key)
+    let loaded = storage.load(context.emptyState(of: resource))
+    asked = AskedResource(resource, key: key, isShared: context.configuration.isShared)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
@@ -142,7 +128,6 @@ final class Entry: Sendable {
   func shutDown() {
     let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
     filler?.cancel()
-    confirmations.end(throwing: GenerationState.closed)
     for generation in earlier { generation.perform { $0.close() } }
     generation?.perform { $0.close() }
     closeIfUnused { $0.isShutDown = true }
@@ -191,10 +176,6 @@ final class Entry: Sendable {
     // Nothing is stored from here on.
     last.perform { $0.close() }
     await storage.finish(last)
-    let (generation, signatures) = last.withState {
-      ($0.generationID, $0.representation.signatures)
-    }
-    context.recentSignatures.note(signatures, of: key, generation: generation)
     slot.giveBack()
     let waiters = state.withLock { state in
       state.current = nil
@@ -245,25 +226,6 @@ final class Entry: Sendable {
 
   /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { context.emptyState(of: resource) }
-
-  /// Returns identifiers of the credentials of an answered request: its own, and those of the
-  /// reader whose request the user's hook replaced.
-  func credentials(behind resource: Resource) -> [String] {
-    [asked.given(for: resource), resource].compactMap { $0.map { Credentials.of($0) } }
-  }
-
-  /// Returns the signatures of the URLs of an answered request: its own, and that of the reader
-  /// whose request the user's hook replaced.
-  func signatures(behind resource: Resource) -> [String] {
-    [asked.given(for: resource), resource].compactMap {
-      $0.map { URLSignature.text(of: $0.url.absoluteString) }
-    }
-  }
-
-  /// Whether nothing is known of the resource, or it may be requested under a signature.
-  func isConfirmed(for signature: URLSignature?) -> Bool {
-    current?.withState { $0.known == nil || $0.isConfirmed(for: signature) } ?? true
-  }
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {

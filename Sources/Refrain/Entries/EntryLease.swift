@@ -4,13 +4,10 @@
 /// answered without waiting. Releases the entry when deallocated.
 package final class EntryLease: Sendable {
   private let entry: Entry
-  private let signature: URLSignature?
 
-  /// - Parameter signature: of the URL whose requests are answered; nil: it does not matter.
-  init?(_ entry: Entry, signature: URLSignature?) {
+  init?(_ entry: Entry) {
     guard entry.tryHold() else { return nil }
     self.entry = entry
-    self.signature = signature
   }
 
   deinit {
@@ -31,11 +28,7 @@ package final class EntryLease: Sendable {
     let asking = entry.context.asking
     return generation.withState { state in
       guard !state.isSuperseded, !state.isClosed, let known = state.known else { return nil }
-      guard state.isGranted(to: terms.credentials),
-        asking.isOffline ? state.isAssumed(for: signature) : state.isConfirmed(for: signature),
-        state.isUsable(on: terms, asking, at: now)
-      else { return nil }
-      return known
+      return state.isUsable(on: terms, asking, at: now) ? known : nil
     }
   }
 

@@ -119,10 +119,10 @@ extension EntryStorage {
   private func refreshRecord(
     _ generation: Generation, removes: Bool = false, isLast: Bool = false
   ) {
-    let (isStale, id, known, variant, signatures, replacements) = generation.withState { state in
+    let (isStale, id, known, variant, replacements) = generation.withState { state in
       (
         state.storage.isRecordStale, state.generationID, state.known,
-        state.representation.variant, state.representation.signatures, state.validator.replacements
+        state.representation.variant, state.validator.replacements
       )
     }
     guard let id, let known else { return }
@@ -155,15 +155,12 @@ extension EntryStorage {
       context.budget.replacementEnded()
       context.budget.report()
     }
-    let url = generation.entry.resource.url.withoutUserInfo.absoluteString
-    // One that the origin has not answered yet may have other content.
-    if signatures.contains(URLSignature.text(of: url)) { record.url = url }
+    record.url = generation.entry.resource.url.withoutUserInfo.absoluteString
     record.finalURL = known.information.finalURL.absoluteString
     record.freshness = freshness
     record.validator.replacements = replacements
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
     record.variant = variant
-    record.grants = known.selection.grants
     record.invalidatedAt = known.invalidatedAt
     policy.adopt(record)
     record.group = policy.record(generation.entry.resource)

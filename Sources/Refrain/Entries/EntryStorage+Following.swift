@@ -76,8 +76,7 @@ extension GenerationState {
     self = next
     let served = wakeServed()
     for waiter in waiters.values {
-      guard let reader = readers[waiter.reader], reader.awaitsConfirmation,
-        !isWithheld(from: reader)
+      guard let reader = readers[waiter.reader], reader.awaitsConfirmation
       else { continue }
       return served + confirm(for: reader, at: waiter.offset)
     }

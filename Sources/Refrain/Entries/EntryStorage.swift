@@ -191,25 +191,18 @@ actor EntryStorage {
   func record(
     _ generation: Generation, _ files: WrittenFiles, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
-    let (known, validator, representation) = generation.withState {
-      ($0.known, $0.validator, $0.representation)
-    }
+    let (known, validator) = generation.withState { ($0.known, $0.validator) }
     guard let known else {
       throw MediaCacheError(.storage, "No response for the resource has been received yet.")
     }
     let info = known.information
-    var url = generation.entry.resource.url.withoutUserInfo.absoluteString
-    // One that the origin has not answered yet may have other content.
-    if !representation.signatures.contains(URLSignature.text(of: url)) {
-      url = representation.confirmedURL?.absoluteString ?? url
-    }
     return EntryRecord(
-      key: key.rawValue, url: url,
+      key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
       finalURL: info.finalURL.absoluteString, generation: files.id, file: files.fileName,
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
-      variant: known.selection.variant, grants: known.selection.grants,
+      variant: known.selection.variant,
       isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
       group: policy.record(generation.entry.resource), spans: SpanList.encode(spans),
       epoch: files.epoch)

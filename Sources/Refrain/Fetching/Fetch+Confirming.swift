@@ -75,14 +75,13 @@ extension Fetch {
       isNoPage: generation.withState { $0.isNoPage(at: url) })
     let verdict = check.verdict(
       status: response.status, headers: response.headers, now: context.now.wall)
-    let isProven = SignatureConfirmation.isProven(by: verdict, response.headers, known)
     let isInUse = generation.withState { $0.readers.values.contains(where: \.hasRead) }
     switch request.meaning(of: verdict, known: known, isInUse: isInUse) {
     case .confirmed:
-      confirmed(response, bringing: nil, isProven: isProven)
+      confirmed(response, bringing: nil)
       return .done
     case .confirmedAndBrings(let verdict):
-      guard confirmed(response, bringing: verdict, isProven: isProven) else { return .done }
+      guard confirmed(response, bringing: verdict) else { return .done }
       context.events.send(.fetchStarted(entry.key, request.range))
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     case .replaced:
@@ -102,13 +101,11 @@ extension Fetch {
 
   /// Records that the origin has confirmed the generation.
   ///
-  /// - Parameters:
-  ///   - verdict: the part of the generation, or the whole, that the response brings.
-  ///   - isProven: whether the URL certainly has the stored bytes, whatever its signature.
+  /// - Parameter verdict: the part of the generation, or the whole, that the response brings.
   /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
-    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?, isProven: Bool
+    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
     let (isOfUse, actions, earlier) = generation.withState { state in
       if response.droppedRange { state.noteRefusedRange() }
@@ -123,8 +120,6 @@ extension Fetch {
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
       state.representation.respond(merged, selectedBy: response.asked)
-      state.grant(to: response.credentials)
-      if isProven { state.confirm(response.signatures, at: response.askedURL) }
       let earlier = state.representation.confirm(at: response.url)
       state.noteConstancy()
       state.storage.noteRecordStale()

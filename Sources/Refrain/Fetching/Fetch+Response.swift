@@ -97,8 +97,6 @@ extension Fetch {
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
           .varying(by: response.redirections) : headers,
       selectedBy: response.asked)
-    state.grant(to: response.credentials)
-    state.confirm(response.signatures, at: response.askedURL)
     state.vouchedAt = context.now.uptime
     // A range was answered: the origin supports them after all.
     if !isWhole { state.noteRange() }

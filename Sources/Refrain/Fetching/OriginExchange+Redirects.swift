@@ -100,8 +100,7 @@ extension OriginExchange {
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, url: request.url,
-      askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
-      signatures: signatures(for: resource), requestTime: requestTime,
+      askedURL: resource.url, asked: resource.headers, requestTime: requestTime,
       responseTime: entry.context.now.wall)
     received.wasHeldBack = isHeldBack
     received.headers.dropNoCodings()
@@ -137,8 +136,7 @@ extension OriginExchange {
     var response = Response(
       status: rest.status, headers: ["Retry-After": String(rest.seconds)],
       body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
-      askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
-      signatures: signatures(for: resource), requestTime: now, responseTime: now)
+      askedURL: resource.url, asked: resource.headers, requestTime: now, responseTime: now)
     response.isRepeated = true
     return response
   }
@@ -146,26 +144,15 @@ extension OriginExchange {
   /// Returns the response that a redirect to this resource has brought a moment ago; nil if there
   /// is none, or the request is to confirm stored bytes.
   private func redirected(_ request: OriginRequest, for resource: Resource) -> Response? {
-    guard !isConfirmation, candidate == nil, request.url == resource.url,
+    guard !isConfirmation, request.url == resource.url,
       var response = entry.context.redirectedResponses.take(
         for: request, isPublic: Self.isPublic(request, resource.filter),
         at: entry.context.now.wall)
     else { return nil }
     response.askedURL = resource.url
     response.asked = resource.headers
-    response.credentials = credentials(for: resource)
-    response.signatures = signatures(for: resource)
     response.isRepeated = true
     return response
-  }
-
-  private func credentials(for resource: Resource) -> [String] {
-    candidate == nil ? entry.credentials(behind: resource) : [Credentials.of(resource)]
-  }
-
-  private func signatures(for resource: Resource) -> [String] {
-    candidate == nil
-      ? entry.signatures(behind: resource) : [URLSignature.text(of: resource.url.absoluteString)]
   }
 
   /// Reads a short body to its end, so that the connection can be reused; a failure shows on the

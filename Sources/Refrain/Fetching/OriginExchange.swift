@@ -28,10 +28,6 @@ final class OriginExchange: Sendable {
     var statedLength: Int64?
     /// Whether it repeats an earlier response, without a request of its own.
     var isRepeated = false
-    /// Identifiers of the request's credentials (`Credentials`).
-    var credentials: [String]
-    /// The signatures of its URLs (`URLSignature.text`).
-    var signatures: [String]
     var requestTime: Date
     var responseTime: Date
     /// Whether the origin held it back until the resource existed.
@@ -50,7 +46,6 @@ final class OriginExchange: Sendable {
   let isConfirmation: Bool
   private let isBrief: Bool
   let usesShortcut: Bool
-  let candidate: Resource?
   /// The requested range, if the request may be sent without it.
   let optionalRange: ByteRange?
   /// Whether the origin holds the response back until the resource exists.
@@ -82,14 +77,13 @@ final class OriginExchange: Sendable {
   ///   - isBrief: whether a response is expected within seconds: without one, stored bytes play.
   ///   - usesShortcut: whether the request goes directly to the end of the last redirect chain. Not
   ///     for the first request, and not for a confirming one: the chain may lead elsewhere by now.
-  ///   - candidate: requested instead of the entry's resource; no hook is called for it.
   ///   - optionalRange: the range in `headers`, if the request may be sent once more without it
   ///     where the response is unusable.
   ///   - onConnectivity: called when the transport begins or stops waiting for a network.
   init(
     entry: Entry, headers: HeaderFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false, isBrief: Bool = false, usesShortcut: Bool = false,
-    candidate: Resource? = nil, optionalRange: ByteRange? = nil,
+    optionalRange: ByteRange? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
@@ -98,10 +92,9 @@ final class OriginExchange: Sendable {
     self.isConfirmation = isConfirmation
     self.isBrief = isBrief
     self.usesShortcut = usesShortcut
-    self.candidate = candidate
     self.optionalRange = headers["Range"] == nil ? nil : optionalRange
     self.onConnectivity = onConnectivity
-    let resource = candidate ?? entry.resource
+    let resource = entry.resource
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
@@ -230,7 +223,6 @@ final class OriginExchange: Sendable {
 
   private func exchange() async throws -> Response {
     if entry.context.isOffline { throw GenerationState.offline }
-    if let candidate { return try await follow(request(for: candidate), for: candidate) }
     var attempts = Self.mostAuthorizations
     var isWhole = false
     while true {
@@ -259,7 +251,7 @@ final class OriginExchange: Sendable {
   }
 
   /// The most authorizations of a request, of which the hook is called for one at most: the last.
-  static let mostAuthorizations = 2
+  private static let mostAuthorizations = 2
 
   private func authorize(_ number: Int, _ status: Int) async throws -> AskedResource.Authorization {
     guard let hook = entry.context.authorize else { return .none }

@@ -22,10 +22,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
   /// the requirements are strict.
   package var acceptsForbidden = false
 
-  /// An identifier of the request's credentials; stored bytes are given only to those to which the
-  /// origin gave or confirmed them. Nil: to any.
-  package var credentials: String?
-  /// Whether the origin is not asked about permission to use stored bytes.
+  /// Whether no request may be made (`only-if-cached`).
   package var isOnlyStored = false
   /// Whether an error response is reported at once until the resource is known, if every reader
   /// wants that.
@@ -38,14 +35,6 @@ package struct FreshnessRequirements: Sendable, Hashable {
   /// Whether the request has cookies and the cache serves several people: stored bytes are given
   /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.
   package var hasCookies = false
-
-  /// The signature of the request's URL: stored bytes are given only to those for which the origin
-  /// sent or confirmed them. Nil: to any.
-  var signature: URLSignature?
-  /// Whether bytes stored for another signature are given, since the origin cannot be asked.
-  var waivesSignature = false
-  /// Whether the origin has just confirmed the stored bytes for this very request.
-  var isJustConfirmed = false
 
   /// Whether the key names the stored entry itself, whatever request headers its response varies by.
   var namesEntry = false

@@ -59,8 +59,7 @@ struct CacheInspector: Sendable {
     guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
       return nil
     }
-    return Selection(
-      headers: record.storedHeaders, variant: record.variant, grants: record.grants)
+    return Selection(headers: record.storedHeaders, variant: record.variant)
   }
 
   /// Returns the keys of other representations of resources. If there may be any, reads every
@@ -88,11 +87,11 @@ struct CacheInspector: Sendable {
 
   /// Whether other representations of a resource may well be stored. Blocks.
   private func mayHaveOthers(_ key: CacheKey) -> Bool {
-    let known = context.table.openEntry(for: key)?.current?.withState(\.selection)
-    // If nothing is stored under the key itself, entries of other credentials may exist.
+    let open = context.table.openEntry(for: key)?.current
+    let known = open?.withState { $0.representation.selection }
+    // If nothing is stored under the key itself, other representations may exist.
     guard let selection = selection(for: key) ?? known else { return true }
-    return !selection.varying.isEmpty || selection.grants != [Credentials.none]
-      || context.configuration.isShared || isSharable(key)
+    return !selection.varying.isEmpty || context.configuration.isShared || isSharable(key)
   }
 
   /// Whether a shared cache has stored the entry, which stores responses for credentials under keys

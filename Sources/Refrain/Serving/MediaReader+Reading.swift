@@ -227,17 +227,15 @@ extension MediaReader {
   }
 
   private func known(_ generation: Generation, _ id: ReaderID) throws -> ContentInformation? {
-    let (information, isMoved, isWithheld) = generation.withState { state in
+    let (information, isMoved) = generation.withState { state in
       let reader = state.readers[id]
       let isMoved = state.isSuperseded && reader?.hasRead == false
-      let isWithheld = reader.map { state.isWithheld(from: $0) } ?? false
-      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved, isWithheld)
+      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved)
     }
     if isMoved {
       try move(from: generation)
       return nil
     }
-    if isWithheld { throw GenerationState.withheld }
     return information
   }
 

@@ -43,10 +43,6 @@ extension MediaReader {
   /// the caches and proxies behind this one have set them; none if it came before that time.
   package func originWay(since time: Date) -> HeaderFields { entry.way(since: time) }
 
-  /// Whether missing bytes may be requested from the URL for which the reader was opened: not if
-  /// its bytes were stored under another signature, and the origin cannot be asked about this one.
-  package var mayFetch: Bool { entry.isConfirmed(for: signature) }
-
   /// Announces that all of a range is going to be read, and nothing else: the first request begins
   /// at its start.
   func setRange(_ range: ByteRange) {

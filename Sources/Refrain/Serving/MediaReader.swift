@@ -112,7 +112,7 @@ public final class MediaReader: Sendable {
       // The response that began the new generation arrived after the reader attached: no other is
       // needed.
       reader.awaitsConfirmation =
-        !isMoved && !terms.isJustConfirmed && state.info != nil && !state.isLive
+        !isMoved && state.info != nil && !state.isLive
         && !state.isUsable(on: terms, asking, at: now)
       state.readers[id] = reader
       guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
@@ -234,9 +234,6 @@ public final class MediaReader: Sendable {
   }
 
   var generation: Generation { state.withLock { $0.generation } }
-
-  /// The signature of the URL for which the reader was opened; nil if it does not matter.
-  var signature: URLSignature? { state.withLock { $0.terms.signature } }
 
   /// The ranges that were stored when the reader was opened, and were handed to it since.
   package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }

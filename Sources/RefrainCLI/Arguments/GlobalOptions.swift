@@ -37,9 +37,8 @@ struct GlobalOptions: ParsableArguments {
       A query parameter that does not identify a resource, as 'session', 'utm_*' for all names \
       with that beginning, or '*.example.org/session' for some hosts; may be given several times. \
       URLs that differ in nothing else share one entry: only for parameters that do not select \
-      content. Common signatures (Amazon, CloudFront, Google, Azure, Akamai, 'token') need not be \
-      named: without this option the stored bytes are used once the origin has confirmed them. \
-      With it, the named parameters alone are ignored, and the origin is not asked.
+      content. Without this option, common signatures (Amazon, CloudFront, Google, Azure, Akamai) are \
+      ignored; with it, the named parameters alone.
       """, valueName: "name"),
     transform: { text in try usage { try IgnoredParameter(parsing: text) } })
   var ignoredParameters: [IgnoredParameter] = []

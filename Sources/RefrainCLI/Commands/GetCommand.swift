@@ -15,10 +15,9 @@ struct GetCommand: AsyncParsableCommand {
       the error is reported and the others are still fetched. Small resources are fetched several \
       at a time; the results are printed in the order of the URLs.
 
-      A URL with a common signature is stored once, whatever its signature, if the server confirms \
-      by a strong ETag or date that the bytes are the same. A URL in which another parameter \
-      changes is stored once if --key-ignore names it; 'play', 'path', 'info' and 'rm' need the \
-      same option to find it.
+      A URL with a common signature is stored once, whatever its signature. A URL in which another \
+      parameter changes is stored once if --key-ignore names it; 'play', 'path', 'info' and 'rm' \
+      need the same option to find it.
 
       A failed request that is sent again is reported at once, with the reason.
 
@@ -113,7 +112,7 @@ struct GetCommand: AsyncParsableCommand {
         return try await StreamList(cache, options, stream.choice.quality).run(urls)
       }
       let fetches = urls.map { url in
-        Fetch(url: url, keys: cache.possibleKeys(for: options.resource(url)))
+        Fetch(url: url, key: cache.key(for: options.resource(url)))
       }
       let (running, evictions) = (RunningFetches(), EvictionDisplay())
       var hasFailed = false
@@ -126,8 +125,8 @@ struct GetCommand: AsyncParsableCommand {
       } during: {
         try await GetQueue(items: fetches).run { fetch, turn in
           let reports = GetReports(url: fetch.url, isJSON: options.json)
-          for key in fetch.keys { running[key] = reports }
-          defer { for key in fetch.keys { running[key] = nil } }
+          running[fetch.key] = reports
+          defer { running[fetch.key] = nil }
           let resource = options.resource(fetch.url)
           guard let output else {
             let download = StreamFetch(
@@ -137,7 +136,7 @@ struct GetCommand: AsyncParsableCommand {
             } began: { key, url in
               running[key] = reports.ofPart(url)
             } ended: { key in
-              if !fetch.keys.contains(key) { running[key] = nil }
+              if key != fetch.key { running[key] = nil }
             }
           }
           if pins.pin { try await cache.pin(resource) }
@@ -162,8 +161,7 @@ struct GetCommand: AsyncParsableCommand {
 
   private struct Fetch: Sendable {
     var url: URL
-    /// The keys under which the URL may be stored.
-    var keys: [CacheKey]
+    var key: CacheKey
   }
 
   /// The reports of the fetches under way, for retries.

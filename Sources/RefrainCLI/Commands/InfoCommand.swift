@@ -35,7 +35,7 @@ struct InfoCommand: AsyncParsableCommand {
     let (url, options) = (url, options)
     try await withExistingCache(options) { cache in
       guard let cache,
-        let summary = try await cache.entry(for: cache.entryKey(for: options.resource(url)))
+        let summary = try await cache.entry(for: cache.key(for: options.resource(url)))
       else { throw ProgramError.nothingStored(of: url) }
       let entry = EntryReport(summary)
       let stream = try await cache.stream(summary.key)

@@ -27,7 +27,7 @@ struct PathCommand: AsyncParsableCommand {
     let (url, options) = (url, options)
     try await withExistingCache(options) { cache in
       guard let cache else { throw ProgramError.nothingStored(of: url) }
-      let key = await cache.entryKey(for: options.resource(url))
+      let key = cache.key(for: options.resource(url))
       guard let file = try await cache.completeFile(for: key) else {
         guard let entry = try await cache.entry(for: key).map({ EntryReport($0) }) else {
           throw ProgramError.nothingStored(of: url)

@@ -71,7 +71,7 @@ struct RemoveCommand: AsyncParsableCommand {
         let display = CountDisplay(verb: "Removed")
         let stream: MediaCache.RemovedGroup? =
           if let cache {
-            try await cache.remove(stream: cache.entryKey(for: options.resource(url))) {
+            try await cache.remove(stream: cache.key(for: options.resource(url))) {
               display.note($0)
             }
           } else {

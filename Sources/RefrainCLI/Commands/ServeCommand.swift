@@ -25,10 +25,11 @@ struct ServeCommand: AsyncParsableCommand {
       path and without a token, and stores what a shared cache may store (RFC 9111).
 
       The proxy listens on this computer only, unless --listen is given. Others can then reach it \
-      too: --origin is required, or --allow-host for each host that they may fetch from.
+      too: --origin is required, or --allow-host for each host that they may fetch from. What is \
+      stored is then for everybody: it is what a shared cache may store (RFC 9111).
 
       With --key-ignore, stored responses are served without a check of the ignored parameters, to \
-      everybody who knows the proxy's URL. --origin therefore excludes it.
+      everybody who knows the proxy's URL. --origin and --listen for others therefore exclude it.
 
       A request's line shows the method, the status, the source of the response, the bytes sent \
       and the time, the URL, the range and the error. The sources: 'hit', the cache; \
@@ -156,6 +157,9 @@ struct ServeCommand: AsyncParsableCommand {
     (try? sockets())?.proxy?.address.host ?? listen.host ?? ListenAddress.standardHost
   }
 
+  /// Whether clients of other people may be served: the cache is a shared one (RFC 9111).
+  private var servesOthers: Bool { origin != nil || !LoopbackAddress.contains(host) }
+
   private func sockets() throws -> ActivatedSockets { try ActivatedSockets.ofProcess() }
 
   /// How long to serve on after SIGTERM. If a service manager holds the socket for the next process,
@@ -183,11 +187,11 @@ struct ServeCommand: AsyncParsableCommand {
         listen on \(ListenAddress.standardHost).
         """)
     }
-    guard origin == nil || options.ignoredParameters.isEmpty else {
+    guard !servesOthers || options.ignoredParameters.isEmpty else {
       throw ValidationError(
         """
-        --key-ignore cannot be used with --origin: everybody would receive what is stored, also \
-        with an expired signature. Omit one of them.
+        --key-ignore cannot be used with \(origin == nil ? "--listen for others" : "--origin"): \
+        everybody would receive what is stored, also with an expired signature. Omit one of them.
         """)
     }
     guard !open || origin == nil || node.admin != nil || (try? sockets())?.admin != nil else {
@@ -220,10 +224,7 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     OpenFileLimit.raise()
     let (command, options) = (self, options)
-    var cacheConfiguration = network.configuration(options)
-    cacheConfiguration.isShared = origin != nil
-    cacheConfiguration.originRate = limits.originRate
-    try await withCache(options, configuration: cacheConfiguration) { cache in
+    try await withCache(options, configuration: cacheConfiguration()) { cache in
       let file = ProxyFile(directory: options.directory)
       let record = try command.record(in: file)
       let log = command.log
@@ -253,6 +254,13 @@ struct ServeCommand: AsyncParsableCommand {
       await accessLog?.end()
       try result.get()
     }
+  }
+
+  func cacheConfiguration() -> MediaCache.Configuration {
+    var configuration = network.configuration(options)
+    configuration.isShared = servesOthers
+    configuration.originRate = limits.originRate
+    return configuration
   }
 
   func proxyConfiguration(token: String) -> CacheProxy.Configuration {

@@ -28,8 +28,7 @@ struct VerifyCommand: AsyncParsableCommand {
   func run() async throws {
     let (url, options) = (url, options)
     try await withExistingCache(options) { cache in
-      let key: CacheKey? =
-        if let url { await cache?.entryKey(for: options.resource(url)) } else { nil }
+      let key = url.flatMap { cache?.key(for: options.resource($0)) }
       let display = CountDisplay(verb: "Checked")
       let results =
         try await cache?.verify(key) { display.note($0) }.map(VerifyReport.init) ?? []

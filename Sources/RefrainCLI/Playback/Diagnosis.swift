@@ -32,7 +32,7 @@
         return media.url.isFileURL ? await Self.read(media.url, ContentKind.length) : nil
       }
       // If the stored bytes cannot be read, the error stays as it is.
-      guard let entry = try? await cache.entry(for: cache.entryKey(for: resource)),
+      guard let entry = try? await cache.entry(for: cache.key(for: resource)),
         let stored = entry.spans.ranges.first, stored.lowerBound == 0
       else { return nil }
       return await Self.read(entry.file, Int(min(stored.upperBound, Int64(ContentKind.length))))
@@ -42,7 +42,7 @@
     private func flaw(of media: Media) async -> ManifestFlaw? {
       let body: [UInt8]?
       if let resource = media.resource {
-        body = await cache.storedManifest(for: cache.entryKey(for: resource))?.body
+        body = await cache.storedManifest(for: cache.key(for: resource))?.body
       } else {
         let data = media.url.isFileURL ? await Self.read(media.url, Int(Manifest.longest)) : nil
         body = data.map { [UInt8]($0) }

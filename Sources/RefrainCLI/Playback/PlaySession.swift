@@ -271,7 +271,7 @@
     /// Reports that a request for an item of the queue failed and is sent again.
     private func note(_ retry: MediaCache.Retry, of player: Player, _ cache: MediaCache) {
       let item = player.queue.items.first { item in
-        item.media.resource.map { cache.possibleKeys(for: $0).contains(retry.key) } ?? false
+        item.media.resource.map { cache.key(for: $0) == retry.key } ?? false
       }
       guard let item else { return }
       if settings.isJSON {

@@ -22,7 +22,7 @@ final class CacheFollower: Sendable {
     let (news, post) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let shared = Shared()
-    let keys = cache.possibleKeys(for: resource)
+    let key = cache.key(for: resource)
     let progress = cache.progressUpdates(of: resource)
     let events = cache.events(includingTraffic: false)
     tasks = [
@@ -33,7 +33,7 @@ final class CacheFollower: Sendable {
         }
       },
       Task {
-        for await event in events where shared.note(event, of: keys) { post.yield() }
+        for await event in events where shared.note(event, of: key) { post.yield() }
         post.finish()
       },
       Task { [weak cache] in
@@ -41,9 +41,7 @@ final class CacheFollower: Sendable {
           if Task.isCancelled { return }
           var activity = shared.now
           // Events alone do not say what runs: requests may overlap, or be shortened.
-          for key in keys {
-            if let ranges = cache?.fetchingRanges(of: key) { activity.fetching.formUnion(ranges) }
-          }
+          if let ranges = cache?.fetchingRanges(of: key) { activity.fetching = ranges }
           await tell(activity)
           // On cancellation, the stream ends.
           try? await Task.sleep(for: .milliseconds(100))
@@ -65,10 +63,10 @@ final class CacheFollower: Sendable {
     func note(_ progress: CacheProgress) { activity.withLock { $0.progress = progress } }
 
     /// Records the event if it concerns the resource, and returns whether it does.
-    func note(_ event: CacheEvent, of keys: [CacheKey]) -> Bool {
+    func note(_ event: CacheEvent, of resource: CacheKey) -> Bool {
       switch event {
-      case .fetchStarted(let key, _), .fetchFinished(let key, _, _): return keys.contains(key)
-      case .streamTitle(let key, let title) where keys.contains(key):
+      case .fetchStarted(let key, _), .fetchFinished(let key, _, _): return key == resource
+      case .streamTitle(let key, let title) where key == resource:
         activity.withLock { $0.streamTitle = title }
       default: return false
       }

@@ -30,8 +30,8 @@ package enum StreamKind: Sendable, Hashable {
   /// Nil for a stored resource with any other content, and for one that is not stored completely, or
   /// longer than a manifest. Makes no request.
   init?(stored resource: Resource, in cache: MediaCache) async {
-    let key = await cache.entryKey(for: resource)
-    guard let body = await cache.storedBody(for: key, longest: 4 << 20)?.body else { return nil }
+    let body = await cache.storedBody(for: cache.key(for: resource), longest: 4 << 20)?.body
+    guard let body else { return nil }
     self.init(beginning: body)
   }
 

@@ -77,7 +77,7 @@ extension ProxyService {
   }
 
   private func insert(_ url: URL, into selection: inout PurgeSelection) {
-    selection.keys.formUnion(cache.possibleKeys(for: Resource(url: url)))
+    selection.keys.insert(cache.key(for: Resource(url: url)))
   }
 
   /// Returns the URL that clients request with a target; without an origin, the target is the one

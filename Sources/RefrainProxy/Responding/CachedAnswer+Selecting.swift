@@ -231,7 +231,7 @@ extension CachedAnswer {
     status.key = key.rawValue
     service.hits.insert(
       CachedHit(
-        lease: lease, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
+        lease: lease, urlText: exchange.url.absoluteString,
         isShared: service.cache.isShared, node: fields.node, cacheStatus: status,
         naming: { listings.naming(of: key, in: stream) }
       ) { known in

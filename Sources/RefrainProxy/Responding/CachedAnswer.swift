@@ -82,7 +82,7 @@ struct CachedAnswer: Sendable {
       return try await redirect(to: location)
     }
     if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return }
-    if service.configuration.fetchesWhole, !known.freshness.noStore, reader.mayFetch {
+    if service.configuration.fetchesWhole, !known.freshness.noStore {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
@@ -127,10 +127,8 @@ struct CachedAnswer: Sendable {
   /// (RFC 9111 §3.5).
   func key(for resource: Resource) -> CacheKey {
     let key = service.cache.key(for: resource)
-    guard service.cache.isShared, exchange.fields["Authorization"] != nil,
-      let credentials = Variant.of(exchange.fields, names: ["authorization"])
-    else { return key }
-    return CacheKey(rawValue: "\(key.rawValue) for:\(credentials)")
+    guard service.cache.isShared else { return key }
+    return Credentials.key(key, for: Resource(url: exchange.url, headers: exchange.fields))
   }
 
   /// Whether the response may be personal: the request has cookies, and the cache serves several

@@ -89,14 +89,13 @@ final class CachedHit: Sendable {
   private let lastUse = Atomic<UInt64>(0)
 
   init(
-    lease: EntryLease, credentials: String, urlText: String, isShared: Bool, node: String,
+    lease: EntryLease, urlText: String, isShared: Bool, node: String,
     cacheStatus: CacheStatus, naming: @escaping @Sendable () -> FreshnessRequirements.Naming?,
     render: @escaping @Sendable (StoredResponse) -> HeaderFields
   ) {
     self.urlText = urlText
     var terms = FreshnessRequirements()
     terms.isStrict = true
-    terms.credentials = credentials
     self.terms = terms
     self.isShared = isShared
     self.naming = naming

@@ -32,17 +32,16 @@ extension MediaCache {
   /// Returns the manifest stored under the key of a URL, if clients can reach it there without a
   /// request: it is also stored under its URL after redirects, if that is needed.
   package func storedManifest(at url: URL) async -> StoredManifest? {
-    let key = await entryKey(for: Resource(url: url))
-    guard let manifest = await storedManifest(for: key) else { return nil }
+    guard let manifest = await storedManifest(for: key(for: Resource(url: url))) else { return nil }
     guard isNeeded(at: manifest.url, besides: url) else { return manifest }
-    return await storedManifest(for: entryKey(for: Resource(url: manifest.url)))
+    return await storedManifest(for: key(for: Resource(url: manifest.url)))
   }
 
   /// Whether a manifest that is stored under a URL is also needed under that after redirects, to
   /// which proxies redirect clients: its references are relative to it.
   ///
   /// Not if the URLs differ in their queries alone, for which nobody is redirected: the references
-  /// are the same. Signatures and `CacheKeyRule` ignore parts of the query alone. Not if the
+  /// are the same. Keys ignore parts of the query alone. Not if the
   /// user's own rule gives both URLs one key either: that entry serves both.
   package func isNeeded(at final: URL, besides url: URL) -> Bool {
     final.withoutQuery != url.withoutQuery

@@ -46,7 +46,7 @@ extension StreamFixture {
     var script = FaultScript()
     for load in 1...Self.mostLoads {
       let version = OriginResource(
-        .bytes(references.appending(query: "token=\(load)").utf8),
+        .bytes(references.appending(query: "hdnts=\(load)").utf8),
         contentType: Self.contentType(of: name), etag: "\"\(name)-\(load)\"",
         headers: [Field("Cache-Control", "max-age=0")])
       script = script.on(.number(load), .answerFrom(version))

@@ -43,8 +43,8 @@ extension StreamFixture {
   private static let firstRequest = 64 << 10
 
   private func mostConfirmations(of name: String, _ openings: Int) -> Int {
-    // Each signature but the first one is confirmed. Nothing confirms a manifest that has changed.
-    if kind == .signed { return changes(name) ? 0 : openings - 1 }
+    // Nothing confirms a manifest that has changed.
+    if changes(name) { return 0 }
     return name == kind.recipe.entry ? openings - 1 : 0
   }
 

@@ -38,7 +38,7 @@ struct StreamMapDASHTests {
   private func map(_ text: String, isSoundOnly: Bool = false) throws -> StreamMap? {
     StreamMap(
       presentation: Array(text.utf8), at: try URL(named: "film.mpd"), isSoundOnly: isSoundOnly,
-      keys: { [CacheKey(url: $0)] })
+      key: { CacheKey(url: $0) })
   }
 
   /// Returns the names of the initializations of what plays.
@@ -97,7 +97,7 @@ struct StreamMapDASHTests {
       StreamPlan.Part(url: try URL(named: "a.mp4"), range: 4..<6, seconds: 3),
       StreamPlan.Part(url: try URL(named: "a.mp4"), range: 6..<9, seconds: 9),
     ]
-    map.read(index, indexed: StreamTimeline(parts, keys: { [CacheKey(url: $0)] }))
+    map.read(index, indexed: StreamTimeline(parts, key: { CacheKey(url: $0) }))
     #expect(map.unindexed.isEmpty)
     try map.store(["a.mp4"], ranges: [4..<9])
     #expect(map.progress?.fraction == 0)

@@ -27,7 +27,7 @@ struct StreamMapTests {
     var map = try #require(
       StreamMap(
         Array((text ?? master).utf8), at: try URL(named: "master.m3u8"), isSoundOnly: isSoundOnly,
-        keys: { [CacheKey(url: $0)] }))
+        key: { CacheKey(url: $0) }))
     for name in names { try read(name, &map) }
     return map
   }
@@ -38,7 +38,7 @@ struct StreamMapTests {
     let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts" }
     let text = "#EXTM3U\n" + lines.joined(separator: "\n") + "\n#EXT-X-ENDLIST\n"
     let stored = StoredPlaylist(
-      Array(text.utf8), at: try URL(named: "\(name).m3u8"), keys: { [CacheKey(url: $0)] })
+      Array(text.utf8), at: try URL(named: "\(name).m3u8"), key: { CacheKey(url: $0) })
     map.read(index, stored)
   }
 
@@ -48,7 +48,7 @@ struct StreamMapTests {
     for key in keys { map.note(.fetchStarted(key, 0..<9)) }
     for changed in map.takeChangedFetches() {
       let timeline = try #require(map.playlists[changed.playlist].timeline)
-      for resource in changed.resources where !keys.isDisjoint(with: timeline.keys[resource]) {
+      for resource in changed.resources where keys.contains(timeline.keys[resource]) {
         map.note(fetching: RangeSet(0..<9), of: resource, in: changed.playlist)
       }
     }
@@ -131,7 +131,7 @@ struct StreamMapTests {
     var map = try map(live, with: [])
     func read(_ text: String) throws {
       let stored = StoredPlaylist(
-        Array(text.utf8), at: try URL(named: "master.m3u8"), keys: { [CacheKey(url: $0)] })
+        Array(text.utf8), at: try URL(named: "master.m3u8"), key: { CacheKey(url: $0) })
       map.read(0, stored)
     }
     try read(live)
@@ -176,7 +176,7 @@ struct StreamMapTests {
         "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
         + names.map { "#EXTINF:4,\n\($0).ts\n" }.joined()
       let stored = StoredPlaylist(
-        Array(text.utf8), at: try URL(named: "master.m3u8"), keys: { [CacheKey(url: $0)] })
+        Array(text.utf8), at: try URL(named: "master.m3u8"), key: { CacheKey(url: $0) })
       answered = answered + 1
       map.read(0, stored, answered: answered)
     }
@@ -198,27 +198,20 @@ struct StreamMapTests {
     #expect(map.liveChanges == 4)
   }
 
-  @Test func `An event counts under each key of a playlist and a segment`() throws {
-    func keys(_ url: URL) -> [CacheKey] {
-      [CacheKey(url: url), CacheKey(rawValue: "\(url.absoluteString) shared")]
-    }
+  @Test func `An event counts for the playlist or the segment with its key`() throws {
     let text = Array("#EXTM3U\n#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n#EXT-X-ENDLIST\n".utf8)
     let base = try URL(named: "list.m3u8")
-    var map = try #require(StreamMap(text, at: base, isSoundOnly: true, keys: keys))
-    map.read(0, StoredPlaylist(text, at: base, keys: keys))
+    var map = try #require(
+      StreamMap(text, at: base, isSoundOnly: true, key: { CacheKey(url: $0) }))
+    map.read(0, StoredPlaylist(text, at: base, key: { CacheKey(url: $0) }))
     let first = map.takeChanged()
     #expect(first.map(\.resources) == [[0, 1]] && map.unread == [])
-    for key in keys(try URL(named: "b.ts")) {
-      let concerns = map.note(.fetchFinished(key, 0..<9, nil))
-      #expect(concerns)
-      let changed = map.takeChanged()
-      #expect(changed.map(\.resources) == [[1]])
-    }
-    for key in keys(base) {
-      map.note(.fetchFinished(key, 0..<9, nil))
-      #expect(map.unread == [0])
-      map.read(0, nil)
-    }
+    let concerns = map.note(.fetchFinished(try CacheKey(named: "b.ts"), 0..<9, nil))
+    #expect(concerns)
+    let changed = map.takeChanged()
+    #expect(changed.map(\.resources) == [[1]])
+    map.note(.fetchFinished(CacheKey(url: base), 0..<9, nil))
+    #expect(map.unread == [0])
   }
 
   @Test(arguments: [(1000, 1000, 2000), (1001, 1, nil), (1, 1001, nil)])
@@ -234,7 +227,7 @@ struct StreamMapTests {
     let text = "#EXTM3U\n" + sounds.joined() + pictures.joined()
     let map = StreamMap(
       Array(text.utf8), at: try URL(named: "master.m3u8"), isSoundOnly: true,
-      keys: { [CacheKey(url: $0)] })
+      key: { CacheKey(url: $0) })
     #expect(map?.playlists.count == count)
     #expect(map?.variant?.bandwidth == count.map { _ in Int64(variants) })
   }
@@ -243,7 +236,7 @@ struct StreamMapTests {
     let address = try URL(named: "a")
     for text in ["#EXTM3U\nsong.mp3\n", "<MPD/>", ""] {
       let map = StreamMap(
-        Array(text.utf8), at: address, isSoundOnly: false, keys: { [CacheKey(url: $0)] })
+        Array(text.utf8), at: address, isSoundOnly: false, key: { CacheKey(url: $0) })
       #expect(map == nil)
     }
   }

@@ -92,9 +92,9 @@ extension StreamMap {
     for changed in takeChanged() {
       let timeline = try #require(playlists[changed.playlist].timeline)
       let found = changed.resources.map {
-        keys.isDisjoint(with: timeline.keys[$0])
-          ? CacheProgress(length: nil, spans: RangeSet())
-          : CacheProgress(length: 9, spans: RangeSet(ranges))
+        keys.contains(timeline.keys[$0])
+          ? CacheProgress(length: 9, spans: RangeSet(ranges))
+          : CacheProgress(length: nil, spans: RangeSet())
       }
       note(found, of: changed.resources, in: changed.playlist)
     }

@@ -14,7 +14,7 @@ struct StreamTimelineTests {
     let text = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n" + lines.joined(separator: "\n")
     let playlist = try #require(
       HLSMediaPlaylist(Array((text + "\n#EXT-X-ENDLIST\n").utf8), url: url))
-    return StreamTimeline(playlist, at: url) { [CacheKey(url: $0)] }
+    return StreamTimeline(playlist, at: url) { CacheKey(url: $0) }
   }
 
   private let whole = CacheProgress(length: 100, spans: RangeSet(0..<100))
@@ -23,7 +23,7 @@ struct StreamTimelineTests {
     var timeline = try timeline(
       "#EXTINF:4,", "a.ts", "#EXTINF:2.5,", "b.ts", "#EXTINF:6,", "https://other/c.ts",
       "#EXTINF:1,", "d.ts")
-    #expect(timeline.keys.first == [CacheKey(rawValue: "https://h/v/a.ts")])
+    #expect(timeline.keys.first == CacheKey(rawValue: "https://h/v/a.ts"))
     #expect(timeline.urls[2].absoluteString == "https://other/c.ts" && timeline.urls.count == 4)
     #expect(timeline.duration == .seconds(13.5) && timeline.cachedTimes.isEmpty)
     #expect(timeline.takeChanged() == [0, 1, 2, 3] && timeline.takeChanged() == [])

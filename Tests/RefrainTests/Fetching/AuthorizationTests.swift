@@ -125,32 +125,6 @@ import Testing
     }
   }
 
-  /// - Parameter isOfNetwork: whether the hook could not reach its server.
-  @Test(arguments: [false, true])
-  func `The error of an authorization for other credentials contains its cause`(
-    isOfNetwork: Bool
-  ) async throws {
-    struct NoPassword: Error {}
-    try await withCache({
-      $0.authorize = { _, _ in
-        if isOfNetwork { throw URLError(.networkConnectionLost) }
-        throw NoPassword()
-      }
-    }) { test in
-      test.origin.serve(guarded(), at: "/a")
-      func resource(_ token: String) -> Resource {
-        Resource(url: test.origin.url("/a"), headers: ["Authorization": "Bearer \(token)"])
-      }
-      try await test.cache.prefetch(resource("new"))
-      let error = await #expect(throws: MediaCacheError.self) {
-        _ = try await test.cache.open(resource("old"))
-      }
-      #expect(error?.code == (isOfNetwork ? .unreachable : .status))
-      #expect(error?.status == (isOfNetwork ? nil : 401))
-      #expect(error?.reason.contains(isOfNetwork ? "URLError" : "NoPassword") == true)
-    }
-  }
-
   @Test func `An authorization that is cancelled is no refusal`() async throws {
     let (calls, called) = AsyncStream.makeStream(of: Void.self)
     try await withCache({
@@ -166,15 +140,10 @@ import Testing
       }
     }) { test in
       test.origin.serve(guarded(), at: "/a")
-      func resource(_ token: String) -> Resource {
-        Resource(url: test.origin.url("/a"), headers: ["Authorization": "Bearer \(token)"])
-      }
-      try await test.cache.prefetch(resource("new"))
-      let old = resource("old")
-      let opening = Task { _ = try await test.cache.open(old) }
+      let reading = Task { try await test.read("/a", 0..<10) }
       for await _ in calls { break }
-      opening.cancel()
-      await #expect(throws: CancellationError.self) { try await opening.value }
+      reading.cancel()
+      await #expect(throws: CancellationError.self) { try await reading.value }
     }
   }
 

@@ -206,21 +206,4 @@ import Testing
       #expect(test.origin.log("/a").requests.count == 3)
     }
   }
-
-  @Test func `Other credentials are admitted by an origin that refuses ranges`() async throws {
-    try await withCache { test async throws in
-      var fresh = resource
-      fresh.headers = [Field("Cache-Control", "max-age=600")]
-      test.origin.serve(fresh, at: "/a")
-      test.origin.script("/a", refusing([.status(403)]))
-      for token in ["one", "two"] {
-        let resource = Resource(
-          url: test.origin.url("/a"), headers: ["Authorization": "Bearer \(token)"])
-        let reader = try await test.cache.open(resource)
-        #expect(try await Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
-        reader.cancel()
-      }
-      #expect(test.origin.log("/a").requests.map(\.status) == [403, 200, 304])
-    }
-  }
 }

@@ -98,29 +98,6 @@ import Testing
     }
   }
 
-  /// Other credentials are checked by a request of their own.
-  @Test func `A reader with other credentials receives no sign-in page as the song`() async throws {
-    try await withCache { test in
-      test.origin.serve(song(), at: "/a.mp3")
-      func read(_ token: String) async throws -> [UInt8] {
-        let resource = Resource(
-          url: test.origin.url("/a.mp3"), headers: ["Authorization": "Bearer \(token)"])
-        let reader = try await test.cache.open(resource)
-        defer { reader.cancel() }
-        return try await Array(reader.bytes(in: 0..<length))
-      }
-      try await #expect(read("one") == bytes.bytes(in: 0..<length))
-      signIn(test, "/a.mp3")
-      let error = await expectError(.unreachable) { try await read("two") }
-      #expect(error?.remedy.contains("sign in") == true)
-      test.origin.script("/a.mp3", FaultScript())
-      test.origin.resetLog("/a.mp3")
-      try await #expect(read("two") == bytes.bytes(in: 0..<length))
-      #expect(test.origin.log("/a.mp3").bodyBytesSent <= 1)
-      try await #expect(test.cache.entries().count == 1)
-    }
-  }
-
   private static let confirmed: FreshnessRequirements = {
     var terms = FreshnessRequirements()
     terms.noCache = true

@@ -6,8 +6,7 @@ import Testing
 
 @testable import Refrain
 
-/// Readers of one URL with other credentials share no request that the origin may answer
-/// differently.
+/// A reader whose credentials are refused stands in the way of no other.
 @Suite(.timeLimit(.minutes(1))) struct OtherCredentialsTests {
   private let length: Int64 = 100_000
   private static let right = "Basic bWU6c2VjcmV0"
@@ -40,30 +39,6 @@ import Testing
       #expect(try await asked(test) == [nil, Self.right])
       refused.cancel()
       reader.cancel()
-    }
-  }
-
-  @Test func `An entry stored while a refused reader is open is found again`() async throws {
-    try await withCache { test async throws in
-      serve(test)
-      let mine = resource(test, Self.right)
-      let refused = try await test.cache.open(resource(test, nil))
-      _ = try? await refused.contentInformation()
-      try await test.cache.prefetch(mine)
-      refused.cancel()
-      let before = try await asked(test).count
-      #expect(try await test.cache.completeFile(for: mine) != nil)
-      #expect(try await test.cache.completeFile(for: resource(test, nil)) == nil)
-      for _ in 0..<2 {
-        let reader = try await test.cache.open(mine)
-        defer { reader.cancel() }
-        #expect(try await reader.bytes(in: 0..<length).count == Int(length))
-      }
-      #expect(try await asked(test).count == before)
-      // The stored entry is removed with the resource.
-      try await test.closed()
-      _ = try await test.cache.remove(test.cache.key(for: mine))
-      #expect(try await test.cache.entries().isEmpty)
     }
   }
 

@@ -38,7 +38,7 @@ struct RecordParsingTests {
       key: text(), url: text(), finalURL: text(), generation: "abc", file: "abc.mp3",
       length: maybe(.random(in: 100...Int64.max, using: &random)), mimeType: maybe(text()),
       supportsRanges: .random(using: &random), validator: validator, freshness: freshness,
-      headers: maybe([text(), text()]), variant: maybe(text()), grants: maybe([]),
+      headers: maybe([text(), text()]), variant: maybe(text()),
       isSharable: maybe(.random(using: &random)), invalidatedAt: maybe(date()),
       spans: maybe([0, 5, 7, 90]) ?? [], epoch: .random(in: 0...9, using: &random))
   }

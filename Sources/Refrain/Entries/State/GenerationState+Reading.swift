@@ -55,7 +55,6 @@ extension GenerationState {
     defer { readers[id] = reader }
 
     if isSuperseded, !reader.hasRead { return (.moved, []) }
-    if isWithheld(from: reader) { return (.failed(Self.withheld), []) }
     if reader.awaitsConfirmation {
       readers[id] = reader
       return (.wait, confirm(for: reader, at: offset))
@@ -155,5 +154,14 @@ extension GenerationState {
       before.readers[waiter.reader]?.awaitsConfirmation != true && before.isServed(waiter)
     }
     return wakes.isEmpty ? [] : [.wake(wakes, nil)]
+  }
+}
+
+extension GenerationState {
+  /// Whether a request for others is running, or about to, while nothing is known of the resource.
+  /// Readers that waited and no longer wait have received an error.
+  func isAsked(byOthersThan id: ReaderID) -> Bool {
+    !fetches.isEmpty || !waiters.isEmpty
+      || readers.contains { $0.key != id && !$0.value.isActive }
   }
 }

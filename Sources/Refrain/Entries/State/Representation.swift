@@ -16,14 +16,6 @@ struct Representation: Sendable {
   private(set) var headers = HeaderFields() { didSet { lastKnown = nil } }
   /// The request field values that select this representation.
   private(set) var variant: String? { didSet { lastKnown = nil } }
-  /// The credentials for which the origin sent or confirmed it; nil if unknown.
-  private(set) var grants: [String]? = [] { didSet { lastKnown = nil } }
-  /// The signatures of URLs (`URLSignature.text`) for which the origin sent or confirmed it. The
-  /// record has none but that of its URL, which is always one of them: an earlier one is confirmed
-  /// again in a later process, with one request.
-  private(set) var signatures: [String] = []
-  /// The newest URL for which the origin sent or confirmed it; nil if unknown.
-  private(set) var confirmedURL: URL?
   /// When a request was made that may have changed the resource.
   private(set) var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
@@ -52,7 +44,7 @@ struct Representation: Sendable {
     }
   }
 
-  var selection: Selection { Selection(headers: headers, variant: variant, grants: grants) }
+  var selection: Selection { Selection(headers: headers, variant: variant) }
 
   /// Adopts the record found on disk.
   mutating func adopt(_ record: EntryRecord) {
@@ -64,9 +56,6 @@ struct Representation: Sendable {
     freshness = record.freshness
     headers = record.storedHeaders
     variant = record.variant
-    grants = record.grants
-    signatures = [URLSignature.text(of: record.url)]
-    confirmedURL = URL(string: record.url)
     invalidatedAt = record.invalidatedAt
   }
 
@@ -156,28 +145,6 @@ struct Representation: Sendable {
       before?.mimeType != info.mimeType || before?.finalURL != info.finalURL
     else { return }
     isNamedDocument = documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
-  }
-
-  /// - Returns: whether these credentials are new, or used in another order.
-  mutating func grant(to credentials: [String]) -> Bool {
-    guard var all = grants else { return false }
-    for one in credentials where all.last != one {
-      all.removeAll { $0 == one }
-      all.append(one)
-    }
-    guard all != grants else { return false }
-    grants = all.suffix(Selection.mostGrants)
-    return true
-  }
-
-  /// - Parameter url: the newest URL with one of these signatures; nil if unknown.
-  /// - Returns: whether one of them is new.
-  mutating func confirm(_ signatures: [String], at url: URL? = nil) -> Bool {
-    if let url { confirmedURL = url.withoutUserInfo }
-    let new = signatures.filter { !self.signatures.contains($0) }
-    guard !new.isEmpty else { return false }
-    self.signatures = (self.signatures + new).suffix(Selection.mostGrants)
-    return true
   }
 
   /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do

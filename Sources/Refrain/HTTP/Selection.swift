@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1). A
+/// pure value.
+struct Selection: Sendable, Hashable {
+  /// The names in Vary.
+  var varying: [String]
+  /// A hash of their values in the answered request.
+  var variant: String?
+
+  init(headers: HeaderFields, variant: String?) {
+    varying = Variant.names(in: headers)
+    self.variant = variant
+  }
+
+  /// Returns the key of the representation that a request selects; nil if it is this one.
+  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
+    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
+    return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
+  }
+
+  private static let variantMark = " vary:"
+  static let credentialsMark = " for:"
+
+  /// Whether a key is that of another representation of the resource with the first key. No URL has
+  /// a space.
+  static func isRepresentation(_ other: CacheKey, of key: CacheKey) -> Bool {
+    [variantMark, credentialsMark].contains { other.rawValue.hasPrefix(key.rawValue + $0) }
+  }
+
+  /// Whether a key is that of another representation of a resource with one of these keys.
+  static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
+    let text = other.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return false }
+    return [variantMark, credentialsMark].contains { mark in
+      text.ranges(of: mark).contains {
+        keys.contains(CacheKey(rawValue: String(text[..<$0.lowerBound])))
+      }
+    }
+  }
+
+  /// Returns the key of the resource of which another key is a representation; nil if it is none.
+  static func resourceKey(of representation: CacheKey) -> CacheKey? {
+    let text = representation.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
+    let marks = [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }
+    return marks.min().map { CacheKey(rawValue: String(text[..<$0])) }
+  }
+}
