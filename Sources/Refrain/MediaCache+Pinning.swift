@@ -27,7 +27,7 @@ extension MediaCache {
     if isDocument == true { keep(&resource) }
     let pinning = Pinning(self)
     let reader = try await open(
-      resource, on: FreshnessRequirements(), fill: .onDemand, isBackground: true)
+      resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
     if reader.isDocument { keep(&resource) }

@@ -9,7 +9,7 @@ extension MediaCache {
   /// - Parameter key: the key of the resource, common to its representations; nil: the resource's
   ///   own.
   package func open(
-    _ resource: Resource, on terms: FreshnessRequirements, fill: FillPolicy? = nil,
+    _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
     key: CacheKey? = nil, isBackground: Bool = false
   ) async throws -> MediaReader {
     try Self.check(resource.url)
@@ -21,7 +21,7 @@ extension MediaCache {
       do {
         let known = try await known(entry, reader, resource)
         if terms.hasCookies, known?.isForEverybody == false {
-          throw FreshnessRequirements.personal
+          throw ReadTerms.personal
         }
         guard !terms.namesEntry, let other = known?.otherKey(than: key, for: resource.headers)
         else {
@@ -88,7 +88,7 @@ extension MediaCache {
 
   /// Creates a reader, which takes over the hold on the entry.
   private func reader(
-    of entry: Entry, on terms: FreshnessRequirements, fill: FillPolicy?, isBackground: Bool
+    of entry: Entry, on terms: ReadTerms, fill: FillPolicy?, isBackground: Bool
   ) throws -> MediaReader {
     do {
       return try MediaReader(

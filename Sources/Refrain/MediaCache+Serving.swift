@@ -62,7 +62,7 @@ extension MediaCache {
   ///
   /// - Parameter key: the key of the resource, common to its representations.
   package func isArrivingForOthers(
-    _ resource: Resource, key: CacheKey, on terms: FreshnessRequirements
+    _ resource: Resource, key: CacheKey, on terms: ReadTerms
   ) -> Bool {
     var key = key
     for _ in 0..<Self.longestChain {

@@ -85,9 +85,9 @@ extension MediaCache {
   }
 }
 
-extension FreshnessRequirements {
-  fileprivate static var ofEntry: FreshnessRequirements {
-    var terms = FreshnessRequirements()
+extension ReadTerms {
+  fileprivate static var ofEntry: ReadTerms {
+    var terms = ReadTerms()
     terms.namesEntry = true
     return terms
   }

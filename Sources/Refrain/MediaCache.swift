@@ -103,7 +103,7 @@ public final class MediaCache: Sendable {
   /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https;
   ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
-    try await open(resource, on: FreshnessRequirements(), fill: fill)
+    try await open(resource, on: ReadTerms(), fill: fill)
   }
 
   static func check(_ url: URL) throws {
@@ -137,11 +137,11 @@ public final class MediaCache: Sendable {
     _ resource: Resource, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
-    try await prefetch(resource, on: FreshnessRequirements(), range, progress)
+    try await prefetch(resource, on: ReadTerms(), range, progress)
   }
 
   package func prefetch(
-    _ resource: Resource, on terms: FreshnessRequirements, _ range: ByteRange?,
+    _ resource: Resource, on terms: ReadTerms, _ range: ByteRange?,
     _ progress: (@Sendable (PrefetchProgress) -> Void)?
   ) async throws -> ContentInformation {
     var attempts = 0

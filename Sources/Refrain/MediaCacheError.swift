@@ -60,9 +60,9 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// decode it may use the response as it is.
   package var isEncoded = false
   /// Whether the stored response is unsuitable for a request with cookies
-  /// (`FreshnessRequirements.hasCookies`).
+  /// (`ReadTerms.hasCookies`).
   package var isPersonal = false
-  /// The origin's response, for readers that pass it on (`FreshnessRequirements.passesOnErrors`).
+  /// The origin's response, for readers that pass it on (`ReadTerms.passesOnErrors`).
   package var response: ErrorResponse?
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {

@@ -28,7 +28,7 @@ import Testing
 
   /// Reads with a new reader, as a proxy does for each request.
   private func get(_ test: TestCache, _ path: String) async throws -> [UInt8] {
-    let reader = try await test.cache.open(Resource(url: test.origin.url(path)), on: .strict)
+    let reader = try await test.cache.open(Resource(url: test.origin.url(path)), on: .ofClient)
     defer { reader.cancel() }
     return Array(try await reader.bytes(in: 0..<1_000_000))
   }

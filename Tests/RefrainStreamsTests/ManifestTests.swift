@@ -69,7 +69,7 @@ import Testing
     var freshness = Freshness(confirmedAt: now, lifetime: 600)
     freshness.pace = .every(6)
     #expect(freshness.isFresh(at: now + 2.9) && !freshness.isFresh(at: now + 3))
-    let terms = FreshnessRequirements()
+    let terms = ReadTerms()
     #expect(terms.acceptUnconfirmed(freshness, at: now + 9))
     #expect(!terms.acceptUnconfirmed(freshness, at: now + 9.1))
     freshness.pace = .complete

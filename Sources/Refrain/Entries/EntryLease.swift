@@ -23,7 +23,7 @@ package final class EntryLease: Sendable {
   package var now: Moment { entry.context.now }
 
   /// Returns the stored response, if it may be used without asking the origin.
-  package func known(_ terms: FreshnessRequirements, at now: Moment) -> StoredResponse? {
+  package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     guard let generation = entry.current else { return nil }
     let asking = entry.context.asking
     return generation.withState { state in

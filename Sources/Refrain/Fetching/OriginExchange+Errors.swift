@@ -89,9 +89,9 @@ extension GenerationState {
   /// How many error responses in a row are reported without a delay, while nothing is known and
   /// every reader wants them reported; nil if `RetryPolicy` decides.
   var mostErrors: Int? {
-    guard info == nil, !readers.isEmpty, readers.values.allSatisfy(\.terms.reportsErrors) else {
+    guard info == nil, !readers.isEmpty, readers.values.allSatisfy(\.terms.passesOnErrors) else {
       return nil
     }
-    return passesOnErrors ? 2 : 1
+    return 2
   }
 }

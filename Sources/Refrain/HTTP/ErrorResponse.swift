@@ -3,7 +3,7 @@ package import Foundation
 import RefrainLocks
 
 /// An error response as the origin sent it, for readers that pass it on
-/// (`FreshnessRequirements.passesOnErrors`). Those that waited for the same request receive the same
+/// (`ReadTerms.passesOnErrors`). Those that waited for the same request receive the same
 /// one with their error. Nothing else keeps it: a later reader asks the origin again.
 ///
 /// All methods may be called from any thread.

@@ -22,7 +22,7 @@ public final class MediaReader: Sendable {
     var readsOn = false
     var isBackground: Bool
     var isCancelled = false
-    let terms: FreshnessRequirements
+    let terms: ReadTerms
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
     let obstacle: Obstacle?
@@ -42,7 +42,7 @@ public final class MediaReader: Sendable {
   init(
     entry: Entry, generation settled: Generation? = nil, configuration: MediaCache.Configuration,
     fill: FillPolicy, isBackground: Bool = false,
-    terms: FreshnessRequirements = FreshnessRequirements()
+    terms: ReadTerms = ReadTerms()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
       throw GenerationState.closed
@@ -95,7 +95,7 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     to generation: Generation, _ configuration: MediaCache.Configuration, isBackground: Bool,
-    fillsWhole: Bool, end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements,
+    fillsWhole: Bool, end: Int64 = .max, readsOn: Bool = false, _ terms: ReadTerms,
     isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
     let now = configuration.clock()

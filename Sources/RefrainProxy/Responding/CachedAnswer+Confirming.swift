@@ -15,8 +15,8 @@ extension CachedAnswer {
   /// - Parameter again: selects the response on other terms.
   /// - Throws: `CancellationError`.
   func confirmed(
-    _ selected: SelectedResponse, _ terms: FreshnessRequirements,
-    again: (FreshnessRequirements) async throws -> Selected
+    _ selected: SelectedResponse, _ terms: ReadTerms,
+    again: (ReadTerms) async throws -> Selected
   ) async throws -> SelectedResponse {
     guard selected.isManifest == true else { return selected }
     let cache = service.cache
@@ -26,13 +26,13 @@ extension CachedAnswer {
     }
     // Nothing is removed from an MPD that changes, and a list of segments names no variants.
     guard selected.known.freshness.pace?.isLive != true, !cache.isShared, !cache.isOffline,
-      !terms.isOnlyStored,
+      !terms.directives.onlyIfCached,
       service.reached.isReached(exchange.url, at: cache.now.uptime) == nil,
       let body = try await ManifestAnswer(self, selected).body(),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
     var terms = terms
-    terms.maxAge = 0
+    terms.directives.maxAge = 0
     // It is fresh: an origin that is silent does not hold the client up for long.
     terms.acceptsForbidden = true
     do {

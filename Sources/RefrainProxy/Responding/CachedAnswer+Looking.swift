@@ -13,7 +13,7 @@ extension CachedAnswer {
   ///
   /// - Throws: `MediaCacheError`; `CancellationError`.
   func isManifest(
-    _ reader: MediaReader, _ known: StoredResponse, _ terms: FreshnessRequirements
+    _ reader: MediaReader, _ known: StoredResponse, _ terms: ReadTerms
   ) async throws -> Bool? {
     if isNamedManifest(known) { return true }
     let (type, length) = (known.information.mimeType, known.information.length)
@@ -33,9 +33,9 @@ extension CachedAnswer {
   }
 
   /// Whether the first byte is there, or is requested in any case.
-  private func needsBeginning(_ reader: MediaReader, _ terms: FreshnessRequirements) -> Bool {
+  private func needsBeginning(_ reader: MediaReader, _ terms: ReadTerms) -> Bool {
     // The start of several ranges, or of the last bytes, is unknown without the length.
-    guard range.bounds.start == 0, range.bounds.end != nil, !terms.isOnlyStored else {
+    guard range.bounds.start == 0, range.bounds.end != nil, !terms.directives.onlyIfCached else {
       return false
     }
     let needsBytes = !isHEAD && Preconditions(fields: exchange.fields) == nil

@@ -30,7 +30,7 @@ extension CachedAnswer {
   /// - Parameter memory: the key under which uncacheable responses are remembered.
   /// - Throws: `HTTPError`; `MediaCacheError`; `CancellationError`.
   func select(
-    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements, _ memory: CacheKey
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms, _ memory: CacheKey
   ) async throws -> Selected {
     let started = service.cache.now.wall
     do {
@@ -45,7 +45,7 @@ extension CachedAnswer {
       // A relayed redirect would only send the client round as well.
       throw HTTPError.loop
     } catch let error as MediaCacheError where error.isPersonal {
-      if terms.isOnlyStored { throw Self.notThere }
+      if terms.directives.onlyIfCached { throw Self.notThere }
       service.uncacheable.insert(memory, .notStorable)
       return .relayed(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
@@ -68,7 +68,7 @@ extension CachedAnswer {
   /// Returns a reader of the selected representation, the stored response, and whether that may be
   /// a manifest (`isManifest`).
   func find(
-    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms
   ) async throws -> (MediaReader, StoredResponse, Bool?) {
     for _ in 0..<3 {
       do {
@@ -81,11 +81,11 @@ extension CachedAnswer {
   }
 
   func findOnce(
-    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms
   ) async throws -> (MediaReader, StoredResponse, Bool?) {
     var reader = try await open(resource, key, terms)
     do {
-      if terms.isOnlyStored { try checkIsThere(reader, terms) }
+      if terms.directives.onlyIfCached { try checkIsThere(reader, terms) }
       var known = try await learn(reader)
       // A response shared with other requests may be for one of them.
       for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
@@ -101,19 +101,19 @@ extension CachedAnswer {
   }
 
   func open(
-    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms
   ) async throws -> MediaReader {
     do {
       return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
     } catch let error as MediaCacheError
-      where terms.isOnlyStored && error.code == .offline && !error.isPersonal
+      where terms.directives.onlyIfCached && error.code == .offline && !error.isPersonal
     {
       throw Self.notThere
     }
   }
 
   /// Throws 504 if a request would be needed (RFC 9111 §5.2.1.7).
-  func checkIsThere(_ reader: MediaReader, _ terms: FreshnessRequirements) throws {
+  func checkIsThere(_ reader: MediaReader, _ terms: ReadTerms) throws {
     let lease = service.cache.hold(reader)
     let known = lease?.known(terms, at: service.cache.now)
     let isThere =

@@ -24,7 +24,8 @@ struct CachedAnswer: Sendable {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
     let key = key(for: resource)
-    var terms = Self.terms(directives, isStrict: !service.configuration.servesOnePlay)
+    var terms = Self.terms(
+      directives, for: service.configuration.servesOnePlay ? .player : .client)
     terms.hasCookies = isPersonal(resource)
     if !service.cache.isShared { relax(&terms) }
     if !isGrowing {
@@ -137,22 +138,10 @@ struct CachedAnswer: Sendable {
     service.cache.isShared && resource.headers["Cookie"] != nil
   }
 
-  static func terms(
-    _ directives: RequestDirectives, isStrict: Bool = true
-  ) -> FreshnessRequirements {
-    var terms = FreshnessRequirements()
-    terms.isStrict = isStrict
-    terms.reportsErrors = true
-    terms.passesOnErrors = true
-    terms.isOnlyStored = directives.onlyIfCached
-    terms.noCache = directives.noCache
-    terms.maxAge = directives.maxAge
-    terms.minFresh = directives.minFresh
-    switch directives.maxStale {
-    case .any: terms.maxStale = .max
-    case .upTo(let seconds): terms.maxStale = seconds
-    case nil: break
-    }
+  static func terms(_ directives: RequestDirectives, for audience: ReadTerms.Audience) -> ReadTerms
+  {
+    var terms = ReadTerms()
+    (terms.directives, terms.audience, terms.passesOnErrors) = (directives, audience, true)
     return terms
   }
 
@@ -162,17 +151,17 @@ struct CachedAnswer: Sendable {
   /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
   /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
   /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
-  private func relax(_ terms: inout FreshnessRequirements) {
+  private func relax(_ terms: inout ReadTerms) {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
-      guard terms.noCache else { return }
+      guard terms.directives.noCache else { return }
       // A stored manifest is used if the origin cannot be reached.
-      terms.noCache = false
-      terms.maxAge = 0
+      terms.directives.noCache = false
+      terms.directives.maxAge = 0
     } else if service.parts.contains(exchange.url) {
       terms.acceptsForbidden = true
-      terms.noCache = false
-      terms.maxStale = .max
+      terms.directives.noCache = false
+      terms.directives.maxStale = .max
     }
   }
 

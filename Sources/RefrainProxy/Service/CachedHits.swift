@@ -90,12 +90,12 @@ final class CachedHit: Sendable {
 
   init(
     lease: EntryLease, urlText: String, isShared: Bool, node: String,
-    cacheStatus: CacheStatus, naming: @escaping @Sendable () -> FreshnessRequirements.Naming?,
+    cacheStatus: CacheStatus, naming: @escaping @Sendable () -> ReadTerms.Naming?,
     render: @escaping @Sendable (StoredResponse) -> HeaderFields
   ) {
     self.urlText = urlText
-    var terms = FreshnessRequirements()
-    terms.isStrict = true
+    var terms = ReadTerms()
+    terms.audience = .client
     self.terms = terms
     self.isShared = isShared
     self.naming = naming
@@ -125,9 +125,9 @@ final class CachedHit: Sendable {
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
   }
 
-  private let terms: FreshnessRequirements
+  private let terms: ReadTerms
   /// Returns when a live playlist last named the resource again.
-  private let naming: @Sendable () -> FreshnessRequirements.Naming?
+  private let naming: @Sendable () -> ReadTerms.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
   private let statusEnd: [UInt8]

@@ -18,9 +18,9 @@ final class LiveListings: Sendable {
 
   private struct Namings {
     /// By the hashes of the resources' keys.
-    var resources: [UInt64: FreshnessRequirements.Naming] = [:]
+    var resources: [UInt64: ReadTerms.Naming] = [:]
     /// By the keys of the first manifests of DASH streams, whose MPDs do not name each segment.
-    var streams: [CacheKey: FreshnessRequirements.Naming] = [:]
+    var streams: [CacheKey: ReadTerms.Naming] = [:]
   }
 
   private static let mostPlaylists = 256
@@ -52,7 +52,7 @@ final class LiveListings: Sendable {
         URL(text: named.uri, relativeTo: url).map { resource in
           (
             Self.hash(cache.key(for: Resource(url: resource))),
-            FreshnessRequirements.Naming(time: now, isOther: named.isOther)
+            ReadTerms.Naming(time: now, isOther: named.isOther)
           )
         }
       }
@@ -67,7 +67,7 @@ final class LiveListings: Sendable {
   /// Returns when a playlist last named a resource again; nil if none did.
   ///
   /// - Parameter stream: the key of the first manifest of its stream.
-  func naming(of key: CacheKey, in stream: CacheKey?) -> FreshnessRequirements.Naming? {
+  func naming(of key: CacheKey, in stream: CacheKey?) -> ReadTerms.Naming? {
     guard isAny.load(ordering: .acquiring) else { return nil }
     let hash = Self.hash(key)
     return namings.withLock { namings in

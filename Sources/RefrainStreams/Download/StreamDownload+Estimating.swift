@@ -74,8 +74,8 @@ extension StreamDownload {
   /// - Throws: `CancellationError`.
   private func length(of part: StreamPlan.Part) async throws -> Int64? {
     do {
-      var terms = FreshnessRequirements()
-      terms.maxStale = .max
+      var terms = ReadTerms()
+      terms.directives.maxStale = .max
       let reader = try await cache.open(
         resource(at: part.url, isKey: part.isKey), on: terms, fill: .onDemand, isBackground: true)
       defer { reader.cancel() }

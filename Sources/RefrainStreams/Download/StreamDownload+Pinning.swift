@@ -47,7 +47,7 @@ extension StreamDownload {
 
   /// Stores a resource, and pins it if the download is pinned.
   func bring(
-    _ resource: Resource, on terms: FreshnessRequirements = FreshnessRequirements(),
+    _ resource: Resource, on terms: ReadTerms = ReadTerms(),
     _ range: ByteRange? = nil, _ progress: (@Sendable (MediaCache.PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
     guard isPinned else { return try await cache.prefetch(resource, on: terms, range, progress) }

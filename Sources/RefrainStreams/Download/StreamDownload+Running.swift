@@ -112,8 +112,8 @@ extension StreamDownload {
     defer { reports.ended(key) }
     do {
       // Segments do not change under their URLs (RFC 8216 §6.2.1, ISO/IEC 23009-1 §5.3.9).
-      var terms = FreshnessRequirements()
-      terms.maxStale = .max
+      var terms = ReadTerms()
+      terms.directives.maxStale = .max
       _ = try await bring(resource, on: terms, part.range) { progress in
         counter.note(
           index, .init(bytes: progress.storedBytes, total: progress.totalBytes))

@@ -180,7 +180,8 @@
         var arrival: Duration?
         let runs = try await runs(listening, radio, keeping: Self.room) { event, player in
           switch event {
-          case .liveWindow(let window?) where earliest == nil && window.end >= .seconds(395):
+          // The station is held from 400 on: what is kept moves on no more while libmpv seeks.
+          case .liveWindow(let window?) where earliest == nil && window.end >= .seconds(399):
             earliest = window
             player.seek(to: .zero)
           case .seekCompleted(let position):
@@ -192,7 +193,6 @@
           }
           return true
         }
-        // What is kept moves on until the station is held, by less than the room.
         let start = try #require(earliest).start
         let kept = start...start + .seconds(45)
         let sought = try #require(arrival)

@@ -25,7 +25,7 @@ import Testing
         return try await reader.bytes(in: 0..<length)
       }
       let next = try await test.cache.open(
-        Resource(url: test.origin.url("/a")), on: FreshnessRequirements())
+        Resource(url: test.origin.url("/a")), on: ReadTerms())
       defer { next.cancel() }
       #expect(try await next.settle().etag == "\"seed-2\"")
     }
@@ -38,14 +38,14 @@ import Testing
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(1), .delay(nil)))
       let asked = Resource(url: test.origin.url("/a"))
-      let reader = try await test.cache.open(asked, on: FreshnessRequirements())
+      let reader = try await test.cache.open(asked, on: ReadTerms())
       defer { reader.cancel() }
       async let first = reader.settle()
       try await test.origin.wait(for: "/a") { $0.stalled == 1 }
       try await test.cache.invalidate(asked)
       test.origin.release("/a")
       #expect(try await first.freshness.isFresh(at: Date()) == false)
-      let next = try await test.cache.open(asked, on: .strict)
+      let next = try await test.cache.open(asked, on: .ofClient)
       defer { next.cancel() }
       #expect(try await next.settle().freshness.isFresh(at: Date()))
     }
@@ -55,7 +55,7 @@ import Testing
     try await withCache { test in
       let asked = Resource(url: test.origin.url("/a"))
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
-      let reader = try await test.cache.open(asked, on: .strict)
+      let reader = try await test.cache.open(asked, on: .ofClient)
       defer { reader.cancel() }
       _ = try await reader.settle()
       try await test.cache.invalidate(asked)

@@ -98,9 +98,9 @@ import Testing
     }
   }
 
-  private static let confirmed: FreshnessRequirements = {
-    var terms = FreshnessRequirements()
-    terms.noCache = true
+  private static let confirmed: ReadTerms = {
+    var terms = ReadTerms()
+    terms.directives.noCache = true
     return terms
   }()
 }

@@ -61,7 +61,7 @@ import Testing
   // MARK: What is stored
 
   private func confirmsBriefly(
-    _ change: (inout FreshnessRequirements, inout Freshness) -> Void
+    _ change: (inout ReadTerms, inout Freshness) -> Void
   ) -> Bool {
     var state = GenerationState(
       limits: FetchPlan(patience: 0.5, firstRequest: 64 << 10, maximumReadAhead: 8 << 20),
@@ -70,7 +70,7 @@ import Testing
     var freshness = Freshness(confirmedAt: now.wall.addingTimeInterval(-100), lifetime: 10)
     var reader = GenerationState.Reader(minimum: 1)
     reader.awaitsConfirmation = true
-    reader.terms.isStrict = true
+    reader.terms.audience = .client
     change(&reader.terms, &freshness)
     state.representation.refresh(freshness, askedAt: freshness.confirmedAt, confirmedAt: now.uptime)
     state.readers[state.makeID()] = reader
@@ -80,14 +80,14 @@ import Testing
   @Test func `A confirmation is awaited for long only if nothing plays without it`() {
     #expect(confirmsBriefly { _, _ in })
     #expect(!confirmsBriefly { $1.mustRevalidate = true })
-    #expect(!confirmsBriefly { terms, _ in terms.noCache = true })
+    #expect(!confirmsBriefly { terms, _ in terms.directives.noCache = true })
     #expect(
       confirmsBriefly {
         $0.acceptsForbidden = true; $1.mustRevalidate = true
       })
     #expect(
       confirmsBriefly {
-        $0.isStrict = false; $1.mustRevalidate = true
+        $0.audience = .player; $1.mustRevalidate = true
       })
     // The next version of a live playlist would come too late.
     #expect(

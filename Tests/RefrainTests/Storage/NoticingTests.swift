@@ -41,7 +41,7 @@ import Testing
   }
 
   private func known(_ lease: EntryLease) -> StoredResponse? {
-    lease.known(.strict, at: lease.now)
+    lease.known(.ofClient, at: lease.now)
   }
 
   private func key(_ test: TestCache) -> CacheKey { CacheKey(url: test.origin.url("/a")) }

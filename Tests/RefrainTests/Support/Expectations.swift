@@ -42,11 +42,11 @@ func warnings(_ events: AsyncStream<CacheEvent>) async -> [String] {
   return warnings
 }
 
-extension FreshnessRequirements {
+extension ReadTerms {
   /// As a proxy has them.
-  static let strict: FreshnessRequirements = {
-    var terms = FreshnessRequirements()
-    terms.isStrict = true
+  static let ofClient: ReadTerms = {
+    var terms = ReadTerms()
+    terms.audience = .client
     return terms
   }()
 }

@@ -9,7 +9,7 @@ extension GenerationState {
     var trustsStored = false
   }
 
-  func isUsable(on terms: FreshnessRequirements, _ asking: Asking, at now: Moment) -> Bool {
+  func isUsable(on terms: ReadTerms, _ asking: Asking, at now: Moment) -> Bool {
     if asking.isOffline { return true }
     if hasEndedEarly { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
@@ -44,8 +44,9 @@ extension GenerationState {
 
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.
-  func joinsOthers(_ terms: FreshnessRequirements, at now: Moment) -> Bool {
-    guard !terms.noCache, let elapsed = vouchedAt.flatMap({ now.uptime.seconds(since: $0) })
+  func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
+    guard !terms.directives.noCache,
+      let elapsed = vouchedAt.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
     if couldNotBeAsked, !terms.acceptUnconfirmed(freshness, at: wallTime(at: now)) { return false }
@@ -53,13 +54,14 @@ extension GenerationState {
     if let listing = terms.listing, vouched + Self.precision < listing.time { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
-    guard terms.isStrict else {
+    guard terms.audience == .client else {
       return isArriving
         || (isOneResponse || !readers.isEmpty) && elapsed < (unchangedSeconds ?? Self.joinSeconds)
     }
     // The freshness stated by the origin applies, and so do the directives of the request.
     guard freshness?.isGuessed == true, freshness?.isOutdated != true,
-      freshness?.mustRevalidate != true, terms.maxAge == nil, terms.minFresh == nil,
+      freshness?.mustRevalidate != true, terms.directives.maxAge == nil,
+      terms.directives.minFresh == nil,
       terms.notBefore.map({ $0 < wallTime(at: now) - elapsed }) != false
     else { return false }
     return isArriving || elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))

@@ -47,7 +47,7 @@ struct GenerationState: Sendable {
     var awaitsConfirmation = false
     /// The cut that it has come upon without waiting there yet.
     var missedCut: MissedCut?
-    var terms = FreshnessRequirements()
+    var terms = ReadTerms()
   }
 
   struct Fetch: Sendable {

@@ -4,71 +4,58 @@ import Testing
 
 @testable import Refrain
 
-/// The requirements of a request on stored bytes (RFC 9111 §5.2.1).
-@Suite struct ReadingTermsTests {
+/// The terms on which stored bytes are read, as a request states them (RFC 9111 §5.2.1).
+@Suite struct ReadTermsTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-  private static func terms(_ change: (inout FreshnessRequirements) -> Void)
-    -> FreshnessRequirements
-  {
-    var terms = FreshnessRequirements()
-    change(&terms)
+  private static func terms(_ directives: String) -> ReadTerms {
+    var terms = ReadTerms()
+    terms.directives = RequestDirectives(["Cache-Control": directives])
     return terms
   }
 
   /// Responses fresh for 60 seconds, at the age given.
-  static let cases: [(FreshnessRequirements, age: Double, must: Bool, isAccepted: Bool)] = [
-    (terms { _ in }, 59, false, true), (terms { _ in }, 60, false, false),
-    (terms { $0.noCache = true }, 0, false, false),
-    (terms { $0.maxAge = 10 }, 10, false, true), (terms { $0.maxAge = 10 }, 11, false, false),
-    (terms { $0.maxAge = 100 }, 70, false, false),
-    (terms { $0.minFresh = 20 }, 40, false, true), (terms { $0.minFresh = 20 }, 41, false, false),
-    (terms { $0.maxStale = 10 }, 70, false, true), (terms { $0.maxStale = 10 }, 71, false, false),
-    (terms { $0.maxStale = .max }, 1e9, false, true),
-    (terms { $0.maxStale = .max }, 61, true, false),
-    (
-      terms {
-        $0.maxStale = .max
-        $0.maxAge = 65
-      }, 64, false, true
-    ),
-    (
-      terms {
-        $0.maxStale = .max
-        $0.maxAge = 65
-      }, 66, false, false
-    ),
-    (terms { $0.notBefore = now - 10 }, 5, false, true),
-    (terms { $0.notBefore = now - 10 }, 10, false, false),
-    (terms { $0.notBefore = now - 10 }, 15, false, false),
+  static let cases: [(String, age: Double, must: Bool, isAccepted: Bool)] = [
+    ("", 59, false, true), ("", 60, false, false), ("no-cache", 0, false, false),
+    ("max-age=10", 10, false, true), ("max-age=\"10\"", 11, false, false),
+    ("max-age=100, max-age=60", 70, false, false), ("max-age=x", 59, false, true),
+    ("min-fresh=20", 40, false, true), ("min-fresh=9, min-fresh=20", 41, false, false),
+    ("max-stale=10", 70, false, true), ("max-stale=10", 71, false, false),
+    ("max-stale=10, max-stale", 71, false, false), ("max-stale", 1e9, false, true),
+    ("max-stale", 61, true, false), ("max-stale, max-age=65", 64, false, true),
+    ("max-stale, max-age=65", 66, false, false),
   ]
 
   @Test(arguments: cases.indices)
-  func `Stored bytes are accepted according to the request's requirements`(index: Int) {
-    let (terms, age, must, isAccepted) = Self.cases[index]
+  func `Stored bytes are accepted according to the request's directives`(index: Int) {
+    let (directives, age, must, isAccepted) = Self.cases[index]
     let freshness = Freshness(confirmedAt: Self.now - age, lifetime: 60, mustRevalidate: must)
+    #expect(Self.terms(directives).accept(freshness, at: Self.now) == isAccepted)
+  }
+
+  @Test(arguments: [(5, true), (10, false), (15, false)])
+  func `Bytes from before a change are not accepted`(_ age: Double, _ isAccepted: Bool) {
+    var terms = ReadTerms()
+    terms.notBefore = Self.now - 10
+    let freshness = Freshness(confirmedAt: Self.now - age, lifetime: 60)
     #expect(terms.accept(freshness, at: Self.now) == isAccepted)
   }
 
-  @Test func `Outdated bytes are never accepted`() {
+  @Test(arguments: ["", "max-age=1000", "max-stale"])
+  func `Outdated bytes are never accepted`(_ directives: String) {
     let outdated = Freshness(confirmedAt: Self.now, lifetime: 60).outdated
-    #expect(!FreshnessRequirements().accept(outdated, at: Self.now))
-    #expect(!Self.terms { $0.maxAge = 1000 }.accept(outdated, at: Self.now))
-    #expect(!Self.terms { $0.maxStale = .max }.accept(outdated, at: Self.now))
+    #expect(!Self.terms(directives).accept(outdated, at: Self.now))
   }
 
-  @Test func `Only a strict reader refuses unconfirmed bytes that must be revalidated`() {
+  @Test func `Only a client refuses unconfirmed bytes that must be revalidated`() {
     let free = Freshness(confirmedAt: Self.now, lifetime: 60)
     let bound = Freshness(confirmedAt: Self.now, lifetime: 60, mustRevalidate: true)
-    #expect(FreshnessRequirements().acceptUnconfirmed(bound, at: Self.now))
-    let strict = Self.terms { $0.isStrict = true }
-    #expect(
-      strict.acceptUnconfirmed(free, at: Self.now) && !strict.acceptUnconfirmed(bound, at: Self.now)
-    )
-    let insisting = Self.terms {
-      $0.isStrict = true
-      $0.noCache = true
-    }
+    #expect(ReadTerms().acceptUnconfirmed(bound, at: Self.now))
+    let client = ReadTerms.ofClient
+    #expect(client.acceptUnconfirmed(free, at: Self.now))
+    #expect(!client.acceptUnconfirmed(bound, at: Self.now))
+    var insisting = client
+    insisting.directives.noCache = true
     #expect(!insisting.acceptUnconfirmed(free, at: Self.now))
   }
 }

@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: MIT
-internal import Refrain
+import Foundation
 
 /// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
 /// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted, as RFC
 /// 9111 §5.2 suggests.
-struct RequestDirectives: Sendable, Hashable {
-  enum Staleness: Sendable, Hashable {
-    case any
-    /// Stale by no more than this many seconds.
-    case upTo(Int64)
-  }
-
-  var noCache = false
-  var noStore = false
-  var onlyIfCached = false
+package struct RequestDirectives: Sendable, Hashable {
+  package var noCache = false
+  package var noStore = false
+  package var onlyIfCached = false
   /// In seconds; the smallest of several.
-  var maxAge: Int64?
-  var maxStale: Staleness?
+  package var maxAge: Int64?
+  /// In seconds, the smallest of several; `Int64.max` without a number.
+  package var maxStale: Int64?
   /// In seconds; the greatest of several.
-  var minFresh: Int64?
+  package var minFresh: Int64?
 
   /// The maximum; greater numbers of seconds are reduced to it (RFC 9111 §1.2.2).
   private static let longest: Int64 = 1 << 31
 
-  init(_ fields: HeaderFields) {
+  package init() {}
+
+  package init(_ fields: HeaderFields) {
     guard let value = fields["Cache-Control"] else {
       let pragma = fields["Pragma"]?.split(separator: ",") ?? []
       noCache = pragma.contains { $0.trimmingOWS.lowercased() == "no-cache" }
@@ -46,21 +43,31 @@ struct RequestDirectives: Sendable, Hashable {
       guard let seconds = Self.seconds(argument) else { return }
       minFresh = max(minFresh ?? seconds, seconds)
     case "max-stale":
-      guard let argument else {
-        maxStale = maxStale ?? .any
-        return
-      }
-      guard let seconds = Self.seconds(argument) else { return }
-      if case .upTo(let other) = maxStale {
-        maxStale = .upTo(min(other, seconds))
-      } else {
-        maxStale = .upTo(seconds)
-      }
+      guard let seconds = argument == nil ? .max : Self.seconds(argument) else { return }
+      maxStale = min(maxStale ?? seconds, seconds)
     default: break
     }
   }
 
   private static func seconds(_ argument: String?) -> Int64? {
     argument.flatMap { Int64(saturatingDigits: $0, at: longest) }
+  }
+
+  /// Returns whether a stored response may be used without asking the origin.
+  func accept(_ freshness: Freshness, at now: Date) -> Bool {
+    if noCache { return false }
+    if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }
+    let remaining = freshness.remaining(at: now)
+    if let minFresh, remaining < Double(minFresh) { return false }
+    if remaining > 0 { return true }
+    guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate else {
+      return false
+    }
+    // The next version of an ongoing document exists already.
+    switch freshness.pace {
+    case .every, .unread: return false
+    case .complete, .unstated, nil: break
+    }
+    return -remaining <= Double(maxStale)
   }
 }
