@@ -15,28 +15,19 @@ final class AskedResource: Sendable {
     case shared
   }
 
-  private typealias Waiter = CheckedContinuation<Authorization, any Error>
-
-  private struct Running {
-    var task: Task<Void, Never>
-    var number: Int
-    var waiters: [Int: Waiter] = [:]
-  }
-
   private struct State {
     var resource: Resource
     /// The resource as the latest opener gave it.
     var given: Resource
     /// The number of replacements by the hook.
     var authorization = 0
-    var running: Running?
-    var nextNumber = 0
     var shortcut: (of: Resource, RedirectPolicy.Shortcut)?
   }
 
   private let key: CacheKey
   private let isShared: Bool
   private let state: Mutex<State>
+  private let authorizations = JoinedCalls<Int, Authorization>()
 
   /// - Parameter isShared: whether the cache serves several people.
   init(_ resource: Resource, key: CacheKey, isShared: Bool) {
@@ -108,72 +99,26 @@ final class AskedResource: Sendable {
   func authorize(refused authorization: Int, status: Int, by hook: @escaping Hook) async throws
     -> Authorization
   {
-    let waiter = state.withLock { state in
-      state.nextNumber += 1
-      return state.nextNumber
-    }
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let result = state.withLock { state -> Result<Authorization, any Error>? in
-          if Task.isCancelled { return .failure(CancellationError()) }
-          // The hook has already answered another fetch.
-          if state.authorization != authorization {
-            return .success(state.resource.policy.group == nil ? .renewed : .shared)
-          }
-          if state.running == nil { state.running = start(hook, status, &state) }
-          state.running?.waiters[waiter] = continuation
-          return nil
-        }
-        if let result { continuation.resume(with: result) }
+    try await authorizations.value(for: authorization) { [weak self] in
+      guard let asked = self?.state.withLock({ ($0.resource, $0.authorization) }) else {
+        throw CancellationError()
       }
-    } onCancel: {
-      leave(waiter)
+      // The hook has already answered another fetch.
+      if asked.1 != authorization { return asked.0.policy.group == nil ? .renewed : .shared }
+      guard let renewed = try await hook(asked.0, status) else { return .none }
+      // Whoever was refused may have left, and the hook may have been called again.
+      try Task.checkCancellation()
+      self?.adopt(renewed.resource)
+      return renewed.isShared ? .shared : .renewed
     }
   }
 
-  private func start(_ hook: @escaping Hook, _ status: Int, _ state: inout State) -> Running {
-    state.nextNumber += 1
-    let (number, resource) = (state.nextNumber, state.resource)
-    let task = Task { [weak self] in
-      let result: Result<GroupRenewals.Renewed?, any Error>
-      do { result = .success(try await hook(resource, status)) } catch { result = .failure(error) }
-      self?.ended(number, result)
+  private func adopt(_ renewed: Resource) {
+    state.withLock { state in
+      state.resource = state.resource.replaced(by: renewed)
+      state.resource.key = key
+      state.authorization += 1
     }
-    return Running(task: task, number: number)
-  }
-
-  private func ended(_ number: Int, _ result: Result<GroupRenewals.Renewed?, any Error>) {
-    let (waiters, outcome) = state.withLock {
-      state -> ([Waiter], Result<Authorization, any Error>) in
-      guard let running = state.running, running.number == number else {
-        return ([], .success(.none))
-      }
-      state.running = nil
-      if case .success(let renewed?) = result {
-        state.resource = state.resource.replaced(by: renewed.resource)
-        state.resource.key = key
-        state.authorization += 1
-      }
-      return (
-        Array(running.waiters.values),
-        result.map { $0.map { $0.isShared ? .shared : .renewed } ?? .none }
-      )
-    }
-    for waiter in waiters { waiter.resume(with: outcome) }
-  }
-
-  private func leave(_ waiter: Int) {
-    let (continuation, abandoned) = state.withLock {
-      state -> (Waiter?, Task<Void, Never>?) in
-      guard let continuation = state.running?.waiters.removeValue(forKey: waiter) else {
-        return (nil, nil)
-      }
-      guard state.running?.waiters.isEmpty == true else { return (continuation, nil) }
-      defer { state.running = nil }
-      return (continuation, state.running?.task)
-    }
-    abandoned?.cancel()
-    continuation?.resume(throwing: CancellationError())
   }
 }
 

@@ -93,7 +93,7 @@ extension GenerationState {
   var isReceivedDocument: Bool {
     freshness?.pace != nil && length ?? 0 <= representation.longestDocument
       && !fetches.values.contains {
-        !$0.isConfirmation && !$0.hasEnded && $0.position < $0.range.upperBound
+        !$0.isConfirmation && $0.phase != .ended && $0.position < $0.range.upperBound
       }
   }
 

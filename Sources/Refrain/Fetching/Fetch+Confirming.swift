@@ -12,7 +12,7 @@ extension Fetch {
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       return (
         ConfirmingRequest(
-          range: range, fills: fetch.fillsWhileConfirming,
+          range: range, fills: fetch.bringsBytes,
           isWhole: state.isRequestedWhole || state.isReceivedDocument),
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
@@ -154,18 +154,14 @@ extension GenerationState {
       noteRange()
       if !ignoresRanges { representation.noteRanges() }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
-      fetches[id]?.isConfirmation = false
       // Others may have shortened a request for missing bytes and continued from its end.
-      if let fetch = fetches[id], !fetch.fillsWhileConfirming { fetches[id]?.range = range }
+      if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
+      fetches[id]?.purpose = .bytes
       fetches[id]?.position = range.lowerBound
       return true
     case .whole:
-      let offset = fetches[id]?.range.lowerBound ?? 0
-      fetches[id]?.isConfirmation = false
-      guard beginWhole(id, at: offset) else {
-        fetches[id]?.isConfirmation = true
-        return false
-      }
+      guard beginWhole(id, at: fetches[id]?.range.lowerBound ?? 0) else { return false }
+      fetches[id]?.purpose = .bytes
       return true
     default:
       return false

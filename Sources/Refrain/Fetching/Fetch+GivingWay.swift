@@ -81,8 +81,7 @@ extension Entry {
     let successor = next.withState { state in
       state.expectedReaders = coming
       let id = state.makeID()
-      state.fetches[id] = .init(
-        range: asked, position: asked.lowerBound, isBackground: isBackground)
+      state.fetches[id] = .init(range: asked, isBackground: isBackground)
       return Fetch(id: id, generation: next)
     }
     // The stored bytes could be confirmed by a validator that the new ones have, too.

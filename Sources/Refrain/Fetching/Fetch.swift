@@ -98,7 +98,7 @@ struct Fetch: Sendable {
       }
     }
     // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.hasEnded = true }
+    generation.withState { $0.fetches[id]?.end() }
     if let error { context.events.send(.failed(entry.key, error.withoutResponse)) }
     context.events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }

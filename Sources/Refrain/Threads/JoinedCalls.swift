@@ -17,8 +17,6 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct State {
     var running: [Key: Running] = [:]
     var nextNumber = 0
-    /// The error of all calls from now on; nil until `end`.
-    var end: (any Error)?
 
     mutating func makeNumber() -> Int {
       nextNumber += 1
@@ -39,32 +37,17 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let waiter = state.withLock { $0.makeNumber() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let failure = state.withLock { state -> (any Error)? in
+        let isCancelled = state.withLock { state in
           // If it is cancelled later, `leave` finds it.
-          if Task.isCancelled { return CancellationError() }
-          if let end = state.end { return end }
+          if Task.isCancelled { return true }
           if state.running[key] == nil { state.running[key] = start(key, call, &state) }
           state.running[key]?.waiters[waiter] = continuation
-          return nil
+          return false
         }
-        if let failure { continuation.resume(throwing: failure) }
+        if isCancelled { continuation.resume(throwing: CancellationError()) }
       }
     } onCancel: {
       leave(waiter, key)
-    }
-  }
-
-  /// Cancels all running calls without waiting for them. Their waiting tasks receive the error, as
-  /// do all that follow.
-  func end(throwing error: any Error) {
-    let running = state.withLock { state in
-      state.end = error
-      defer { state.running = [:] }
-      return Array(state.running.values)
-    }
-    for call in running {
-      call.task.cancel()
-      for waiter in call.waiters.values { waiter.resume(throwing: error) }
     }
   }
 

@@ -258,12 +258,17 @@ final class UnusualOrigin: Sendable {
     return response.answer
   }
 
+  private static let boundless = "99999999999999999999"
+
   /// Adds one deviation that no client minds, or that a client can notice.
   private static func deviate(
     _ response: inout Response, _ request: Request, _ version: Version, _ kind: Kind,
     _ random: inout SeededGenerator
   ) {
     let hasBody = response.status == 200 || response.status == 206
+    // A cut that nothing contradicts is none that a client could notice.
+    let isWhole = hasBody && response.body.count == version.length
+    let hasLength = !response.lengthFields.contains { $0.hasSuffix(boundless) }
     switch random.number(below: 17) {
     case 0 where response.status == 200: response.status = 203
     case 1: response.lengthFields += response.lengthFields
@@ -277,14 +282,14 @@ final class UnusualOrigin: Sendable {
     case 5: response.lineEnds = ["\r\n", "\n"]
     case 6: response.fields.append("Transfer-Encoding: identity")
     // A 206 states the length in Content-Range.
-    case 7 where response.status == 206 || hasBody && !kind.needsLength: response.isChunked = true
-    case 8 where response.status == 206 || hasBody && !kind.needsLength:
+    case 7 where response.status == 206 || isWhole && !kind.needsLength: response.isChunked = true
+    case 8 where response.status == 206 || isWhole && !kind.needsLength:
       response.isChunked = true
       response.lengthFields = []
     case 9
-    where response.status == 200 && !kind.needsLength && !response.isChunked
+    where response.status == 200 && isWhole && !kind.needsLength && !response.isChunked
       && response.extra.isEmpty:
-      response.lengthFields = ["Content-Length: 99999999999999999999"]
+      response.lengthFields = ["Content-Length: \(boundless)"]
       response.isKept = false
     case 10: response.fields.append("X-Title: caf\u{e9} \u{ff}")
     case 11: response.fields.append("X-Title: a\u{1}b\u{7f}c")
@@ -311,7 +316,7 @@ final class UnusualOrigin: Sendable {
         response.lengthFields = ["Content-Length: \(version.length)"]
         response.isKept = false
       }
-    case 16 where hasBody && !response.isChunked && response.extra.isEmpty:
+    case 16 where hasBody && hasLength && !response.isChunked && response.extra.isEmpty:
       response.body = Array(response.body.prefix(random.number(below: response.body.count + 1)))
       response.isKept = false
     default: break

@@ -53,8 +53,9 @@ import Testing
 
   @Test func `Fetches that share bytes are each reported as running`() throws {
     var state = state(length: 1 << 20)
-    state.fetches[1] = .init(range: 0..<500, position: 0)
-    state.fetches[2] = .init(range: 400..<900, position: 450)
+    state.fetches[1] = .init(range: 0..<500)
+    state.fetches[2] = .init(range: 400..<900)
+    state.moveFetch(2, to: 450)
     #expect(state.fetching == RangeSet(0..<900))
     _ = state.fetchEnded(1, error: nil)
     #expect(state.fetching == RangeSet(400..<900))
@@ -66,7 +67,7 @@ import Testing
     _ = wait(&state, reader, at: 0)
     let id = try #require(state.fetches.keys.first)
     #expect(state.fetching.isEmpty)
-    state.fetches[id]?.isConfirmation = false
+    state.fetches[id]?.purpose = .bytes
     #expect(!state.fetching.isEmpty)
   }
 
@@ -89,7 +90,7 @@ import Testing
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.keys.min() ?? 0
     let other = state.makeID()
-    state.fetches[other] = .init(range: 0..<1 << 20, position: 0)
+    state.fetches[other] = .init(range: 0..<1 << 20)
     #expect(!state.endsInVain(id))
     _ = state.fetchEnded(id, error: nil)
     #expect(state.waiters.count == 1)

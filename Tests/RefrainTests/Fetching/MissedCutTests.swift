@@ -34,7 +34,8 @@ import Testing
       (reader.isActive, reader.isReading, reader.isBackground) = (true, isReading, isBackground)
       reader.position = offset
       state.readers[MissedCutTests.reader] = reader
-      state.fetches[10] = .init(range: 0..<length, position: position, isWhole: true)
+      state.fetches[10] = .init(range: 0..<length, isWhole: true)
+      state.moveFetch(10, to: position)
     }
 
     /// Ends the response.
@@ -102,7 +103,7 @@ import Testing
     var reader = GenerationState.Reader(minimum: 1)
     reader.fillsWhole = fillsWhole
     scene.state.readers[Self.reader] = reader
-    scene.state.fetches[10] = .init(range: 0..<1000, position: 0, isBackground: true)
+    scene.state.fetches[10] = .init(range: 0..<1000, isBackground: true)
     var refusal = MediaCacheError(.status, "The origin answered 404.")
     refusal.status = 404
     _ = scene.state.fetchEnded(10, error: refusal)

@@ -23,7 +23,8 @@ extension GenerationState {
   /// Whether a fetch is received to its end, although nobody may want its bytes now: another
   /// response could not bring them.
   func isKeptToEnd(_ fetch: Fetch) -> Bool {
-    isOneResponse && !fetch.isConfirmation && (fetch.isReceiving || fetch.hasBody) && !isTransient
+    isOneResponse && !fetch.isConfirmation && (fetch.isReceivingWhole || fetch.hasBody)
+      && !isTransient
       && length != nil
   }
 

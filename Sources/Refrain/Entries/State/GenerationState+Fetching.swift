@@ -12,8 +12,8 @@ extension GenerationState {
     let request = confirmingRequest(for: reader, at: offset)
     let id = makeID()
     fetches[id] = Fetch(
-      range: request.range, position: request.range.lowerBound, isConfirmation: true,
-      fillsWhileConfirming: request.fills, isBackground: reader.isBackground)
+      range: request.range, purpose: .confirmation(fills: request.fills),
+      isBackground: reader.isBackground)
     return [.startConfirmation(id, request.range)]
   }
 
@@ -94,10 +94,9 @@ extension GenerationState {
     // Another attempt says more than what became of earlier ones.
     for reader in readers.keys { readers[reader]?.missedCut = nil }
     let id = makeID()
-    fetches[id] = Fetch(
-      range: range, position: range.lowerBound,
-      isWhole: comesWhole, isBackground: isBackground,
-      furthest: range.lowerBound)
+    var fetch = Fetch(range: range, isWhole: comesWhole, isBackground: isBackground)
+    fetch.furthest = range.lowerBound
+    fetches[id] = fetch
     return .startFetch(id, range)
   }
 
@@ -176,14 +175,11 @@ extension GenerationState {
   /// - Returns: false if no readers are left.
   mutating func beginRest(_ id: FetchID) -> Bool {
     guard isWantedStill(id) else { return false }
-    fetches[id]?.isResting = true
-    fetches[id]?.isReceiving = false
+    fetches[id]?.beginRest()
     return true
   }
 
-  mutating func endRest(_ id: FetchID) {
-    fetches[id]?.isResting = false
-  }
+  mutating func endRest(_ id: FetchID) { fetches[id]?.endRest() }
 
   /// Begins a whole response, perhaps to a request for a range.
   ///
@@ -192,13 +188,10 @@ extension GenerationState {
   mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
     let end = length ?? .max
     let other = fetches.first { other, fetch in
-      other != id && fetch.isWhole && fetch.isReceiving && fetch.position <= offset
+      other != id && fetch.isReceivingWhole && fetch.position <= offset
     }
     guard let other else {
-      fetches[id]?.isReceiving = true
-      fetches[id]?.isWhole = true
-      fetches[id]?.range = 0..<end
-      fetches[id]?.position = 0
+      fetches[id]?.beginWhole(to: end)
       return true
     }
     // Its range may have been truncated where this fetch was to begin.
@@ -210,7 +203,7 @@ extension GenerationState {
   /// The ranges that fetches bring, from the event of their start to that of their end.
   var fetching: RangeSet<Int64> {
     var ranges = RangeSet<Int64>()
-    for fetch in fetches.values where !fetch.isConfirmation && !fetch.hasEnded {
+    for fetch in fetches.values where !fetch.isConfirmation && fetch.phase != .ended {
       ranges.insert(contentsOf: fetch.range)
     }
     return ranges

@@ -24,7 +24,7 @@ extension GenerationState {
 
   func liveAnswer(to id: FetchID) -> LiveAnswer {
     guard isLive else { return info == nil ? .first : .other }
-    if fetches.contains(where: { $0.key != id && $0.value.isReceiving }) { return .needless }
+    if fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole }) { return .needless }
     return liveEnd == 0 ? .first : .other
   }
 

@@ -36,12 +36,12 @@ extension GenerationState {
   private static let leastSafe: Int64 = 1 << 20
 
   mutating func beginBody(_ id: FetchID) -> [Action] {
-    fetches[id]?.hasBody = true
+    fetches[id]?.beginBody()
     return recount()
   }
 
   mutating func endBody(_ id: FetchID) -> [Action] {
-    fetches[id]?.hasBody = false
+    fetches[id]?.endBody()
     return recount()
   }
 

@@ -50,57 +50,6 @@ struct GenerationState: Sendable {
     var terms = ReadTerms()
   }
 
-  struct Fetch: Sendable {
-    var range: ByteRange
-    var position: Int64
-    var isWhole = false
-    /// Whether it revalidates the generation. It becomes an ordinary fetch if the response brings
-    /// bytes of the generation.
-    var isConfirmation = false
-    /// Whether it requests missing bytes while it confirms (`ConfirmingRequest.fills`).
-    var fillsWhileConfirming = false
-    var isBackground = false
-    /// Whether the head of a whole response has been received, and its body is arriving.
-    var isReceiving = false
-    /// The end of the range that its response announced; nil before the first one.
-    var announcedEnd: Int64?
-    /// Whether it waits before its first request or a further one, without one running.
-    var isResting = false
-    /// Whether it was ended for lack of readers, so that a missing response says nothing about the
-    /// origin.
-    var isCalledOff = false
-    /// Whether its end is being reported: it sends no further request.
-    var hasEnded = false
-    /// The number of new bytes that it brought.
-    var brought: Int64 = 0
-    /// The end of all that it brought so far: a whole response starts at the first byte again.
-    var furthest: Int64 = 0
-    /// Whether the body of a response is arriving.
-    var hasBody = false
-    /// Whether it counts among the fetches that a player is short of (`PlaybackPriority`).
-    var isCounted = false
-    var task: Task<Void, Never>?
-    var paused: CheckedContinuation<Void, Never>?
-    /// Whether it brings the bytes of its range, unless the stored generation is outdated.
-    var bringsBytes: Bool { !isConfirmation || fillsWhileConfirming }
-    /// The span that it extends, as recorded in the journal.
-    var journalRun: JournalRun?
-    /// Repeats the request, while it waits for a network that a prefetch may use.
-    var beginAnew: (@Sendable () -> Void)?
-    /// The number of bytes stored since readers were last woken.
-    var unannounced: Int64 = 0
-  }
-
-  /// A growing span, and its two records in a journal.
-  struct JournalRun: Sendable {
-    var journal: JournalFile
-    /// The number of the first record.
-    var first: Int
-    /// The record that is written next, 0 or 1.
-    var turn = 0
-    var span: ByteRange
-  }
-
   struct Waiter: Sendable {
     var reader: ReaderID
     /// The offset waited for; nil for the content information.

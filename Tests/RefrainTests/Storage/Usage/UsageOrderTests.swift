@@ -133,7 +133,7 @@ struct UsageOrderTests {
       path: "\(path)/journal", epoch: 1, bootIdentity: "boot", disk: disk)
     var state = cache.context.emptyState(of: Resource(url: URL(filePath: "/")))
     state.storage.begin("1", in: file, journal, .written)
-    state.fetches[1] = .init(range: 0..<10_000, position: 0)
+    state.fetches[1] = .init(range: 0..<10_000)
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let commit = state.commit(1, start..<start + 100, to: file, now: .now)
       let (_, number, span) = try #require(commit?.journal)
@@ -151,7 +151,7 @@ struct UsageOrderTests {
       try journal.write(span, number: number)
     }
     // Bytes of another fetch are recorded elsewhere.
-    state.fetches[2] = .init(range: 5000..<6000, position: 5000)
+    state.fetches[2] = .init(range: 5000..<6000)
     let commit = state.commit(2, 5000..<5100, to: file, now: .now)
     #expect(commit?.journal?.number == 2)
     #expect(commit?.journal?.span == 5000..<5100)
