@@ -109,11 +109,19 @@ extension DevTools {
     try await click(Self.button(text, in: place))
   }
 
-  /// Clicks the row whose name begins with a text.
+  /// Chooses the row whose name begins with a text. One that moves meanwhile is clicked again.
   func click(row name: String) async throws {
-    try await click(
-      "[...document.querySelectorAll('.row')].find((row) => "
-        + "row.textContent.startsWith(\(JSONText.of(name))))")
+    let hasName = "(row) => row.textContent.startsWith(\(JSONText.of(name)))"
+    try await eventually("the row \(name) is chosen") {
+      try await self.click("[...document.querySelectorAll('.row')].find(\(hasName))")
+      return try await self.evaluate(
+        """
+        (async () => {
+          await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)));
+          return [...document.querySelectorAll(".row[aria-selected=true]")].some(\(hasName));
+        })()
+        """)
+    }
   }
 
   func click(id: String) async throws { try await click("document.getElementById('\(id)')") }
