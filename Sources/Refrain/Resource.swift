@@ -65,7 +65,7 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   /// Returns the key of the same resource in a partition of the cache. No URL has a space.
   func `in`(partition: String) -> CacheKey {
-    let name = partition.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? ""
+    let name = partition.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? partition
     return CacheKey(rawValue: "\(rawValue) in:\(name)")
   }
 

@@ -100,12 +100,11 @@ final class AskedResource: Sendable {
     -> Authorization
   {
     try await authorizations.value(for: authorization) { [weak self] in
-      guard let asked = self?.state.withLock({ ($0.resource, $0.authorization) }) else {
-        throw CancellationError()
-      }
+      guard let (resource, current) = self?.state.withLock({ ($0.resource, $0.authorization) })
+      else { throw CancellationError() }
       // The hook has already answered another fetch.
-      if asked.1 != authorization { return asked.0.policy.group == nil ? .renewed : .shared }
-      guard let renewed = try await hook(asked.0, status) else { return .none }
+      if current != authorization { return resource.policy.group == nil ? .renewed : .shared }
+      guard let renewed = try await hook(resource, status) else { return .none }
       // Whoever was refused may have left, and the hook may have been called again.
       try Task.checkCancellation()
       self?.adopt(renewed.resource)
