@@ -110,7 +110,6 @@ extension GenerationState {
       step >= 0 && stored.byteCount(in: reader.position..<max(offset, reader.position)) == step
     readers[id]?.runLength = goesOn ? reader.runLength + step : 0
     readers[id]?.position = offset
-    readers[id]?.isActive = true
-    readers[id]?.isReading = true
+    readers[id]?.activity = .reading
   }
 }

@@ -31,7 +31,7 @@ import Testing
       _ = state.establish(information, whole: nil)
       state.nextID = 100
       var reader = GenerationState.Reader(minimum: 1)
-      (reader.isActive, reader.isReading, reader.isBackground) = (true, isReading, isBackground)
+      (reader.activity, reader.isBackground) = (isReading ? .reading : .asking, isBackground)
       reader.position = offset
       state.readers[MissedCutTests.reader] = reader
       state.fetches[10] = .init(range: 0..<length, isWhole: true)

@@ -60,8 +60,26 @@ import Testing
         let type = index % 2 == 0 ? "audio/flac" : "audio/mpeg"
         let reader = try await test.cache.open(resource(test, type))
         defer { reader.cancel() }
-        let read = try await Array(reader.bytes(in: 0..<length))
-        #expect(read == bytes(index % 2 == 0 ? 1 : 2), "\(type)")
+        let isRight = try await Array(reader.bytes(in: 0..<length)) == bytes(index % 2 == 0 ? 1 : 2)
+        #expect(isRight, "\(type)")
+      }
+    }
+  }
+
+  @Test func `A reader that is about to wait asks with its own headers`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      let flac = try await test.cache.open(resource(test, "audio/flac"))
+      defer { flac.cancel() }
+      guard case .wait = try flac.next(at: 0, count: 1) else {
+        Issue.record("Nothing is there to read.")
+        return
+      }
+      let mpeg = try await test.cache.open(resource(test, "audio/mpeg"))
+      defer { mpeg.cancel() }
+      for (seed, reader) in [(1, flac), (2, mpeg)] as [(UInt64, MediaReader)] {
+        let isRight = try await Array(reader.bytes(in: 0..<length)) == bytes(seed)
+        #expect(isRight)
       }
     }
   }

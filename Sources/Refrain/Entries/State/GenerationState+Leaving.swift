@@ -24,8 +24,7 @@ extension GenerationState {
   /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) -> [Action] {
     guard let reader = readers[id] else { return [] }
-    readers[id]?.isReading = false
-    readers[id]?.isActive = false
+    readers[id]?.activity = .idle
     runEnded(reader)
     return watchAbandoned()
   }

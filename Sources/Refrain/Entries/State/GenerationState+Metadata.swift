@@ -78,7 +78,7 @@ extension GenerationState {
   private mutating func restBackground() {
     let waiting = Set(waiters.values.map(\.reader))
     for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
-      readers[id]?.isActive = false
+      readers[id]?.activity = .idle
     }
   }
 

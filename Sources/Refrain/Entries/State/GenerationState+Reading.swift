@@ -49,9 +49,8 @@ extension GenerationState {
       }
       reader.runLength = goesOn ? reader.runLength + step : 0
       reader.position = offset
-      reader.isActive = true
     }
-    reader.isReading = true
+    reader.activity = .reading
     defer { readers[id] = reader }
 
     if isSuperseded, !reader.hasRead { return (.moved, []) }
@@ -83,6 +82,7 @@ extension GenerationState {
       // A reader that has read nothing may join the stream at its current position.
       return (hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach), [])
     }
+    reader.activity = .aboutToWait
     return (.wait, [])
   }
 
@@ -112,6 +112,7 @@ extension GenerationState {
   ) -> (outcome: Result<Void, any Error>?, [Action]) {
     // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return (.success(()), []) }
+    if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
     if isClosed { return (.failure(Self.closed), []) }
     if isSuperseded { return (.success(()), []) }
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
@@ -119,7 +120,7 @@ extension GenerationState {
       return (.failure(Self.offline), [])
     }
     if let error = takeMissedCut(by: waiter) { return (.failure(error), []) }
-    readers[waiter.reader]?.isActive = true
+    if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     waiters[id] = waiter
     let actions =
       reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan()
@@ -162,6 +163,8 @@ extension GenerationState {
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !waiters.isEmpty
-      || readers.contains { $0.key != id && !$0.value.isActive }
+      || readers.contains { other, reader in
+        other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
+      }
   }
 }

@@ -25,6 +25,17 @@ struct GenerationState: Sendable {
   }
 
   struct Reader: Sendable {
+    enum Activity {
+      /// It has asked for nothing yet, or rests.
+      case idle
+      /// It has asked for the properties of the resource, and for no bytes.
+      case asking
+      /// It was told to wait for its bytes, and is about to.
+      case aboutToWait
+      /// It is expected to read on from its position.
+      case reading
+    }
+
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
@@ -35,10 +46,7 @@ struct GenerationState: Sendable {
     var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64
-    /// Whether it has requested something.
-    var isActive = false
-    /// Whether it has requested bytes, and is expected to continue from there.
-    var isReading = false
+    var activity = Activity.idle
     /// Whether it has received bytes of this generation, so that it cannot move to another.
     var hasRead = false
     /// Whether it found bytes at its position.
@@ -48,6 +56,11 @@ struct GenerationState: Sendable {
     /// The cut that it has come upon without waiting there yet.
     var missedCut: MissedCut?
     var terms = ReadTerms()
+
+    /// Whether it has asked for something.
+    var isActive: Bool { activity != .idle }
+    /// Whether it has asked for bytes.
+    var isReading: Bool { activity == .reading || activity == .aboutToWait }
   }
 
   struct Waiter: Sendable {
