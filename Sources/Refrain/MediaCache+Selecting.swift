@@ -17,7 +17,8 @@ extension MediaCache {
     var (key, terms) = (key ?? requestKey(for: resource), terms)
     for _ in 0..<Self.longestChain {
       let entry = try await entry(for: key, resource)
-      let reader = try reader(of: entry, on: terms, fill: fill, isBackground: isBackground)
+      let reader = try reader(
+        of: entry, for: resource, on: terms, fill: fill, isBackground: isBackground)
       do {
         let known = try await known(entry, reader, resource)
         if terms.hasCookies, known?.isForEverybody == false {
@@ -88,11 +89,12 @@ extension MediaCache {
 
   /// Creates a reader, which takes over the hold on the entry.
   private func reader(
-    of entry: Entry, on terms: ReadTerms, fill: FillPolicy?, isBackground: Bool
+    of entry: Entry, for resource: Resource, on terms: ReadTerms, fill: FillPolicy?,
+    isBackground: Bool
   ) throws -> MediaReader {
     do {
       return try MediaReader(
-        entry: entry, configuration: context.configuration,
+        entry: entry, resource: resource, configuration: context.configuration,
         fill: fill ?? context.configuration.fill, isBackground: isBackground, terms: terms)
     } catch {
       entry.release()

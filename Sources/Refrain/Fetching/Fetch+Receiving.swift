@@ -112,9 +112,10 @@ extension Fetch {
 
   /// Handles a body that ended too early.
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
-    let (canGoOn, isWhole) = generation.withState {
-      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true)
+    let (canGoOn, isWhole, isHanded) = generation.withState {
+      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
     }
+    if isHanded { return .failed(error) }
     if canGoOn {
       var error = error
       // A further response begins at the first byte again.

@@ -11,7 +11,9 @@ extension Fetch {
   func judge(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) async -> ResponseCheck.Verdict? {
-    let (verdict, actions) = judged(response, asked: asked, sentIfRange: sentIfRange)
+    let (verdict, actions) = judged(
+      response, asked: asked, sentIfRange: sentIfRange, mayHand: context.configuration.isShared)
+    if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
     await prepareIfEmpty()
     generation.carryOut(actions)
     if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
@@ -24,8 +26,11 @@ extension Fetch {
   }
 
   /// As `judge`, without the actions that follow.
+  ///
+  /// - Parameter mayHand: whether a response that must not be stored is handed to the reader that
+  ///   asked for it (`GenerationState.hand`).
   func judged(
-    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
+    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
     let now = context.now.wall
     let url = entry.resource.url
@@ -48,10 +53,15 @@ extension Fetch {
         }
       }
       if state.isFirstToVouch(verdict) { return (.changed, []) }
+      // Found before it is woken. A redirect may be for one client as well, and is left to it.
+      let reader =
+        mayHand && response.redirections.isEmpty && [200, 206].contains(response.status)
+        ? state.reader(asking: response.given) : nil
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
-        return (verdict, note(facts, response, isWhole: false, in: &state))
+        let actions = note(facts, response, isWhole: false, in: &state)
+        return (verdict, actions + state.hand(response.headers, to: reader))
       case .whole(let facts):
         if response.droppedRange { state.noteRefusedRange() }
         if response.isLive || state.isLive {
@@ -62,7 +72,8 @@ extension Fetch {
           }
         }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
-        return (verdict, note(facts, response, isWhole: true, in: &state))
+        let actions = note(facts, response, isWhole: true, in: &state)
+        return (verdict, actions + state.hand(response.headers, to: reader))
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
           length: length, mimeType: nil, supportsRanges: true,

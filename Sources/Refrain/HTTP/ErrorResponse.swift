@@ -28,10 +28,7 @@ package final class ErrorResponse: Sendable, Hashable {
 
   /// Whether it answers a request for this URL with these headers: credentials and cookies are among
   /// them.
-  package func answers(_ other: Resource) -> Bool {
-    resource.headers == other.headers
-      && resource.url.absoluteString == other.url.absoluteString
-  }
+  package func answers(_ other: Resource) -> Bool { resource.isAsked(as: other) }
 
   /// Takes the response for one client. Returns whether it is the first to receive it.
   package func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }

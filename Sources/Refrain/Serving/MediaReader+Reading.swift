@@ -219,24 +219,13 @@ extension MediaReader {
   func nextInformation() throws -> InformationStep {
     while true {
       let (generation, id) = try current()
-      if let information = try known(generation, id) { return .known(information) }
-      // Moved to another generation: this one no longer knows the reader.
-      if try current().0 !== generation { continue }
-      return .wait(Wait(generation: generation, reader: id, offset: nil))
+      switch generation.withState({ $0.lookUpInformation(id) }) {
+      case .known(let information): return .known(information)
+      case .wait: return .wait(Wait(generation: generation, reader: id, offset: nil))
+      case .moved: try move(from: generation)
+      case .failed(let error): throw error
+      }
     }
-  }
-
-  private func known(_ generation: Generation, _ id: ReaderID) throws -> ContentInformation? {
-    let (information, isMoved) = generation.withState { state in
-      let reader = state.readers[id]
-      let isMoved = state.isSuperseded && reader?.hasRead == false
-      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved)
-    }
-    if isMoved {
-      try move(from: generation)
-      return nil
-    }
-    return information
   }
 
   /// Clamps an offset: no resource is that long, and sums with larger offsets could overflow.

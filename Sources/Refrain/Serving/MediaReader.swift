@@ -17,12 +17,9 @@ public final class MediaReader: Sendable {
   private struct State {
     var generation: Generation
     var id: ReaderID
-    /// The reader wants nothing from this offset on.
-    var end: Int64 = .max
-    var readsOn = false
-    var isBackground: Bool
+    /// The reader as it attaches to a generation.
+    var reader: GenerationState.Reader
     var isCancelled = false
-    let terms: ReadTerms
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
     let obstacle: Obstacle?
@@ -37,11 +34,13 @@ public final class MediaReader: Sendable {
 
   /// Creates a reader of an entry that is already held for it.
   ///
-  /// - Parameter generation: the generation to stay with from the start; nil: the entry's current
-  ///   one, which the reader may leave for a newer one until it has read.
+  /// - Parameters:
+  ///   - resource: what it is opened for; nil if it makes no request of its own.
+  ///   - generation: the generation to stay with from the start; nil: the entry's current one, which
+  ///     the reader may leave for a newer one until it has read.
   init(
-    entry: Entry, generation settled: Generation? = nil, configuration: MediaCache.Configuration,
-    fill: FillPolicy, isBackground: Bool = false,
+    entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
+    configuration: MediaCache.Configuration, fill: FillPolicy, isBackground: Bool = false,
     terms: ReadTerms = ReadTerms()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
@@ -51,8 +50,12 @@ public final class MediaReader: Sendable {
     self.configuration = configuration
     fillsWhole = fill == .wholeResource
     let traffic = entry.traffic
-    let (id, stored, obstacle) = Self.attach(
-      to: generation, configuration, isBackground: isBackground, fillsWhole: fillsWhole, terms)
+    var reader = GenerationState.Reader()
+    reader.isBackground = isBackground
+    reader.fillsWhole = fillsWhole
+    reader.terms = terms
+    reader.resource = resource
+    let (id, stored, obstacle) = Self.attach(reader, to: generation, at: configuration.clock())
     if settled != nil {
       generation.withState { state in
         state.readers[id]?.hasRead = true
@@ -61,8 +64,7 @@ public final class MediaReader: Sendable {
     }
     state = Mutex(
       State(
-        generation: generation, id: id, isBackground: isBackground, terms: terms,
-        storedBefore: stored, obstacle: obstacle,
+        generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
@@ -94,26 +96,19 @@ public final class MediaReader: Sendable {
   }
 
   private static func attach(
-    to generation: Generation, _ configuration: MediaCache.Configuration, isBackground: Bool,
-    fillsWhole: Bool, end: Int64 = .max, readsOn: Bool = false, _ terms: ReadTerms,
+    _ reader: GenerationState.Reader, to generation: Generation, at now: Moment,
     isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
-    let now = configuration.clock()
     let asking = generation.entry.context.asking
     return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
       let id = state.makeID()
-      var reader = GenerationState.Reader(
-        minimum: isBackground ? 1 : state.limits.firstRequest)
-      reader.isBackground = isBackground
-      reader.fillsWhole = fillsWhole
-      reader.end = end
-      reader.readsOn = readsOn
-      reader.terms = terms
+      var reader = reader
+      if !reader.isBackground { reader.minimum = state.limits.firstRequest }
       // The response that began the new generation arrived after the reader attached: no other is
       // needed.
       reader.awaitsConfirmation =
         !isMoved && state.info != nil && !state.isLive
-        && !state.isUsable(on: terms, asking, at: now)
+        && !state.isUsable(on: reader.terms, asking, at: now)
       state.readers[id] = reader
       guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
       let isFresh = state.freshness?.isFresh(at: state.wallTime(at: now)) == true
@@ -130,8 +125,8 @@ public final class MediaReader: Sendable {
   ///   request fetches it.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
     let (generation, id) = state.withLock { state in
-      state.end = end
-      state.readsOn = readsOn
+      state.reader.end = end
+      state.reader.readsOn = readsOn
       return (state.generation, state.id)
     }
     generation.withState { state in
@@ -156,8 +151,7 @@ public final class MediaReader: Sendable {
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
       (state.id, state.storedBefore, _) = Self.attach(
-        to: next, configuration, isBackground: state.isBackground, fillsWhole: fillsWhole,
-        end: state.end, readsOn: state.readsOn, state.terms, isMoved: true)
+        state.reader, to: next, at: configuration.clock(), isMoved: true)
       state.generation = next
       return before
     }

@@ -41,7 +41,8 @@ extension CachedAnswer {
     _ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange], body: ResponseHead.Body
   ) -> ResponseHead {
     let known = selected.known
-    var fields = service.fields.stored(known)
+    let handed = selected.reader.handedFields
+    var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
     fields.append("Age", String(AnswerFields.age(known, at: service.cache.now.wall)))
     let isStale =
       service.cache.rest(of: resource) != nil
@@ -59,7 +60,7 @@ extension CachedAnswer {
     }
     cacheStatus.timeToLive = Self.timeToLive(known, at: service.cache.now.wall)
     cacheStatus.key = service.cache.key(for: resource).rawValue
-    if [.miss, .revalidated].contains(origin.source) {
+    if handed == nil, [.miss, .revalidated].contains(origin.source) {
       service.fields.add(way: selected.reader.originWay(since: selected.started), to: &fields)
     }
     service.fields.add(cacheStatus, to: &fields)

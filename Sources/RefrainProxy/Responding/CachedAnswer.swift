@@ -70,10 +70,11 @@ struct CachedAnswer: Sendable {
     if service.cache.isShared, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 { service.uncacheable.insert(memory, .notStorable) }
+      guard isHanded(selected) else { return try await relay(.bypass) }
+    } else if terms.hasCookies, !known.isForEverybody {
+      // The response may be that of a concurrent request without cookies.
       return try await relay(.bypass)
     }
-    // The response may be that of a concurrent request without cookies.
-    if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
     if let location = redirection(selected) {
       if selected.isManifest == true {
         try exchange.noteChain(naming: [VariantChains.hash(baseURL(of: known))])
@@ -91,6 +92,24 @@ struct CachedAnswer: Sendable {
     // A manifest may have to be rewritten next time.
     if selected.isManifest == false { holdOpen(reader, known) }
     try await send(selected)
+  }
+
+  /// Whether a response that is not stored was handed to this request, and brings all that the client
+  /// wants: then no further request is made for it.
+  private func isHanded(_ selected: SelectedResponse) -> Bool {
+    guard selected.reader.handedFields != nil else { return false }
+    let length = selected.known.information.length
+    func brings(_ range: ByteRange) -> Bool {
+      selected.reader.announcedEnd(from: range.lowerBound).map { $0 >= range.upperBound } ?? true
+    }
+    if selected.isManifest == true { return brings(0..<(length ?? .max)) }
+    if isHEAD { return true }
+    switch length.map({ range.selection(length: $0) }) ?? .whole {
+    case .whole: return brings(0..<(length ?? .max))
+    case .single(let range): return brings(range)
+    case .several: return false
+    case .unsatisfiable: return true
+    }
   }
 
   /// The resource requested from the cache.

@@ -32,6 +32,15 @@ struct AnswerFields: Sendable {
     return fields
   }
 
+  /// Returns the fields of a response that is not stored, without those of its message.
+  func handed(_ headers: HeaderFields) -> HeaderFields {
+    var fields = passable(HopByHop.removed(from: headers))
+    for name in ["Content-Length", "Content-Range", "Age"] { fields[name] = nil }
+    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
+    addWebOrigin(to: &fields)
+    return fields
+  }
+
   /// Returns those of an origin's fields that clients may receive.
   func passable(_ headers: HeaderFields) -> HeaderFields {
     let passable = headers.fields.lazy.filter { field in

@@ -117,7 +117,7 @@ import Testing
           ("/fresh", ["edge; hit"]), ("/fresh", ["edge; hit"]),
           ("/stale", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
           ("/stale", ["node-1; fwd=stale", "edge; fwd=stale"]),
-          ("/unstored", ["node-1; fwd=bypass", "edge; fwd=bypass"]),
+          ("/unstored", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
           ("/unstored", ["node-1; fwd=bypass", "edge; fwd=bypass"]),
         ] as [(String, [String])] {
           let host = edge.host

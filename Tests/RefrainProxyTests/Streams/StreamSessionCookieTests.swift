@@ -99,7 +99,8 @@ import Testing
 
   @Test func `Cookies given to one account reach no request of another one`() async throws {
     try await withProxy { test in
-      test.serve(list, at: "/play")
+      // Each account asks for itself, also if its first request has joined the other's.
+      test.serve(list, at: "/play", headers: [Field("Cache-Control", "no-cache")])
       serveSegments(test.origin)
       var script = FaultScript()
       for account in ["a", "b"] {

@@ -37,8 +37,8 @@ extension GenerationState {
   }
 
   mutating func plan(for id: ReaderID, isWaiting: Bool) -> [Action] {
-    guard !isSuperseded, !isClosed, !isOffline, let reader = readers[id], reader.isActive,
-      !reader.awaitsConfirmation
+    guard !isSuperseded, !isClosed, !isOffline, handed == nil, let reader = readers[id],
+      reader.isActive, !reader.awaitsConfirmation
     else { return [] }
     var limits = limits
     limits.length = length

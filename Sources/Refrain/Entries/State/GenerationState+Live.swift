@@ -45,6 +45,7 @@ extension GenerationState {
   /// at its first byte. If neither a length nor a validator confirms that it is the same, it can
   /// only continue if all bytes so far are stored: then they are compared.
   func canGoOn(_ id: FetchID) -> Bool {
+    if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
     if isLive { return false }
     guard isUnrepeatable else { return true }

@@ -70,7 +70,10 @@ extension GenerationState {
     {
       actions += confirm(for: reader, at: waiter.offset)
     }
-    return actions + wakeServed() + (waiters.isEmpty ? [] : plan())
+    actions += wakeServed()
+    if waiters.isEmpty { return actions }
+    guard handed != nil, fetches.isEmpty else { return actions + plan() }
+    return actions + [.wake(takeWaiters { _ in true }, Self.handedInPart)]
   }
 
   /// Deactivates background readers that received an error and wait for nothing else, until they

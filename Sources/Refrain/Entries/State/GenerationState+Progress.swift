@@ -13,7 +13,7 @@ extension GenerationState {
   /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
   /// Another request at once would do no better: it is made after a delay, or never.
   func endsInVain(_ id: FetchID) -> Bool {
-    guard let fetch = fetches[id] else { return false }
+    guard let fetch = fetches[id], handed == nil else { return false }
     return waiters.values.contains { isLeft($0, by: fetch, id) }
   }
 

@@ -35,6 +35,7 @@ extension GenerationState {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.
     guard var reader = readers[id] else { return (.moved, []) }
     if isClosed { return (.failed(Self.closed), []) }
+    if let withheld = withheld(from: id) { return (withheld, []) }
     if offset != reader.position || !reader.isActive {
       // Small steps ahead count as sequential reading: a demuxer skips.
       let step = offset - reader.position
@@ -86,6 +87,28 @@ extension GenerationState {
     return (.wait, [])
   }
 
+  enum InformationLookup: Sendable {
+    case known(ContentInformation)
+    case wait
+    /// As `Lookup.moved`.
+    case moved
+    case failed(MediaCacheError)
+  }
+
+  /// Looks up the properties of the resource for a reader.
+  func lookUpInformation(_ id: ReaderID) -> InformationLookup {
+    // As `lookUp`.
+    guard let reader = readers[id] else { return .moved }
+    if isSuperseded, !reader.hasRead { return .moved }
+    switch withheld(from: id) {
+    case .moved?: return .moved
+    case .failed(let error)?: return .failed(error)
+    default: break
+    }
+    guard !reader.awaitsConfirmation, let info else { return .wait }
+    return .known(info)
+  }
+
   func advance(_ reader: inout Reader, by count: Int64) {
     reader.position += count
     reader.runLength += count
@@ -114,12 +137,13 @@ extension GenerationState {
     guard let reader = readers[waiter.reader] else { return (.success(()), []) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
     if isClosed { return (.failure(Self.closed), []) }
-    if isSuperseded { return (.success(()), []) }
+    if isSuperseded || withheld(from: waiter.reader) != nil { return (.success(()), []) }
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
     if isOffline {
       return (.failure(Self.offline), [])
     }
     if let error = takeMissedCut(by: waiter) { return (.failure(error), []) }
+    if handed != nil, fetches.isEmpty { return (.failure(Self.handedInPart), []) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     waiters[id] = waiter
     let actions =

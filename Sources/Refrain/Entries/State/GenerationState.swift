@@ -45,7 +45,7 @@ struct GenerationState: Sendable {
     /// Whether all of the resource is fetched while it is open (`FillPolicy.wholeResource`).
     var fillsWhole = false
     /// The smallest request made for it.
-    var minimum: Int64
+    var minimum: Int64 = 1
     var activity = Activity.idle
     /// Whether it has received bytes of this generation, so that it cannot move to another.
     var hasRead = false
@@ -56,6 +56,8 @@ struct GenerationState: Sendable {
     /// The cut that it has come upon without waiting there yet.
     var missedCut: MissedCut?
     var terms = ReadTerms()
+    /// What it was opened for; nil: it makes no request of its own.
+    var resource: Resource?
 
     /// Whether it has asked for something.
     var isActive: Bool { activity != .idle }
@@ -128,6 +130,8 @@ struct GenerationState: Sendable {
 
   var isSuperseded = false
   var isClosed = false
+  /// The reader that alone receives the response; nil: every reader may.
+  var handed: Handed?
   /// The recent rate of the origin, in bytes per second.
   var rate: Double?
   /// The shortest time from a request to the head of its response, in seconds.
