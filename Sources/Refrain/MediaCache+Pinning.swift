@@ -79,7 +79,7 @@ extension MediaCache {
       let open = await context.table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
       do {
-        _ = try await Removal(context: context).remove(KeyHash.name(of: key), key)
+        _ = try await Removal(context: context).remove(key)
       } catch let error as MediaCacheError where error.code == .inUse {
         // The other process that writes to the entry removes it when it closes it.
       }

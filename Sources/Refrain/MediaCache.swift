@@ -300,7 +300,13 @@ public final class MediaCache: Sendable {
   ///   `CancellationError`, with nothing removed.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
-    try await Removal(context: context).removeAllRepresentations(key)
+    let removal = Removal(context: context)
+    let others = try await removal.reporting {
+      try await CacheInspector(context: context).representations(of: [key])
+    }
+    let outcome = try await removal.remove(others.union([key]))
+    if let failure = outcome.failures.first { throw failure }
+    return outcome.freed > 0 ? outcome.freed : nil
   }
 
   /// Removes every entry that no other process is writing, the headers and cookies that proxies

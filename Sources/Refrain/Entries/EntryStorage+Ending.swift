@@ -179,10 +179,24 @@ extension EntryStorage {
     known.freshness.pace != nil && policy.isOutdated(for: generation.entry.resource)
   }
 
+  /// Makes an empty generation the current one, and removes the files of the one before: nothing of
+  /// that one is stored or given to a further reader. Its readers continue.
+  ///
+  /// - Returns: whether there were files.
+  /// - Throws: `DiskError`; `MediaCacheError`, `.inUse` if another process is writing the entry.
+  func remove(_ entry: Entry, at time: Date) throws -> Bool {
+    guard let last = entry.startAnew(at: time) else { return false }
+    last.withState { $0.storage.forbid(.forGood, .purged) }
+    let wasStored = try removeFiles(last)
+    // Without readers, its requests are of no use.
+    if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
+    return wasStored
+  }
+
   /// Removes the entry's files; readers continue with their open file.
   ///
   /// - Parameter generation: the one whose files they are, as far as the caller knows.
-  func removeFiles(_ generation: Generation?) throws -> Bool {
+  private func removeFiles(_ generation: Generation?) throws -> Bool {
     if lock == nil { lock = try WriterLock.acquire(directory) }
     guard lock != nil else {
       if try directory.disk.status(of: directory.path) == nil { return false }

@@ -39,7 +39,7 @@ extension MediaCache {
     if let removed = try await removal.removeGroup(key, EntryProgress.sweep(progress)) {
       return removed
     }
-    return try await removal.removeAllRepresentations(key).map { RemovedGroup(freedBytes: $0) }
+    return try await remove(key).map { RemovedGroup(freedBytes: $0) }
   }
 
   public struct RemovedGroup: Sendable, Hashable {

@@ -1,88 +1,87 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
+
+/// The entries that a purge concerns. A pure value.
+package struct PurgeSelection: Sendable, Hashable {
+  /// The keys of resources, with all their representations.
+  package var keys: Set<CacheKey> = []
+  /// The beginnings of URLs, at least with the slash after the host.
+  package private(set) var prefixes: Set<String> = []
+  package var isEverything = false
+
+  package init() {}
+
+  package var isEmpty: Bool { keys.isEmpty && prefixes.isEmpty && !isEverything }
+
+  /// Adds all resources whose URLs begin with this one, without its fragment. A URL without a path
+  /// stands for its whole host.
+  package mutating func insert(prefix url: URL) {
+    // Keys are normalized, and URLs are stored as they were requested.
+    let requested = String(url.withoutUserInfo.absoluteString.prefix { $0 != "#" })
+    for text in [CacheKey(url: url).rawValue, requested] {
+      guard let host = text.firstRange(of: "://")?.upperBound else { continue }
+      let isWhole = text[host...].contains { $0 == "/" || $0 == "?" }
+      // Otherwise the hosts whose names begin with this one would be meant, too.
+      prefixes.insert(isWhole ? text : text + "/")
+    }
+  }
+
+  /// Whether the stored entries have to be searched.
+  var needsSearch: Bool { isEverything || !prefixes.isEmpty }
+
+  /// Whether an entry is concerned.
+  ///
+  /// - Parameters:
+  ///   - key: the key of the entry, perhaps that of one representation.
+  ///   - url: the URL that was requested.
+  func contains(_ key: CacheKey, url: String) -> Bool {
+    if isEverything || keys.contains(key) { return true }
+    if let resource = Selection.resourceKey(of: key), keys.contains(resource) { return true }
+    return prefixes.contains { prefix in
+      key.rawValue.utf8.starts(with: prefix.utf8) || url.utf8.starts(with: prefix.utf8)
+    }
+  }
+}
 
 /// Purging: the origin's resources have changed, and the stored responses must not be used as if
 /// they had not.
-///
-/// From the end of a purge on, no request is answered with a response that the origin gave before
-/// its beginning, unless the origin has confirmed it since. Requests that are being answered end
-/// with the version with which they began.
 extension MediaCache {
   /// The outcome of a purge.
   package struct Purged: Sendable {
     /// The number of entries.
-    package var entries = 0
-    package var freedBytes: Int64 = 0
+    package var entries: Int
+    package var freedBytes: Int64
     /// The keys of the resources of these entries.
-    package var resources: Set<CacheKey> = []
+    package var resources: Set<CacheKey>
     /// The reasons why some entries could not be purged.
-    package var failures: [MediaCacheError] = []
-
-    mutating func note(_ outcome: Result<Int64?, any Error>, of key: CacheKey) {
-      switch outcome {
-      case .success(let freed):
-        guard let freed else { return }
-        entries += 1
-        freedBytes += freed
-        resources.insert(Selection.resourceKey(of: key) ?? key)
-      case .failure(let error):
-        failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
-      }
-    }
+    package var failures: [MediaCacheError]
   }
 
-  /// The number of entries purged at once, each of which waits for the disk.
-  private static let width = 4
-
-  /// Removes entries.
+  /// Removes entries (`Removal`).
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
   ///   with some of the entries purged.
   package func purge(_ selection: PurgeSelection) async throws -> Purged {
-    let time = context.now.wall
+    let removal = Removal(context: context)
     var keys: Set<CacheKey> = []
     // First: what requests from before this moment bring is not to be used.
     for entry in await context.table.settledEntries()
     where selection.contains(entry.key, url: entry.resource.url.withoutUserInfo.absoluteString) {
       keys.insert(entry.key)
     }
-    keys.formUnion(try await storedKeys(in: selection))
-    let purge = Purge(context: context, time: time)
-    var waiting = Array(keys)
-    return try await withThrowingTaskGroup(
-      of: (key: CacheKey, result: Result<Int64?, any Error>).self
-    ) { group in
-      var outcome = Purged()
-      for _ in 0..<min(Self.width, waiting.count) {
-        group.addTask { [key = waiting.removeLast()] in try await purge.outcome(of: key) }
-      }
-      while let (key, result) = try await group.next() {
-        outcome.note(result, of: key)
-        guard let next = waiting.popLast() else { continue }
-        group.addTask { try await purge.outcome(of: next) }
-      }
-      return outcome
-    }
-  }
-
-  /// Returns the keys of stored entries, and those that were named.
-  private func storedKeys(in selection: PurgeSelection) async throws -> Set<CacheKey> {
     let inspector = CacheInspector(context: context)
-    var keys = selection.keys
-    do {
-      if selection.needsSearch {
-        keys.formUnion(
-          try await inspector.keys { key, record in
-            selection.contains(key, url: record.url)
-          })
-      } else {
-        keys.formUnion(try await inspector.representations(of: selection.keys, isCertain: true))
-      }
-    } catch let error as DiskError {
-      throw MediaCacheError(
-        .storage, "The entries of the cache could not be listed: \(error).",
-        remedy: "Check the disk and the permissions of the cache directory.")
-    }
-    return keys
+    keys.formUnion(selection.keys)
+    keys.formUnion(
+      try await removal.reporting {
+        guard selection.needsSearch else {
+          return try await inspector.representations(of: selection.keys, isCertain: true)
+        }
+        return Set(
+          try await inspector.keys { key, record in selection.contains(key, url: record.url) })
+      })
+    let outcome = try await removal.remove(keys)
+    return Purged(
+      entries: outcome.entries, freedBytes: outcome.freed, resources: outcome.resources,
+      failures: outcome.failures)
   }
 }

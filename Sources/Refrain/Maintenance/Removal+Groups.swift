@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-import RefrainLocks
 
-/// Removes the entries of a group: one look at all records, then a shard at a time, several shards
-/// at once.
+/// Removes the entries of a group, after one look at all records.
 extension Removal {
   /// - Parameter group: the key of the group's first resource.
   /// - Returns: nil if nothing was removed.
@@ -12,53 +10,21 @@ extension Removal {
     for entry in await context.table.settledEntries() { await entry.recordNow() }
     let keys = try await reporting { try await members(of: group) }
     guard !keys.isEmpty else { return nil }
-    let budget = context.budget
-    await IOThreads.background.run { budget.prepareToFree() }
-    let done = Atomic(0)
-    let shards = try await reporting {
-      try await Sweep(budget: budget).run { names, _ in
-        let names = names.filter { keys[$0] != nil }
-        let part = removeClosed(names) {
-          progress?(done.add(1, ordering: .relaxed).newValue, keys.count)
-        }
-        return (part, names.count)
-      }
-    }
-    var freed: Int64 = 0
-    var count = 0
-    var failure: MediaCacheError?
-    for (part, entries) in shards {
-      freed += part.freed
-      count += entries
-      failure = failure ?? part.failure
-      for name in part.busy {
-        do {
-          if let bytes = try await remove(name, keys[name]) {
-            freed += bytes
-          } else {
-            count -= 1
-          }
-        } catch let error as MediaCacheError {
-          failure = failure ?? error
-        }
-      }
-    }
-    if let failure { throw failure }
-    guard count > 0 else { return nil }
-    let hasFirst = keys.values.contains(group)
+    let outcome = try await remove(keys) { progress?($0, keys.count) }
+    if let failure = outcome.failures.first { throw failure }
+    guard outcome.entries > 0 else { return nil }
     return MediaCache.RemovedGroup(
-      freedBytes: freed, parts: hasFirst ? count - 1 : count)
+      freedBytes: outcome.freed, parts: outcome.entries - (keys.contains(group) ? 1 : 0))
   }
 
   /// A recorded entry.
   private struct Recorded: Sendable {
-    var name: String
     var key: CacheKey
     var group: CacheKey?
   }
 
-  /// Returns the keys of a group's entries by their names.
-  private func members(of group: CacheKey) async throws -> [String: CacheKey] {
+  /// Returns the keys of a group's entries.
+  private func members(of group: CacheKey) async throws -> Set<CacheKey> {
     let budget = context.budget
     var recorded = try await Sweep(budget: budget).run { names, _ in
       names.compactMap { name -> Recorded? in
@@ -66,15 +32,14 @@ extension Removal {
         let key = CacheKey(rawValue: record.key)
         let isOwn = key == group || Selection.isRepresentation(key, of: group)
         guard record.group != nil || isOwn else { return nil }
-        return Recorded(
-          name: name, key: key, group: record.group.map { CacheKey(rawValue: $0) })
+        return Recorded(key: key, group: record.group.map { CacheKey(rawValue: $0) })
       }
     }
     .flatMap(\.self)
     // An open entry may have become a part since its record was written.
     recorded += context.table.openEntries.compactMap { entry in
       entry.group.map {
-        Recorded(name: entry.name, key: entry.key, group: CacheKey(rawValue: $0))
+        Recorded(key: entry.key, group: CacheKey(rawValue: $0))
       }
     }
     let roots = GroupRoots(recorded) {
@@ -83,27 +48,12 @@ extension Removal {
       $0.group
     }
     let isFirst = roots.root(of: group, group: recorded.first { $0.key == group }?.group)
-    guard isFirst == nil || isFirst == group else { return [:] }
-    var keys: [String: CacheKey] = [:]
-    for entry in recorded {
-      let isOwn = entry.key == group || Selection.isRepresentation(entry.key, of: group)
-      if isOwn || roots.root(of: entry.key, group: entry.group) == group {
-        keys[entry.name] = entry.key
-      }
-    }
-    return keys
-  }
-
-  private func reporting<Value: Sendable>(
-    _ work: () async throws -> Value
-  ) async throws -> Value {
-    do {
-      return try await work()
-    } catch let error as DiskError {
-      throw MediaCacheError(
-        .storage, "The cache directory cannot be listed: \(error).",
-        remedy: "Check the disk and its permissions, then try again.")
-    }
+    guard isFirst == nil || isFirst == group else { return [] }
+    return Set(
+      recorded.filter { entry in
+        entry.key == group || Selection.isRepresentation(entry.key, of: group)
+          || roots.root(of: entry.key, group: entry.group) == group
+      }.map(\.key))
   }
 }
 

@@ -1,79 +1,170 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import RefrainLocks
 
-/// Removes entries from a cache directory.
+/// Removes entries from a cache directory, in use or not.
+///
+/// From the end of a removal on, no request is answered with a response that the origin gave before
+/// its beginning, unless the origin has confirmed it since. Requests that are being answered end
+/// with the version with which they began.
 struct Removal: Sendable {
   let context: CacheContext
+  /// The beginning of the removal.
+  let time: Date
 
-  /// Removes an entry and the other representations of its resource.
-  ///
-  /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
-  func removeAllRepresentations(_ key: CacheKey) async throws -> Int64? {
-    let others: Set<CacheKey>
-    do {
-      others = try await CacheInspector(context: context).representations(of: [key])
-    } catch let error as DiskError {
-      throw MediaCacheError(
-        .storage, "The entries of the cache could not be listed: \(error).",
-        remedy: "Check the disk and the permissions of the cache directory.")
-    }
-    var freed = try await remove(KeyHash.name(of: key), key)
-    for other in others {
-      guard let more = try await remove(KeyHash.name(of: other), other) else { continue }
-      freed = (freed ?? 0) + more
-    }
-    return freed
+  init(context: CacheContext) {
+    self.context = context
+    time = context.now.wall
   }
 
-  /// Removes one entry.
+  /// The outcome for several entries.
+  struct Outcome: Sendable {
+    /// The number of entries.
+    var entries = 0
+    /// In bytes of disk.
+    var freed: Int64 = 0
+    /// The keys of the resources of these entries.
+    var resources: Set<CacheKey> = []
+    /// The reasons why some entries could not be removed.
+    var failures: [MediaCacheError] = []
+
+    fileprivate mutating func note(_ result: Result<Int64?, any Error>, of key: CacheKey) {
+      switch result {
+      case .success(let freed):
+        guard let freed else { return }
+        entries += 1
+        self.freed += freed
+        resources.insert(Selection.resourceKey(of: key) ?? key)
+      case .failure(let error):
+        failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
+      }
+    }
+  }
+
+  /// The number of entries removed at once, each of which waits for the disk.
+  private static let width = 4
+
+  /// Removes entries.
+  ///
+  /// - Parameter done: called with the number of finished entries.
+  /// - Throws: `CancellationError`, with some of the entries removed.
+  func remove(_ keys: Set<CacheKey>, done: (Int) -> Void = { _ in }) async throws -> Outcome {
+    try await withThrowingTaskGroup(
+      of: (key: CacheKey, result: Result<Int64?, any Error>).self
+    ) { group in
+      var waiting = Array(keys)
+      for _ in 0..<min(Self.width, waiting.count) {
+        group.addTask { [key = waiting.removeLast()] in try await result(of: key) }
+      }
+      var outcome = Outcome()
+      var count = 0
+      while let (key, result) = try await group.next() {
+        outcome.note(result, of: key)
+        count += 1
+        done(count)
+        guard let next = waiting.popLast() else { continue }
+        group.addTask { try await self.result(of: next) }
+      }
+      return outcome
+    }
+  }
+
+  private func result(
+    of key: CacheKey
+  ) async throws -> (key: CacheKey, result: Result<Int64?, any Error>) {
+    do {
+      return (key, .success(try await remove(key)))
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      return (key, .failure(error))
+    }
+  }
+
+  /// An entry that can be neither held nor found closed for so long belongs to a closed cache.
+  private static let mostAttempts = 1000
+
+  /// Removes an entry.
   ///
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
-  func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
-    let context = context
-    // Whoever opens it next is to find nothing.
-    _ = context.reclaimableLeases.releaseAll()
-    // Held: if it closed meanwhile, it could be opened and written to again beside this.
-    let open: Entry? = if let key { await context.table.heldEntry(for: key) } else { nil }
-    defer { open?.release() }
-    let directory = context.budget.entryDirectory(named: name)
-    let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
-      let size: Int64
-      context.budget.prepareToFree()
-      do {
-        if let open {
-          let stored = try context.budget.measure(name)
-          // An entry that was removed just now may still be open.
-          guard try await open.storage.removeFiles(open.current), let stored else { return nil }
-          size = stored.allocatedBytes
-        } else {
-          guard let freed = try Self.remove(directory, key, in: context.budget) else { return nil }
-          size = freed
+  func remove(_ key: CacheKey) async throws -> Int64? {
+    var freed: Int64?
+    for _ in 0..<Self.mostAttempts {
+      try Task.checkCancellation()
+      if let open = await context.table.settledEntry(for: key) {
+        guard open.tryHold() else {
+          await Task.yield()
+          continue
         }
-      } catch let error as DiskError {
-        throw MediaCacheError(
-          .storage, "\(key?.rawValue ?? directory.resourceName) could not be removed: \(error).",
-          remedy: "Check the permissions of the cache directory.")
+        defer { open.release() }
+        let more = try await remove(open)
+        return more.map { $0 + (freed ?? 0) } ?? freed
       }
-      context.budget.index.withLock { $0.forget(name) }
-      context.budget.report()
-      if let key { context.events.send(.evicted(key, bytes: size)) }
+      let (generation, more) = try await removeClosed(KeyHash.name(of: key), key)
+      freed = more.map { $0 + (freed ?? 0) } ?? freed
+      // A request may have opened the entry, and read its record, just before that.
+      guard let generation,
+        await context.table.settledEntry(for: key)?.current?.withState(\.generationID) == generation
+      else { return freed }
+    }
+    throw GenerationState.closed
+  }
+
+  private func remove(_ entry: Entry) async throws -> Int64? {
+    let work = Task(executorPreference: IOThreads.background) { () async throws -> Int64? in
+      context.budget.prepareToFree()
+      let size = try context.budget.measure(entry.name)?.allocatedBytes ?? 0
+      let isKnown = entry.current?.withState { $0.known != nil } ?? false
+      let hadFiles = try await entry.storage.remove(entry, at: time)
+      // Its first response may be about to come.
+      guard isKnown || (hadFiles && size > 0) else { return nil }
+      noteRemoval(entry.name, entry.key, size)
       return size
     }
-    return try await work.value
+    do {
+      return try await work.value
+    } catch let error as DiskError {
+      throw Self.failure(error, entry.key.rawValue)
+    }
+  }
+
+  private func noteRemoval(_ name: String, _ key: CacheKey?, _ size: Int64) {
+    context.budget.index.withLock { $0.forget(name) }
+    context.budget.report()
+    if let key { context.events.send(.evicted(key, bytes: size)) }
   }
 
   /// Removes an entry that is not open here.
   ///
+  /// - Parameter key: nil if its record is unreadable.
+  /// - Returns: the generation that was stored, and the bytes that were freed; nil if nothing was
+  ///   stored.
+  func removeClosed(
+    _ name: String, _ key: CacheKey?
+  ) async throws -> (generation: String?, freed: Int64?) {
+    let directory = context.budget.entryDirectory(named: name)
+    let text = key?.rawValue ?? directory.resourceName
+    return try await IOThreads.background.run {
+      // An unreadable record is removed, and is not used.
+      let generation = (try? directory.loadRecord())?.record.generation
+      do {
+        context.budget.prepareToFree()
+        guard let freed = try remove(directory, text) else { return (nil, nil) }
+        noteRemoval(name, key, freed)
+        return (generation, freed)
+      } catch let error as DiskError {
+        throw Self.failure(error, text)
+      }
+    }
+  }
+
   /// - Returns: the bytes that were freed; nil if nothing was stored.
-  static func remove(
-    _ directory: EntryDirectory, _ key: CacheKey?, in budget: DiskBudget
-  ) throws -> Int64? {
-    let disk = directory.disk
+  private func remove(_ directory: EntryDirectory, _ text: String) throws -> Int64? {
+    let (budget, disk) = (context.budget, directory.disk)
     guard try disk.status(of: directory.path) != nil else { return nil }
     guard let lock = try WriterLock.acquire(directory) else {
       throw MediaCacheError(
-        .inUse, "Another process is writing \(key?.rawValue ?? directory.resourceName).",
-        remedy: "Stop it, then try again.")
+        .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
     }
     defer { withExtendedLifetime(lock) {} }
     let (own, shard) = ([directory.path], [directory.shardPath])
@@ -84,154 +175,21 @@ struct Removal: Sendable {
     budget.noteFreed(freed + shardBefore - (try DiskBudget.allocated(shard, disk)), since: mark)
     return freed
   }
-}
 
-/// Removes all entries from a cache directory: a shard at a time, several shards at once.
-extension Removal {
-  func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    let budget = context.budget
-    await IOThreads.background.run { budget.prepareToFree() }
-    // First: a cancelled removal leaves no credentials behind.
-    context.companions.removeAll()
-    var failure = await removePrivateFiles()
-    let entries: Result<Int64, any Error>
-    do {
-      entries = .success(try await removeEntries(progress))
-    } catch {
-      entries = .failure(error)
-    }
-    // There may be room for the record of the removal now.
-    if failure != nil { failure = await removePrivateFiles() }
-    // Credentials that are left matter more than why entries are left.
-    if let failure, failure.mayLeaveFiles { throw failure.error }
-    let freed = try entries.get()
-    if let failure { throw failure.error }
-    return freed
+  private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {
+    MediaCacheError(
+      .storage, "\(text) could not be removed: \(error).",
+      remedy: "Check the disk and the permissions of the cache directory.")
   }
 
-  /// - Returns: the bytes of disk that were freed.
-  private func removeEntries(_ progress: Sweep.Progress?) async throws -> Int64 {
-    let parts: [Part]
+  /// Reports an error of the directory.
+  func reporting<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
     do {
-      parts = try await Sweep(budget: context.budget).run(progress: progress) { names, done in
-        removeClosed(names, done)
-      }
+      return try await work()
     } catch let error as DiskError {
       throw MediaCacheError(
         .storage, "The cache directory cannot be listed: \(error).",
         remedy: "Check the disk and its permissions, then try again.")
-    }
-    var freed: Int64 = 0
-    for part in parts {
-      freed += part.freed
-      for name in part.busy { freed += try await removeBusy(name) }
-      if let failure = part.failure { throw failure }
-    }
-    return freed
-  }
-
-  private struct PrivateFailure: Sendable {
-    var error: MediaCacheError
-    var mayLeaveFiles: Bool
-  }
-
-  /// Removes what proxies have stored for streams, and players for going on.
-  ///
-  /// - Returns: why it could not be removed, or not recorded; nil on success.
-  private func removePrivateFiles() async -> PrivateFailure? {
-    let context = context
-    return await IOThreads.background.run {
-      let files = PrivateFiles(context.budget)
-      do {
-        try files.removeAll { context.now.uptime }
-        return nil
-      } catch let unrecorded as PrivateFiles.UnrecordedRemoval {
-        let error = MediaCacheError(
-          .storage,
-          "The headers, cookies, positions and queue in \(files.path) were removed, but the "
-            + "removal could not be recorded (\(unrecorded.reason)): a program that runs may store "
-            + "its own again.",
-          remedy: "Check the disk and the permissions of the cache directory, then try again.")
-        return PrivateFailure(error: error, mayLeaveFiles: false)
-      } catch {
-        let error = MediaCacheError(
-          .storage,
-          "The headers, cookies, positions and queue in \(files.path) could not be removed: "
-            + "\(error).",
-          remedy: "Check the disk and the permissions of the cache directory, then try again.")
-        return PrivateFailure(error: error, mayLeaveFiles: true)
-      }
-    }
-  }
-
-  /// The outcome for the entries of one shard.
-  struct Part: Sendable {
-    var freed: Int64 = 0
-    /// Entries that are open for writing and were skipped.
-    var busy: [String] = []
-    /// Why the shard was not finished.
-    var failure: MediaCacheError?
-  }
-
-  /// Removes the entries of a shard that are not open for writing. Blocks.
-  func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
-    let budget = context.budget
-    var part = Part()
-    guard let first = names.first else { return part }
-    let shard = budget.entryDirectory(named: first).shardPath
-    defer { budget.report() }
-    do throws(DiskError) {
-      let before = try DiskBudget.allocated([shard], budget.disk)
-      for name in names {
-        defer { done() }
-        if let freed = try removeClosed(name) {
-          part.freed += freed
-        } else {
-          part.busy.append(name)
-        }
-      }
-      let mark = budget.freeMark(first)
-      EntryDirectory.removeIfEmpty(shard, disk: budget.disk)
-      budget.noteFreed(before - (try DiskBudget.allocated([shard], budget.disk)), since: mark)
-    } catch {
-      part.failure = MediaCacheError(
-        .storage, "The entries in \(shard) could not be removed: \(error).",
-        remedy: "Check the permissions of the cache directory.")
-    }
-    return part
-  }
-
-  /// Removes one entry unless it is open for writing.
-  ///
-  /// - Returns: the bytes that were freed; nil if the entry is open for writing.
-  private func removeClosed(_ name: String) throws(DiskError) -> Int64? {
-    let budget = context.budget
-    let directory = budget.entryDirectory(named: name)
-    guard !budget.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
-      return nil
-    }
-    defer { withExtendedLifetime(lock) {} }
-    // It may have been opened since.
-    guard !budget.isOpen(name) else { return nil }
-    let mark = budget.freeMark(name)
-    guard let (key, freed) = try directory.removeCounting() else { return 0 }
-    budget.noteFreed(freed, since: mark)
-    budget.index.withLock { $0.forget(name) }
-    if let key { context.events.send(.evicted(key, bytes: freed)) }
-    return freed
-  }
-
-  /// Removes an entry that is open in this process, or leaves it to the process that is writing it.
-  private func removeBusy(_ name: String) async throws -> Int64 {
-    let directory = context.budget.entryDirectory(named: name)
-    let key = await IOThreads.background.run {
-      (try? directory.loadRecord()).map { CacheKey(rawValue: $0.record.key) }
-    }
-    do {
-      return try await remove(name, key) ?? 0
-    } catch let error as MediaCacheError where error.code == .inUse {
-      context.events.send(.warning(error.description))
-      return 0
     }
   }
 }

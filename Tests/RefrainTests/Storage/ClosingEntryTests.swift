@@ -87,7 +87,7 @@ import Testing
         isWriting.wait()
         return nil
       }
-      let freed = try await Removal(context: cache.context).remove(name, key)
+      let freed = try await Removal(context: cache.context).remove(key)
       #expect((freed ?? 0) > 0)
       third.cancel()
       try await eventually("the entry is closed") { cache.context.table.isEmpty }
