@@ -29,33 +29,32 @@
     }
 
     /// Returns the names of the packages that the library brings to a package that uses it.
-    ///
-    /// - Parameter consumer: the directory of that package, which is written again for each call.
-    private func dependencies(
-      of library: URL, traits: String, in consumer: URL
-    ) async throws -> [String] {
-      let sources = consumer.appending(path: "Sources/App", directoryHint: .isDirectory)
-      try FileManager.default.createDirectory(at: sources, withIntermediateDirectories: true)
-      let manifest = """
-        // swift-tools-version: 6.3
-        import PackageDescription
-        let package = Package(
-          name: "Consumer",
-          dependencies: [.package(url: "\(library.absoluteString)", from: "1.0.0"\(traits))],
-          targets: [
-            .executableTarget(
-              name: "App", dependencies: [.product(name: "RefrainCore", package: "refrain")])
-          ])
-        """
-      try Data(manifest.utf8).write(to: consumer.appending(path: "Package.swift"))
-      try Data("import Refrain\n".utf8).write(to: sources.appending(path: "main.swift"))
-      let text = try await run(
-        .swift, ["package", "show-dependencies", "--format", "json"], in: consumer,
-        limit: .seconds(240))
-      let tree = try JSONDecoder().decode(Dependency.self, from: Data(text.drop { $0 != "{" }.utf8))
-      let own = try #require(tree.dependencies.first)
-      #expect(own.identity == "refrain" && tree.dependencies.count == 1)
-      return own.dependencies.map(\.identity).sorted()
+    private func dependencies(of library: URL, traits: String) async throws -> [String] {
+      try await withDirectory { consumer in
+        let sources = consumer.appending(path: "Sources/App", directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: sources, withIntermediateDirectories: true)
+        let manifest = """
+          // swift-tools-version: 6.3
+          import PackageDescription
+          let package = Package(
+            name: "Consumer",
+            dependencies: [.package(url: "\(library.absoluteString)", from: "1.0.0"\(traits))],
+            targets: [
+              .executableTarget(
+                name: "App", dependencies: [.product(name: "RefrainCore", package: "refrain")])
+            ])
+          """
+        try Data(manifest.utf8).write(to: consumer.appending(path: "Package.swift"))
+        try Data("import Refrain\n".utf8).write(to: sources.appending(path: "main.swift"))
+        let text = try await run(
+          .swift, ["package", "show-dependencies", "--format", "json"], in: consumer,
+          limit: .seconds(240))
+        let tree = try JSONDecoder().decode(
+          Dependency.self, from: Data(text.drop { $0 != "{" }.utf8))
+        let own = try #require(tree.dependencies.first)
+        #expect(own.identity == "refrain" && tree.dependencies.count == 1)
+        return own.dependencies.map(\.identity).sorted()
+      }
     }
 
     private struct Dependency: Decodable {
@@ -70,13 +69,9 @@
       async throws
     {
       try await withPublished { library in
-        try await withDirectory { consumer in
-          let plain = try await dependencies(of: library, traits: "", in: consumer)
-          #expect(plain == [])
-          let server = try await dependencies(
-            of: library, traits: ", traits: [\"Server\"]", in: consumer)
-          #expect(server == ["swift-nio"])
-        }
+        #expect(try await dependencies(of: library, traits: "") == [])
+        let server = try await dependencies(of: library, traits: ", traits: [\"Server\"]")
+        #expect(server == ["swift-nio"])
       }
     }
   }

@@ -64,7 +64,7 @@
     @Test func `A thousand slow readers receive the right bytes`() async throws {
       try await withServer([]) { origin, serve, port in
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<Int64(Self.length))
-        let size = 96 << 10
+        let size = 48 << 10
         // All misses, then all hits.
         for _ in 0..<2 {
           let crowd = Crowd()
