@@ -2,7 +2,6 @@
 #if !canImport(AVFoundation)
   import AVFoundationStandIn
   import Foundation
-  import OriginServer
   import Refrain
   import Testing
   import TestSupport
