@@ -159,13 +159,7 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "OriginServerTests",
-      dependencies: [
-        "OriginServer", "TestSupport",
-        nio("NIOCore"),
-        nio("NIOEmbedded"),
-        nio("NIOHTTP1"),
-        nio("NIOPosix"),
-      ],
+      dependencies: ["OriginServer", "TestSupport"],
       swiftSettings: settings),
     // What several test targets need: programs of the system, and processes that end with a test;
     // connections and servers that say what they are told to.

@@ -59,19 +59,6 @@
       }
     }
 
-    @Test func `A list in itself is left out, also by way of another one`() async throws {
-      try await CacheAndOrigin.with { place in
-        let outer = place.origin.url("/outer.mp3")
-        var item = try await place.play("#EXTM3U\nouter.mp3\ninner.mp3\na.mp3\n", "/inner.mp3")
-        item.lists = [outer]
-        let expansion = try await place.expansion(of: item)
-        #expect(names(expansion) == ["a.mp3"])
-        #expect(expansion.skipped.count == 2)
-        #expect(
-          expansion.skipped.allSatisfy { $0.hasSuffix("it is a playlist that lists itself.") })
-      }
-    }
-
     @Test func `Headers are sent to the list's own origin alone`() async throws {
       try await CacheAndOrigin.with { place in
         var item = try await place.play("#EXTM3U\na.mp3\nhttp://h.example/b.mp3\n", "/list.mp3")

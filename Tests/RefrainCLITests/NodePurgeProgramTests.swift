@@ -26,15 +26,11 @@
       return Node(serving: serving, admin: "http://127.0.0.1:\(try await serving.nextPort())")
     }
 
-    private func serve(
-      _ song: [UInt8], _ tag: String, at paths: [String] = ["/song.flac"], _ origin: OriginServer
-    ) {
-      for path in paths {
-        origin.serve(
-          OriginResource(
-            .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: [.fresh]),
-          at: path)
-      }
+    private func serve(_ song: [UInt8], _ tag: String, _ origin: OriginServer) {
+      origin.serve(
+        OriginResource(
+          .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: [.fresh]),
+        at: "/song.flac")
     }
 
     @Test func `Several nodes are purged at once, and one that is gone is reported`() async throws {
@@ -109,41 +105,6 @@
         #expect(other.errors.contains(origin.baseURL.absoluteString), "\(other.errors)")
         let local = try await program.run("rm", "/song.flac")
         #expect(local.status == 64 && local.errors.contains("--node"), "\(local.errors)")
-      }
-    }
-
-    @Test func `Three nodes are purged by a prefix`() async throws {
-      let songs = [1, 2].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
-      try await Program.withSong(songs[0], headers: [.fresh]) { program, origin, _ in
-        let paths = ["/album/a", "/album/b", "/albums"]
-        serve(songs[0], "one", at: paths, origin)
-        var nodes: [Node] = []
-        for name in ["a", "b", "c"] { nodes.append(try await node(name, program, origin)) }
-        let all = nodes.flatMap { ["--node", $0.admin] }
-        for node in nodes {
-          for path in paths {
-            #expect(try await node.get(path).body == songs[0])
-          }
-        }
-        serve(songs[1], "two", at: paths, origin)
-        let prefix = origin.url("/album/").absoluteString
-        let run = try await program.run(["rm", "--prefix", prefix] + all)
-        #expect(run.status == 0, "\(run.errors)")
-        for (line, name) in zip(run.lines, ["a", "b", "c"]) {
-          #expect(line.contains("(\(name)): 2 entries purged"), "\(line)")
-        }
-        #expect(run.lines.count == 3)
-        for node in nodes {
-          for path in ["/album/a", "/album/b"] {
-            #expect(try await node.get(path).body == songs[1])
-          }
-          // The prefix ends with a slash.
-          #expect(try await node.get("/albums").body == songs[0])
-        }
-        let whole = try await program.run(["rm", "--prefix", origin.baseURL.absoluteString] + all)
-        #expect(whole.lines.count == 3)
-        #expect(whole.lines.allSatisfy { $0.contains("3 entries purged") })
-        for node in nodes { #expect(try await node.get("/albums").body == songs[1]) }
       }
     }
   }

@@ -78,17 +78,6 @@ struct RequestLogTests {
       source: .hit, seconds: 0, client: "127.0.0.1", error: nil)
   }
 
-  @Test func `Lines are written in order`() async {
-    let lines = Lines()
-    let log = RequestLog { requests, leftOut in
-      #expect(leftOut == 0)
-      for request in requests { lines.add(request.url) }
-    }
-    for number in 0..<100 { log.note(request(number)) }
-    await log.end()
-    #expect(lines.all == (0..<100).map { "http://h/\($0)" })
-  }
-
   @Test func `Lines are written in few blocks, before the log is closed`() async throws {
     let lines = Lines()
     let log = RequestLog { requests, _ in lines.add("\(requests.count)") }

@@ -110,53 +110,6 @@
       return try #require(session)
     }
 
-    /// Reads events until a number of positions were reported. Returns the last selected sound track.
-    private func sound(_ running: RunningProgram, positions: Int) async throws -> Int? {
-      struct Event: Decodable {
-        struct Track: Decodable {
-          var kind: String
-          var number: Int
-          var isSelected: Bool
-        }
-        var event: String
-        var tracks: [Track]?
-      }
-      var count = 0
-      var selected: Int?
-      for await line in running.lines {
-        let event = try JSONDecoder().decode(Event.self, from: Data(line.utf8))
-        if event.event == "position" { count += 1 }
-        if let tracks = event.tracks {
-          selected = tracks.first { $0.kind == "audio" && $0.isSelected }?.number
-        }
-        if count == positions { break }
-      }
-      return selected
-    }
-
-    @Test(.enabled(if: Desktop.isUsable))
-    func `Killed in a short film, it goes on with the same sound track`() async throws {
-      try await Program.with { program in
-        // The language does not say which track it is.
-        let film = try await CountingFilm.make(
-          languages: ("eng", "eng"), "film.mkv", in: program)
-        let desktop = try await Desktop(program)
-        let first = try desktop.play(film.path(percentEncoded: false))
-        #expect(try await sound(first, positions: 1) == 1)
-        try await desktop.press("a", in: try await desktop.window())
-        try await eventually("the choice is stored") {
-          try await storedSession(program).audio == .track(number: 2, language: "eng")
-        }
-        first.send(SIGKILL)
-        #expect(await first.end() == -SIGKILL)
-        let second = try RunningProgram(
-          program, ["play", "--json", "--no-mpris", "--audio-only", "--resume"])
-        #expect(try await sound(second, positions: 5) == 2)
-        second.send(SIGTERM)
-        _ = await second.end()
-      }
-    }
-
     @Test func `A film goes on where it was left until it is removed`() async throws {
       try await Program.with { program in
         let film = try #require(try films(["film.wav"], program).first)

@@ -69,18 +69,6 @@
       }
     }
 
-    @Test func `A stored stream plays offline`() async throws {
-      try await TuneStream.with("/tune.m3u8") { program, stream in
-        let first = try await program.run("play", "--audio-output", stream.output, stream.url)
-        #expect(first.status == 0)
-        await stream.origin.stopListening()
-        let run = try await program.run(
-          "play", "--offline", "--audio-output", stream.output, stream.url)
-        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-        #expect(abs(try stream.seconds(in: stream.output) - TuneStream.tuneSeconds) < 0.5)
-      }
-    }
-
     /// libmpv selects the best variant of those that the playlist names.
     @Test func `A variant that was fetched plays offline`() async throws {
       try await TuneStream.with("/tune.m3u8") { program, stream in

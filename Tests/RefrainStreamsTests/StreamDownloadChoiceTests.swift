@@ -69,48 +69,11 @@ struct StreamDownloadChoiceTests {
     #expect(try playlist.renditions(of: variant, choice).compactMap(\.uri) == uris)
   }
 
-  @Test func `Subtitles are selected on demand alone`() throws {
-    let playlist = try Self.playlist()
-    let variant = try playlist.variant(of: .height(720))
-    var choice = StreamChoice()
-    choice.subtitles = .all
-    #expect(
-      try playlist.renditions(of: variant, choice).compactMap(\.uri)
-        == ["de.m3u8", "sde.m3u8", "sen.m3u8"])
-    choice.subtitles = .standard
-    #expect(
-      try playlist.renditions(of: variant, choice).compactMap(\.uri) == ["de.m3u8", "sde.m3u8"])
-  }
-
   @Test func `Without a default rendition, the first automatic one is selected`() throws {
     let playlist = try Self.playlist()
     let variant = try playlist.variant(of: .best)
     #expect(
       try playlist.renditions(of: variant, StreamChoice()).compactMap(\.uri) == ["two.m3u8"])
-  }
-
-  @Test func `A missing language is an error that names the others`() throws {
-    let playlist = try Self.playlist()
-    var choice = StreamChoice()
-    choice.audio = .some(["fr"])
-    let error = #expect(throws: MediaCacheError.self) {
-      try playlist.renditions(of: try playlist.variant(of: .height(720)), choice)
-    }
-    #expect(error?.description.contains("de, en-US") == true)
-  }
-
-  @Test func `The size is estimated by the average bit rate`() throws {
-    let playlist = try Self.playlist(
-      """
-      #EXTM3U
-      #EXT-X-STREAM-INF:BANDWIDTH=8000,AVERAGE-BANDWIDTH=4000
-      a.m3u8
-      #EXT-X-STREAM-INF:BANDWIDTH=8000
-      b.m3u8
-
-      """)
-    #expect(playlist.variants.map { $0.estimatedBytes(seconds: 10) } == [5000, 10_000])
-    #expect(playlist.variants[0].estimatedBytes(seconds: .greatestFiniteMagnitude) == Int64(9e18))
   }
 
   // MARK: Groups

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import RefrainLocks
 import Testing
 
 @testable import Refrain
@@ -55,18 +54,16 @@ import Testing
   }
 
   private static func download(
-    _ path: String, _ test: TestCache, headers: HeaderFields = [:],
-    _ change: (inout StreamChoice) -> Void = { _ in },
-    reports: StreamDownload.Reports = StreamDownload.Reports()
+    _ path: String, _ test: TestCache, _ change: (inout StreamChoice) -> Void = { _ in }
   ) async throws -> Int64 {
-    let resource = Resource(url: test.origin.url(path), headers: headers)
+    let resource = Resource(url: test.origin.url(path))
     try await test.cache.prefetch(resource)
     let download = StreamDownload(resource, into: test.cache)
     let source = try #require(try await download.source())
     var choice = StreamChoice()
     change(&choice)
     let selection = try await download.select(choice, of: source)
-    return try await download.run(selection, reports: reports)
+    return try await download.run(selection)
   }
 
   private static func requests(_ test: TestCache) -> [String: Int] {
@@ -80,20 +77,6 @@ import Testing
   private static func expected(_ folders: String...) -> [String: Int] {
     let parts = folders.flatMap { folder in (["list.m3u8"] + names).map { "/\(folder)/\($0)" } }
     return Dictionary(uniqueKeysWithValues: (["/main.m3u8"] + parts).map { ($0, 1) })
-  }
-
-  @Test func `Each chosen part is requested once, and nothing else`() async throws {
-    try await withCache { test in
-      Self.serve(test.origin)
-      let bytes = try await Self.download("/main.m3u8", test)
-      #expect(Self.requests(test) == Self.expected("high", "de"))
-      #expect(bytes == Int64(2 * Self.names.count) * Self.length)
-      for name in Self.names {
-        let file = try await test.cache.completeFile(
-          for: Resource(url: test.origin.url("/high/\(name)")))
-        #expect(file != nil, "\(name)")
-      }
-    }
   }
 
   @Test func `Another choice fetches what is missing`() async throws {
@@ -130,21 +113,6 @@ import Testing
     }
   }
 
-  @Test func `Progress ends with all time and all bytes`() async throws {
-    try await withCache { test in
-      Self.serve(test.origin)
-      let progress = ProgressLog()
-      var reports = StreamDownload.Reports()
-      reports.progress = { progress.append($0) }
-      let bytes = try await Self.download("/main.m3u8", test, reports: reports)
-      let last = try #require(progress.all.last)
-      #expect(last.isComplete && last.storedBytes == bytes)
-      #expect(last.totalSeconds == 40 && abs(last.storedSeconds - 40) < 0.001)
-      #expect(progress.all.first?.storedBytes == 0)
-      #expect(progress.all.count { $0.isComplete } == 1)
-    }
-  }
-
   @Test func `Ranges of one resource are fetched as ranges of its entry`() async throws {
     try await withCache { test in
       let list = """
@@ -169,18 +137,6 @@ import Testing
         try await test.cache.entry(for: Resource(url: test.origin.url("/all.mp4"))))
       #expect(entry.spans.contains(2999) && entry.spans.contains(404_999))
       #expect(entry.spans.byteCount < 500_000)
-    }
-  }
-
-  @Test func `A redirected playlist is stored under both URLs`() async throws {
-    try await withCache { test in
-      Self.serve(test.origin)
-      Self.serve("", at: "/moved.m3u8", test.origin)
-      test.origin.script(
-        "/moved.m3u8", .on(.all, .redirect(302, to: test.origin.url("/main.m3u8").absoluteString)))
-      _ = try await Self.download("/moved.m3u8", test)
-      #expect(await test.cache.storedManifest(at: test.origin.url("/moved.m3u8")) != nil)
-      #expect(test.origin.log("/high/4.m4s").requests.count == 1)
     }
   }
 
@@ -268,15 +224,6 @@ import Testing
     }
   }
 
-  @Test func `A list of songs is no stream`() async throws {
-    try await withCache { test in
-      Self.serve("#EXTM3U\n#EXTINF:200,Song\nsong.mp3\n", at: "/list.m3u8", test.origin)
-      let resource = Resource(url: test.origin.url("/list.m3u8"))
-      try await test.cache.prefetch(resource)
-      #expect(try await StreamDownload(resource, into: test.cache).source() == nil)
-    }
-  }
-
   @Test func `A public stream brings nothing of a private network into the cache`() async throws {
     let text = """
       #EXTM3U
@@ -342,13 +289,5 @@ import Testing
         #expect(download.resource(at: url).headers == ["User-Agent": "c"], "\(other)")
       }
     }
-  }
-
-  private final class ProgressLog: Sendable {
-    private let state = Mutex<[StreamDownload.Progress]>([])
-
-    var all: [StreamDownload.Progress] { state.withLock { $0 } }
-
-    func append(_ progress: StreamDownload.Progress) { state.withLock { $0.append(progress) } }
   }
 }

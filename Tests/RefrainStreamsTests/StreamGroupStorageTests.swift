@@ -66,16 +66,6 @@ struct StreamGroupStorageTests {
     }
   }
 
-  @Test func `Removing a stream removes all of it and nothing else`() async throws {
-    try await withCache { test in
-      try await fetchAll(test)
-      let removed = try #require(try await test.cache.remove(stream: key(Self.manifest, test)))
-      #expect(removed.parts == 3 && removed.freedBytes >= 12_000)
-      #expect(try await test.cache.entries().map(\.key) == [key("/song.mp3", test)])
-      #expect(try await test.cache.remove(stream: key(Self.manifest, test)) == nil)
-    }
-  }
-
   @Test func `A stream without its manifest is removed under the manifest's key`() async throws {
     try await withCache { test in
       try await fetchAll(test)
@@ -186,22 +176,6 @@ struct StreamGroupStorageTests {
         let isFile = file[.type] as? FileAttributeType == .typeRegular
         #expect(mode == (isFile ? 0o600 : 0o700), "\(name)")
       }
-    }
-  }
-
-  @Test(arguments: [false, true])
-  func `A shared cache stores segments but no keys`(_ isShared: Bool) async throws {
-    try await withCache({ $0.isShared = isShared }) { test in
-      serve(["/key", "/0.ts"], test, [Field("Cache-Control", "public, max-age=900")])
-      try await test.cache.prefetch(resource("/0.ts", test))
-      let reader = try await test.cache.open(resource("/key", isKey: true, test))
-      var bytes: [UInt8] = []
-      for try await chunk in reader.chunks() { bytes += chunk }
-      reader.cancel()
-      #expect(bytes.count == 3000)
-      #expect(try await test.cache.entry(for: key("/0.ts", test))?.isComplete == true)
-      let stored = try await test.cache.entry(for: key("/key", test))
-      #expect((stored == nil) == isShared)
     }
   }
 }

@@ -9,15 +9,12 @@ import Testing
 struct StreamGroupTests {
   private static let root = "http://h/main.m3u8"
 
-  private func entry(
-    _ key: String, in stream: String? = nil, size: Int64 = 100, isPinned: Bool = false
-  ) -> EntrySummary {
+  private func entry(_ key: String, in stream: String? = nil) -> EntrySummary {
     EntrySummary(
-      key: CacheKey(rawValue: key), url: URL(string: key) ?? URL(filePath: "/"), length: size,
-      spans: RangeSet(0..<size), cachedBytes: size, allocatedBytes: 2 * size,
-      lastAccess: Date(timeIntervalSince1970: Double(size)), isComplete: true, isInUse: false,
-      isPinned: isPinned, file: URL(filePath: "/x"),
-      group: stream.map { CacheKey(rawValue: $0) })
+      key: CacheKey(rawValue: key), url: URL(string: key) ?? URL(filePath: "/"), length: 100,
+      spans: RangeSet(0..<100), cachedBytes: 100, allocatedBytes: 200,
+      lastAccess: Date(timeIntervalSince1970: 0), isComplete: true, isInUse: false,
+      isPinned: false, file: URL(filePath: "/x"), group: stream.map { CacheKey(rawValue: $0) })
   }
 
   /// Describes items: `key` or `key+parts`.
@@ -30,35 +27,6 @@ struct StreamGroupTests {
     }
   }
 
-  @Test func `The entries of a stream are one item at the place of the newest`() {
-    let items = StoredItem.grouped([
-      entry("http://h/a.mp3"), entry("http://h/2.ts", in: Self.root, size: 3), entry(Self.root),
-      entry("http://h/b.mp3"), entry("http://h/1.ts", in: Self.root, size: 7),
-    ])
-    #expect(text(items) == ["http://h/a.mp3", "\(Self.root)+2", "http://h/b.mp3"])
-    guard case .group(let stream) = items[1] else { return }
-    #expect(stream.cachedBytes == 110 && stream.allocatedBytes == 220)
-    #expect(stream.lastAccess == Date(timeIntervalSince1970: 100))
-    #expect(stream.first?.key.rawValue == Self.root)
-    #expect(!stream.isPinned && !stream.isPartlyPinned)
-    #expect(stream.url?.absoluteString == Self.root)
-  }
-
-  @Test func `A stream is pinned if all of its entries are`() {
-    let parts = ["http://h/1.ts", "http://h/2.ts"].map {
-      entry($0, in: Self.root, isPinned: true)
-    }
-    for isPinned in [false, true] {
-      let items = StoredItem.grouped(parts + [entry(Self.root, isPinned: isPinned)])
-      guard case .group(let stream)? = items.first else {
-        Issue.record("no stream")
-        return
-      }
-      #expect(items.count == 1 && stream.isPinned == isPinned)
-      #expect(stream.isPartlyPinned == !isPinned)
-    }
-  }
-
   @Test func `A manifest alone is an entry, and parts without their manifest are a stream`() {
     #expect(text(StoredItem.grouped([entry(Self.root)])) == [Self.root])
     #expect(text(StoredItem.grouped([entry(Self.root, in: Self.root)])) == [Self.root])
@@ -66,14 +34,6 @@ struct StreamGroupTests {
     #expect(text(items) == ["\(Self.root)+1"])
     guard case .group(let stream)? = items.first else { return }
     #expect(stream.first == nil && stream.url?.absoluteString == Self.root)
-  }
-
-  @Test func `Segments follow their playlist into another stream`() {
-    let items = StoredItem.grouped([
-      entry("http://h/1.ts", in: "http://h/low.m3u8"), entry("http://h/low.m3u8", in: Self.root),
-      entry("http://h/2.ts", in: Self.root), entry(Self.root),
-    ])
-    #expect(text(items) == ["\(Self.root)+3"])
   }
 
   @Test func `Another representation of the first manifest belongs to the stream`() {

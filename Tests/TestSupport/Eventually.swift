@@ -7,17 +7,19 @@ package struct NeverHappened: Error, CustomStringConvertible {
   package init(description: String) { self.description = description }
 }
 
-/// Polls until the condition is true; fails after half a minute, or two minutes under a sanitizer.
+/// Polls until the condition is true, less often the longer it takes; fails after half a minute, or
+/// two minutes under a sanitizer.
 package func eventually(
   _ what: @autoclosure () -> String, isolation: isolated (any Actor)? = #isolation,
   _ condition: () async throws -> Bool
 ) async throws {
-  let end = ContinuousClock.now + .seconds(TestSeed.isSanitized ? 120 : 30)
+  let start = ContinuousClock.now
   while try await !condition() {
-    guard ContinuousClock.now < end else {
+    let waited = ContinuousClock.now - start
+    guard waited < .seconds(TestSeed.isSanitized ? 120 : 30) else {
       throw NeverHappened(description: "It never happened: \(what())")
     }
-    try await Task.sleep(for: .milliseconds(2))
+    try await Task.sleep(for: min(max(.milliseconds(2), waited / 8), .milliseconds(20)))
   }
 }
 

@@ -43,21 +43,20 @@ extension DevTools {
     try await frames()
   }
 
-  /// Keeps a picture of the page in the folder of `REFRAIN_PICTURES`, if there is one, for people
-  /// who look at it. Returns its bytes (PNG).
-  @discardableResult
-  func picture(_ name: String) async throws -> Data {
+  /// Keeps a picture of the page (PNG) in the folder of `REFRAIN_PICTURES`, if there is one, for
+  /// people who look at it.
+  func picture(_ name: String) async throws {
+    guard let path = ProcessInfo.processInfo.environment["REFRAIN_PICTURES"], !path.isEmpty else {
+      return
+    }
     let reply = try await call("Page.captureScreenshot", ["format": "png"])
     let object = try JSONSerialization.jsonObject(with: reply) as? [String: Any]
     guard let text = object?["data"] as? String, let bytes = Data(base64Encoded: text) else {
       throw ClientFailure(description: "There is no picture of \(name).")
     }
-    if let path = ProcessInfo.processInfo.environment["REFRAIN_PICTURES"], !path.isEmpty {
-      let folder = URL(filePath: path, directoryHint: .isDirectory)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      try bytes.write(to: folder.appending(path: "page-\(name).png"))
-    }
-    return bytes
+    let folder = URL(filePath: path, directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try bytes.write(to: folder.appending(path: "page-\(name).png"))
   }
 
   /// Presses a key, and lets it go.

@@ -66,13 +66,15 @@ final class Browser: Sendable {
   }
 
   /// Without the sandbox, which is refused to root, and without features that need a desktop or a
-  /// network. Pages that are not in front run as the one that is.
+  /// network. Pages that are not in front run as the one that is. No window has processes of its
+  /// own for the suggestions of its address field: they take longer to start than the page.
   private static let arguments = [
     "--remote-debugging-pipe", "--headless=new", "--no-sandbox", "--disable-gpu",
     "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required", "--no-first-run",
     "--mute-audio", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-proxy-server", "--disable-backgrounding-occluded-windows",
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
   ]
 
   var isRunning: Bool { process.isRunning && state.withLock { $0.end == nil } }

@@ -81,7 +81,7 @@ struct Decoded: Sendable, Equatable, CustomStringConvertible {
   init(framemd5 file: URL) throws {
     let text = try String(contentsOf: file, encoding: .utf8)
     frames = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
-      .map { $0.split(separator: ",").dropFirst().joined(separator: ",") }
+      .map { String($0.drop { $0 != "," }) }
       .sorted()
   }
 

@@ -53,6 +53,29 @@ enum Page {
     return try JSONDecoder().decode([Played].self, from: Data((json ?? "").utf8))
   }
 
+  /// The functions by which a script waits for an event of a media element, and for a picture.
+  static let waiting = """
+    function happens(name, element) {
+      return new Promise((resolve, reject) => {
+        element.addEventListener(name, resolve, { once: true });
+        element.addEventListener(
+          "error", () => reject(new Error(element.error?.message ?? "error")), { once: true });
+      });
+    }
+
+    // `seeked` may come before the frame is there to be drawn, and on a busy machine another one is
+    // shown before it. Waits for that of the time, at 25 in a second; if none comes, takes another.
+    function shown(video, time) {
+      return new Promise((resolve) => {
+        const look = (_, frame) =>
+          time - frame.mediaTime > -0.001 && time - frame.mediaTime < 0.041
+            ? resolve() : video.requestVideoFrameCallback(look);
+        video.requestVideoFrameCallback(look);
+        setTimeout(resolve, 3000);
+      });
+    }
+    """
+
   static let html = """
     <!doctype html>
     <meta charset="utf-8">
@@ -67,14 +90,6 @@ enum Page {
       return [...digest.slice(0, 8)].map(byte => byte.toString(16).padStart(2, "0")).join("");
     }
 
-    function happens(name, element) {
-      return new Promise((resolve, reject) => {
-        element.addEventListener(name, resolve, { once: true });
-        element.addEventListener(
-          "error", () => reject(new Error(element.error?.message ?? "error")), { once: true });
-      });
-    }
-
     async function picture(video) {
       const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
       const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -82,17 +97,7 @@ enum Page {
       return hash(context.getImageData(0, 0, canvas.width, canvas.height).data);
     }
 
-    // `seeked` may come before the frame is there to be drawn, and on a busy machine another one is
-    // shown before it. Waits for that of the time, at 25 in a second; if none comes, takes another.
-    function shown(video, time) {
-      return new Promise((resolve) => {
-        const look = (_, frame) =>
-          time - frame.mediaTime > -0.001 && time - frame.mediaTime < 0.041
-            ? resolve() : video.requestVideoFrameCallback(look);
-        video.requestVideoFrameCallback(look);
-        setTimeout(resolve, 3000);
-      });
-    }
+    \(waiting)
 
     async function play(medium, played) {
       const element = document.createElement(medium.hasVideo ? "video" : "audio");

@@ -72,12 +72,12 @@ struct ChromiumStreamTests {
       try await Proxied.with(pagesFrom: pages) { proxied in
         stream.serve(on: proxied.origin)
         let url = try proxied.proxied(stream.entry)
-        for state in ["cold", "warm"] {
-          compare(try await play(stream, url, from: pages), direct, state)
-        }
-        // In each of two plays, the page's script opens the playlist after its element has. It
-        // fetches it with `no-store`, which Chromium sends as `no-cache`.
-        try await stream.expectFetchedOnce(from: proxied.origin, openings: 2 * 2)
+        // Without its origin it plays from the cache in each run, with its origin only in long ones.
+        let states = TestSeed.isSoak ? ["cold", "warm"] : ["cold"]
+        for state in states { compare(try await play(stream, url, from: pages), direct, state) }
+        // In each play, the page's script opens the playlist after its element has. It fetches it
+        // with `no-store`, which Chromium sends as `no-cache`.
+        try await stream.expectFetchedOnce(from: proxied.origin, openings: 2 * states.count)
         await proxied.origin.stopListening()
         compare(try await play(stream, url, from: pages), direct, "without the origin")
       }

@@ -4,8 +4,8 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// A live HLS stream, without Cache-Control, in ffmpeg, and in a soak in mpv: through the proxy as
-/// directly, at the same time. Half a minute; ten minutes in a soak.
+/// A live HLS stream, without Cache-Control, in ffmpeg: through the proxy as directly, at the same
+/// time. Half a minute; ten minutes in a soak.
 @Suite(
   .enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(TestSeed.minutes(5))))
 struct LivePlaybackTests {
@@ -115,62 +115,4 @@ struct LivePlaybackTests {
       #expect(median <= (TestSeed.isSoak ? 0.5 : 1))
     }
   }
-  #if os(Linux)
-    /// How often and how long a player stopped for missing bytes, and the seconds that it played.
-    private struct Waits: Sendable {
-      var count = 0
-      var time = Duration.zero
-      var played = 0.0
-    }
-
-    /// Plays in mpv for a duration, from its first picture on.
-    private func waits(_ url: URL, for duration: Duration) async throws -> Waits {
-      try await withDirectory { directory in
-        var waits = Waits()
-        try await ControlledMPV.with(
-          url, options: ["--vo=null", "--no-audio"], in: directory
-        ) { player in
-          try await eventually("it plays") { try await player.isPlaying }
-          let start = try #require(try await player.position)
-          var (now, wasWaiting) = (ContinuousClock.now, false)
-          let end = now + duration
-          while now < end {
-            try await Task.sleep(for: .milliseconds(20))
-            let isWaiting = try await player.waitsForBytes
-            let before = now
-            now = .now
-            if isWaiting { waits.time += now - before }
-            if isWaiting, !wasWaiting { waits.count += 1 }
-            wasWaiting = isWaiting
-          }
-          waits.played = try #require(try await player.position) - start
-        }
-        return waits
-      }
-    }
-
-    @Test(.enabled(if: TestSeed.isSoak && RequiredProgram.mpv.isUsable))
-    func `mpv stops no more for a live stream through the proxy than directly`() async throws {
-      var stream = LiveStream(try await segments())
-      (stream.window, stream.segmentsAtStart) = (Self.window, Self.atStart)
-      let (direct, proxied) = ("/direct/", "/proxied/")
-      try await Proxied.with { [stream] test in
-        let clock = LiveClock.running()
-        for directory in [direct, proxied] {
-          test.origin.serve(stream, under: directory, clock: clock)
-        }
-        // The stream goes on for longer, also if mpv takes a while to begin.
-        let duration = Duration.seconds(Self.seconds - 60)
-        let url = try test.proxied(proxied + LiveStream.listName)
-        async let expected = waits(test.direct(direct + LiveStream.listName), for: duration)
-        let found = try await waits(url, for: duration)
-        let usual = try await expected
-        print("mpv live for \(duration): \(found), directly \(usual)")
-        // A busy machine may delay either player by its own turns.
-        #expect(found.count <= usual.count + 1)
-        #expect(found.time <= usual.time + .seconds(1))
-        #expect(found.played >= usual.played - 2)
-      }
-    }
-  #endif
 }

@@ -40,13 +40,7 @@ enum WebPlayerPage {
       },
     };
 
-    function happens(name, element) {
-      return new Promise((resolve, reject) => {
-        element.addEventListener(name, resolve, { once: true });
-        element.addEventListener(
-          "error", () => reject(new Error(element.error?.message ?? "error")), { once: true });
-      });
-    }
+    \(Page.waiting)
 
     // A seek cancels the requests that run, which would be made again later: it waits for them.
     let running = 0;
@@ -73,18 +67,6 @@ enum WebPlayerPage {
       const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data));
       const hash = [...digest.slice(0, 8)].map(byte => byte.toString(16).padStart(2, "0"));
       return canvas.width + "x" + canvas.height + " " + hash.join("");
-    }
-
-    // `seeked` may come before the frame is there to be drawn, and on a busy machine another one is
-    // shown before it. Waits for that of the time, at 25 in a second; if none comes, takes another.
-    function shown(video, time) {
-      return new Promise(resolve => {
-        const look = (_, frame) =>
-          time - frame.mediaTime > -0.001 && time - frame.mediaTime < 0.041
-            ? resolve() : video.requestVideoFrameCallback(look);
-        video.requestVideoFrameCallback(look);
-        setTimeout(resolve, 3000);
-      });
     }
 
     async function play(url, played) {

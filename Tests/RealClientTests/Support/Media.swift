@@ -57,7 +57,7 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   private var arguments: [String] {
     let noise = ["-f", "lavfi", "-i", "anoisesrc=duration=8:color=pink:sample_rate=44100:seed=1"]
-    let bars = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=8"]
+    let bars = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=8"]
     let codecs = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p"]
     let video = noise + bars + codecs + ["-c:a", "aac"]
     switch self {
@@ -65,7 +65,7 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case .mp3: return noise + ["-c:a", "libmp3lame", "-b:a", "320k"]
     case .indexFirst: return video + ["-movflags", "+faststart"]
     // A large file: noise in the pictures costs bits.
-    case .indexLast: return video + ["-vf", "noise=alls=30:allf=t", "-b:v", "5M"]
+    case .indexLast: return video + ["-vf", "noise=alls=30:allf=t", "-b:v", "3M"]
     }
   }
 }

@@ -78,39 +78,6 @@
       }
     }
 
-    @Test func `A resource played repeatedly is fetched once`() async throws {
-      try await withAssets { test in
-        test.serve(2_000_000)
-        for round in 0..<5 {
-          let player = test.player()
-          let information = try await player.ask()
-          #expect(information.isEntireLengthAvailableOnDemand == (round > 0))
-          for _ in 0..<3 {
-            #expect(await (try player.request(.toEnd(from: 0))).end().isFinished)
-          }
-          player.check()
-        }
-        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-        #expect(log.bodyBytesSent == 2_000_000)
-      }
-    }
-
-    @Test func `Prefetched bytes are played from disk`() async throws {
-      try await withAssets { test in
-        test.serve(2_000_000)
-        try await test.cache.prefetch(test.resource(), range: 0..<1_000_000)
-        try await test.forgetRequests()
-        let player = test.player()
-        let begin = try player.request(.information())
-        #expect(await begin.end().isFinished)
-        let request = try player.request(.bytes(900_000, at: 100_000))
-        #expect(await request.end().isFinished)
-        player.check()
-        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-        #expect(log.sent.intersection(RangeSet(0..<1_000_000)).isEmpty)
-      }
-    }
-
     @Test func `The whole-resource fill policy completes the entry`() async throws {
       try await withAssets { test in
         test.serve(20_000_000)

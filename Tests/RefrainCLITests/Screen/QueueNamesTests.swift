@@ -63,16 +63,6 @@ struct QueueNamesTests {
     #expect(found("of the list", in: model) == [1, 2, 3])
   }
 
-  @Test func `Without own names, a word matches nothing else`() throws {
-    #expect(found("nobody", in: model(try media())) == [])
-    #expect(found("a.mp3", in: model(try media())) == [1])
-  }
-
-  @Test func `An item that has not played has the name of its file`() throws {
-    let row = model(try media()).queue.rows[2]
-    #expect(row.title == "c.mp3" && row.artist == nil && row.album == nil)
-  }
-
   @Test(arguments: [20, 30, 40, 50, 60, 80, 120])
   func `A row names the artist in any width, and never exceeds it`(_ width: Int) throws {
     var model = model(try media())

@@ -101,20 +101,6 @@ struct ScreenModelTests {
     #expect(self.model(state).requests == 0)
   }
 
-  @Test func `The hit ratio is the fraction of bytes that came from disk`() throws {
-    var state = state([Media(try url("https://h/a"))])
-    #expect(model(state).hitRatio == nil)
-    var statistics = MediaReader.Statistics()
-    state.statistics = statistics
-    #expect(model(state).hitRatio == nil)
-    statistics.bytesFromOrigin = 300
-    statistics.bytesFromDisk = 100
-    statistics.requests = 3
-    state.statistics = statistics
-    #expect(model(state).hitRatio == 0.25)
-    #expect(model(state).requests == 3)
-  }
-
   @Test func `An item is live if the player says so, whatever its length`() throws {
     var state = state([Media(try url("https://h/radio"))])
     state.duration = nil
@@ -158,15 +144,6 @@ struct ScreenModelTests {
     #expect(row.title == "T" && row.artist == "A" && row.duration == .seconds(7))
     #expect(row.cached == 0.5 && row.hasFailed)
     #expect(model(state).queue.rows[0].duration == .seconds(5))
-  }
-
-  @Test func `The status contains the reason for waiting or failing`() throws {
-    var state = state([Media(try url("https://h/a"))])
-    let error = MediaCacheError(.unreachable, "Why.", remedy: "What to do.")
-    state.status = .buffering(.network(error))
-    #expect(model(state).status == .buffering(.network("Why.")))
-    state.status = .failed(error)
-    #expect(model(state).status == .failed(reason: "Why.", remedy: "What to do."))
   }
 
   @Test func `The sleep timer shows the remaining time`() throws {
@@ -218,33 +195,6 @@ struct KnownItemsTests {
   }
 }
 
-struct ShownQueueTests {
-  @Test func `Rows are made again only for a change that they show`() {
-    var shown = ShownQueue()
-    var known = KnownItems()
-    var state = PlayerState()
-    state.queue.replace(with: (1...3).map { Media(URL(filePath: "/\($0)")) })
-    let items = state.queue.items
-    func isNews() -> Bool { shown.isNews(state, known) }
-    #expect(isNews() && !isNews())
-    state.position = .seconds(5)
-    state.volume = 0.5
-    known.note(.item(items[0]))
-    #expect(!isNews())
-    known.note(.duration(.seconds(9)))
-    #expect(isNews())
-    // What is known already.
-    known.note(.duration(.seconds(9)))
-    known.note(.started(items[0], after: .zero))
-    known.note(cached: nil, of: items[1].id)
-    #expect(!isNews())
-    known.note(cached: 0.5, of: items[1].id)
-    #expect(isNews())
-    state.queue.advance(.asked)
-    #expect(isNews() && !isNews())
-  }
-}
-
 struct StepTests {
   @Test func `Rates go up and down in steps`() {
     #expect(RateSteps.above(1) == 1.25)
@@ -252,24 +202,6 @@ struct StepTests {
     #expect(RateSteps.below(1) == 0.75)
     #expect(RateSteps.below(0.5) == 0.25 && RateSteps.below(0.25) == 0.25)
     #expect(RateSteps.above(1.1) == 1.25 && RateSteps.below(1.1) == 1)
-  }
-
-  @Test func `The sleep timer cycles through its steps`() {
-    let now = ContinuousClock.now
-    var steps = SleepSteps()
-    var timers: [SleepTimer?] = []
-    for _ in 0..<5 {
-      let isSet = (timers.last ?? nil) != nil
-      timers.append(steps.next(isSet: isSet, now: now))
-    }
-    #expect(
-      timers == [
-        .at(now + .seconds(900)), .at(now + .seconds(1800)), .at(now + .seconds(3600)), .endOfItem,
-        nil,
-      ])
-    // Steps that have run out start over.
-    _ = steps.next(isSet: false, now: now)
-    #expect(steps.next(isSet: false, now: now) == .at(now + .seconds(900)))
   }
 }
 

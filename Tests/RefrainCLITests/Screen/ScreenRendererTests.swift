@@ -48,15 +48,6 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func `Key hints stay in the last row`() {
-    for rows in 4...60 {
-      let lines = ScreenRenderer(.blocks).lines(
-        ScreenSamples.live, ScreenSize(columns: 80, rows: rows))
-      #expect(lines.count == rows)
-      #expect(lines.last?.text.contains("q quit") == true)
-    }
-  }
-
   @Test func `The selection stays visible`() throws {
     var model = ScreenSamples.cold
     model.queue.rows = (1...500).map {

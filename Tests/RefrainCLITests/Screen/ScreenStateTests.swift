@@ -114,24 +114,6 @@
       }
     }
 
-    @Test func `A warm item shows a hit ratio of 100% and sends no request`() async throws {
-      try await Self.withTune { tmux, program, origin, url in
-        #expect(try await program.run("get", url).status == 0)
-        let requests = origin.log("/tune.wav").requests.count
-        try await tmux.enter("./refrain play --paused \(url)")
-        try await waitsInEachSize(tmux, until: "all of it") { lines, _ in
-          [
-            "Paused", "all of 2.4 MiB stored   origin idle   hit ratio 100%   0 requests",
-            "100%  0:14", "q quit",
-          ].allSatisfy { text in lines.contains { $0.contains(text) } }
-        } then: { lines in
-          try #expect(bar(lines).dropFirst().allSatisfy { $0 == "─" })
-          #expect(lines.contains { $0.contains("› ▶ 1  tune.wav") && $0.contains("100%  0:14") })
-        }
-        #expect(origin.log("/tune.wav").requests.count == requests)
-      }
-    }
-
     @Test func `A stalled item shows that it waits for bytes`() async throws {
       try await Self.withTune { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(600_000))))
@@ -160,28 +142,6 @@
           try await tmux.press("q")
           let after = try await tmux.waits(for: "\(number): code 1")
           #expect(after.contains { $0.contains("refrain:") })
-        }
-      }
-    }
-
-    @Test func `Long and wide titles fit the screen`() async throws {
-      try await Self.withTune { tmux, program, _, url in
-        let long = "Concerning the Great and Most Memorable Refrain of Those Who Never Fetched "
-        let titles = [
-          "桜の歌 さくら さくら 野山も里も 見わたす限り かすみか雲か 朝日ににおう さくら さくら 花ざかり 日本の歌",
-          long + long, "아리랑 \u{1F338} flag \u{1F1EF}\u{1F1F5}",
-        ]
-        let list = titles.map { "#EXTINF:14,\($0)\n\(url)?\($0.hashValue)\n" }.joined()
-        _ = try program.write("#EXTM3U\n\(list)", "list.m3u8")
-        try await tmux.enter("./refrain play --paused list.m3u8")
-        try await waitsInEachSize(tmux, until: "three rows, aligned at the end") { lines, size in
-          // The last column is aligned, whatever precedes it.
-          let ends = lines.filter { $0.hasSuffix("  0:14") && !$0.contains("●") }
-            .map(\.displayWidth)
-          return ends == Array(repeating: size.columns - 2, count: 3)
-            && lines.contains { $0.contains("‖  桜の歌") && $0.contains("Paused") }
-            && lines.contains { $0.contains("2  Concerning the Great") && $0.contains("…") }
-            && lines.contains { $0.contains("q quit") }
         }
       }
     }

@@ -61,18 +61,6 @@ struct TypedLineTests {
     #expect(keys.compactMap { ScreenAction($0, isTyping: true) } == [action])
   }
 
-  @Test func `A colon begins to type a time, and the time is shown`() {
-    #expect(ScreenAction(Key(":")) == .beginTime)
-    var model = ScreenSamples.halfCached
-    model.typedLine = typed("1:23")
-    for size in GoldenScreenTests.sizes + [ScreenSize(columns: 20, rows: 3)] {
-      let lines = ScreenRenderer(.blocks).lines(model, size)
-      #expect(lines.contains { $0.text.contains("Go to 1:23") })
-      #expect(lines.allSatisfy { $0.width <= size.columns })
-    }
-    #expect(ScreenRenderer(.blocks).typedLine(typed("1:23"), 3).width <= 3)
-  }
-
   @Test(
     arguments: [
       ("a.ogg", ["a.ogg"]), ("  a b.ogg \n", ["a b.ogg"]),

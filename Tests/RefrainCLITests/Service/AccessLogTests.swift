@@ -45,20 +45,6 @@
       }
     }
 
-    @Test func `Lines are appended at once, in order`() async throws {
-      try await withFolder { folder in
-        let url = folder.appending(path: "log")
-        for part in [0..<500, 500..<700] {
-          let (log, _) = try log(url)
-          for number in part {
-            log.note(request(number))
-            if number % 100 == 0 { #expect(try numbers(url) == Array(0...number)) }
-          }
-        }
-        #expect(try numbers(url) == Array(0..<700))
-      }
-    }
-
     @Test func `Lines of many threads are whole`() async throws {
       try await withFolder { folder in
         let url = folder.appending(path: "log")

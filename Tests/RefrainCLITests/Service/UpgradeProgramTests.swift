@@ -43,7 +43,8 @@
       func end() { state.withLock { $0.isOver = true } }
     }
 
-    /// Requests one file after the other, on connections that last until the server closes them.
+    /// Requests one file after the other, on connections that last until the server closes them,
+    /// and not as fast as the machine can.
     private static func request(_ number: Int, at port: Int, _ tally: Tally) async {
       var index = number
       while !tally.isOver {
@@ -58,6 +59,7 @@
               tally.note(isRight ? nil : "status \(reply.status), \(reply.body.count) bytes")
               // A server that closes without this fails a request.
               if reply["Connection"] == "close" || reply.status == 0 { break }
+              try await Task.sleep(for: .milliseconds(2))
             }
             return index
           }

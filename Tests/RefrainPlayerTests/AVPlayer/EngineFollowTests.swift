@@ -2,7 +2,6 @@
 #if !canImport(AVFoundation)
   import AVFoundationStandIn
   import Foundation
-  import OriginServer
   import Refrain
   import Testing
   import TestSupport
@@ -71,24 +70,6 @@
           return order.count == items.count
         }
         #expect(order == items.map(\.id))
-      }
-    }
-
-    @Test func `An unplayable following item fails only when its turn comes`() async throws {
-      try await AppleListening.with { listening in
-        let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
-        listening.origin.script("/b.wav", .on(.all, .status(404)))
-        try await listening.start(one)
-        listening.engine.follow(with: two)
-        try await eventually("it failed") {
-          listening.engine.player.items().last?.status == .failed
-        }
-        await listening.pass(4)
-        #expect(!listening.events.contains { $0.item == two.id })
-        await listening.pass(3)
-        let events = listening.steps.suffix(3)
-        #expect(events.dropLast() == [.ended(one.id, followedBy: two.id), .began(two.id)])
-        #expect(events.last?.failure?.status == 404)
       }
     }
   }

@@ -39,15 +39,6 @@
       }
     }
 
-    @Test func `An item that begins at its end ends`() async throws {
-      try await AppleListening.with { listening in
-        let item = listening.item(seconds: 5)
-        listening.engine.load(item, at: .seconds(5), isPaused: true)
-        try await listening.wait("ended") { $0 == .ended(item.id, followedBy: nil) }
-        #expect(listening.positions.isEmpty)
-      }
-    }
-
     @Test func `A rate changes the speed and is kept for the next item`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 60)

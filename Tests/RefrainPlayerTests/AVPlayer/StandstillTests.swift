@@ -11,43 +11,9 @@ import Testing
   }
 
   private func advice(
-    _ standstill: inout Standstill, _ milliseconds: Int, canGoOn: Bool = true,
-    position: Duration = .seconds(5)
+    _ standstill: inout Standstill, _ milliseconds: Int, position: Duration = .seconds(5)
   ) -> Standstill.Advice {
-    standstill.advice(canGoOn: canGoOn, position: position, now: at(milliseconds))
-  }
-
-  @Test func `A stop without a reason waits for one, then playback resumes`() {
-    var standstill = Standstill()
-    #expect(advice(&standstill, 0) == .wait(until: at(300)))
-    #expect(advice(&standstill, 299) == .wait(until: at(300)))
-    #expect(!standstill.isStall)
-    #expect(advice(&standstill, 300) == .goOn(lookingAt: at(550)))
-  }
-
-  @Test func `Playback resumes from a stall as soon as there are bytes`() {
-    var standstill = Standstill()
-    #expect(advice(&standstill, 0, canGoOn: false) == .wait(until: at(300)))
-    standstill.noteStall()
-    #expect(advice(&standstill, 10, canGoOn: false) == .wait(until: nil))
-    #expect(advice(&standstill, 11) == .goOn(lookingAt: at(261)))
-  }
-
-  @Test(arguments: [-299, 0, 299])
-  func `A reason shortly before or after a stop makes it a pause`(_ milliseconds: Int) {
-    var standstill = Standstill()
-    if milliseconds <= 0 { standstill.noteExplanation(at: at(milliseconds)) }
-    if milliseconds > 0 {
-      #expect(advice(&standstill, 0) == .wait(until: at(300)))
-      standstill.noteExplanation(at: at(milliseconds))
-    }
-    #expect(advice(&standstill, max(milliseconds, 0)) == .pause)
-  }
-
-  @Test func `A reason long before a stop is ignored`() {
-    var standstill = Standstill()
-    standstill.noteExplanation(at: at(-300))
-    #expect(advice(&standstill, 0) == .wait(until: at(300)))
+    standstill.advice(canGoOn: true, position: position, now: at(milliseconds))
   }
 
   @Test func `A player that keeps stopping is retried at growing, limited intervals`() {
@@ -111,18 +77,5 @@ import Testing
     #expect(Loaded(95, 0, 99.95).isEnough)
     #expect(!Loaded(95, 0, 99.5).isEnough)
     #expect(Loaded(5, 0, 6, of: 6).isEnough)
-  }
-
-  @Test func `Each of the engine's own rate changes is matched once, and expires`() {
-    var own = OwnRateChanges()
-    func take(_ milliseconds: Int) -> Bool { own.take(at: at(milliseconds)) }
-    #expect(!take(0))
-    own.note(at: at(0))
-    own.note(at: at(1))
-    #expect(take(50))
-    #expect(take(51))
-    #expect(!take(52))
-    own.note(at: at(60))
-    #expect(!take(2061))
   }
 }

@@ -16,13 +16,6 @@
       state.decide(.method(method, arguments))
     }
 
-    private func stopped(_ change: (inout PlayerState) -> Void = { _ in }) -> MPRISState {
-      .sample {
-        ($0.status, $0.wantsToPlay) = (.idle, false)
-        change(&$0)
-      }
-    }
-
     private func error(_ decision: MPRISDecision) -> MPRISRefusal.Kind? {
       if case .refused(let refusal) = decision { refusal.kind } else { nil }
     }
@@ -34,44 +27,6 @@
       }
       #expect(decide(empty, .seek, .int64(1)) == nothing)
       #expect(error(decide(empty, .playPause)) == .failed)
-    }
-
-    @Test func `A stopped player stays stopped`() throws {
-      let state = stopped { $0.volume = 0.25 }
-      guard case .player(let commands) = decide(state, .next),
-        case .restore(let session) = try #require(commands.first)
-      else {
-        Issue.record("No session is restored.")
-        return
-      }
-      #expect(session.queue.current?.id == state.id(1))
-      #expect((session.position, session.volume) == (0, 0.25))
-    }
-
-    @Test func `Seeking is relative, from the start at least, and past the end goes to the next`() {
-      let state = MPRISState.sample { $0.position = .seconds(10) }
-      #expect(decide(state, .seek, .int64(5_000_000)) == .player([.seek(.seconds(15))]))
-      #expect(decide(state, .seek, .int64(-5_000_000)) == .player([.seek(.seconds(5))]))
-      #expect(decide(state, .seek, .int64(.min)) == .player([.seek(.zero)]))
-      #expect(decide(state, .seek, .int64(50_000_000)) == .player([.seek(.seconds(60))]))
-      #expect(decide(state, .seek, .int64(50_000_001)) == .player([.next]))
-      #expect(decide(state, .seek, .int64(.max)) == .player([.next]))
-      #expect(decide(stopped(), .seek, .int64(1)) == nothing)
-      #expect(decide(.sample { $0.isLive = true }, .seek, .int64(1)) == nothing)
-    }
-
-    @Test func `A position is set only within the current track`() {
-      let state = MPRISState.sample()
-      let (one, two) = (DBusValue.path(state.track(0)), DBusValue.path(state.track(1)))
-      #expect(
-        decide(state, .setPosition, one, .int64(7_000_000)) == .player([.seek(.seconds(7))]))
-      for (track, position) in [
-        (two, 7), (one, -1), (one, 60_000_001), (.path(MPRISTrackID.none), 7),
-        (.path("/refrain/track/00"), 7),
-      ] as [(DBusValue, Int64)] {
-        #expect(decide(state, .setPosition, track, .int64(position)) == nothing)
-      }
-      #expect(decide(stopped(), .setPosition, one, .int64(1)) == nothing)
     }
 
     @Test func `Settings reach the player, and values without meaning are refused`() {
@@ -99,16 +54,6 @@
       #expect(state.decide(.set(.volume, .double(0))) == .player([.setVolume(0)]))
     }
 
-    @Test func `The app's own calls are refused where it does not offer them`() {
-      var state = MPRISState.sample()
-      #expect(error(decide(state, .quit)) == .notSupported)
-      #expect(error(decide(state, .raise)) == .notSupported)
-      (state.app.canQuit, state.app.canRaise, state.app.canSetFullscreen) = (true, true, true)
-      #expect(decide(state, .quit) == .quit)
-      #expect(decide(state, .raise) == .raise)
-      #expect(state.decide(.set(.isFullscreen, .bool(true))) == .setFullscreen(true))
-    }
-
     @Test func `The player's own window fills the screen for a client while it is open`() {
       let call = MPRISCall.set(.isFullscreen, .bool(true))
       #expect(error(MPRISState.sample().decide(call)) == .notSupported)
@@ -132,14 +77,6 @@
           decide(state, .addTrack, .string(uri), .path(MPRISTrackID.none), .bool(false)))
           == .notSupported)
       #expect(decide(state, .openURI, .string("HTTPS://h/a")) == .open("HTTPS://h/a"))
-    }
-
-    @Test func `Arguments of other types are refused`() {
-      let state = MPRISState.sample()
-      #expect(error(decide(state, .seek, .string("1"))) == .invalidArguments)
-      #expect(error(decide(state, .seek)) == .invalidArguments)
-      #expect(error(decide(state, .setPosition, .path(state.track(0)))) == .invalidArguments)
-      #expect(error(decide(state, .addTrack, .string("file:///a"))) == .invalidArguments)
     }
   }
 #endif

@@ -21,11 +21,6 @@
       #expect(signals(.sample()) { _ in } == [])
     }
 
-    @Test func `The position needs no signal`() {
-      #expect(signals(.sample()) { $0.player.position = .seconds(9) } == [])
-      #expect(signals(.sample()) { $0.player.bufferedRanges = [.zero ..< .seconds(1)] } == [])
-    }
-
     @Test func `All that changed at once is in one signal of each interface`() {
       let all = signals(.sample()) { state in
         state.player.volume = 0.5
@@ -40,24 +35,6 @@
         ])
     }
 
-    @Test func `A window that opens, fills the screen and closes is reported`() {
-      let none = MPRISState.sample()
-      let isOpen = MPRISState.sample { $0.isFullscreen = false }
-      let isFull = MPRISState.sample { $0.isFullscreen = true }
-      #expect(
-        signals(none) { $0.player.isFullscreen = false } == [.changed(.root, [.canSetFullscreen])])
-      #expect(
-        signals(isOpen) { $0.player.isFullscreen = true } == [.changed(.root, [.isFullscreen])])
-      #expect(
-        signals(isFull) { $0.player.isFullscreen = nil }
-          == [.changed(.root, [.isFullscreen, .canSetFullscreen])])
-    }
-
-    @Test func `The next item changes the metadata and what can be reached`() {
-      let all = signals(.sample()) { $0.player.queue.advance(.asked) }
-      #expect(all == [.changed(.player, [.metadata, .canGoPrevious])])
-    }
-
     @Test func `A current track's new metadata is reported by both interfaces`() {
       let before = MPRISState.sample()
       let all = signals(before) { $0.player.metadata.album = "An album" }
@@ -67,22 +44,6 @@
         return
       }
       #expect(fields["xesam:album"] == .string("An album"))
-    }
-
-    @Test func `An added and a removed track are reported one by one`() {
-      let before = MPRISState.sample()
-      let added = signals(before) {
-        $0.player.queue.insertNext([Media(URL(filePath: "/new.ogg"), title: "new")])
-      }
-      guard case .trackAdded(let fields, after: before.track(0)) = added.last else {
-        Issue.record("\(added)")
-        return
-      }
-      #expect(added.first == .changed(.trackList, [.tracks]))
-      #expect(fields["xesam:title"] == .string("new"))
-      let removed = signals(before) { $0.player.queue.remove($0.id(2)) }
-      #expect(
-        removed == [.changed(.trackList, [.tracks]), .trackRemoved(before.track(2))])
     }
 
     @Test func `Another queue is reported as a whole`() {

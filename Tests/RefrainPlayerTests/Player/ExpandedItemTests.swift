@@ -76,27 +76,6 @@ struct ExpandedItemTests {
     }
   }
 
-  @Test func `In a shuffled queue that repeats, the list is read once`() async throws {
-    let readings = Mutex(0)
-    try await withReader({ _, _ in
-      readings.withLock { $0 += 1 }
-      return await Self.songs()
-    }) { player, engine in
-      player.play(media("broken"))
-      player.repeatMode = .all
-      player.isShuffled = true
-      refuse(engine)
-      try await eventually("it is expanded") { player.queue.items.count == 2 }
-      var played: [String?] = []
-      for _ in 0..<4 {
-        played.append(player.item?.media.title)
-        for step in [ScriptedEngine.Step.begin, .ready, .tick, .end] { engine.take(step) }
-      }
-      #expect(Set(played.prefix(2)) == ["ok-20", "ok-4"] && Set(played).count == 2)
-      #expect(readings.withLock { $0 } == 1)
-    }
-  }
-
   @Test func `What is no list fails with the engine's error, or with another`() async throws {
     let media = media("broken", "ok-4")
     try await withReader({ _, _ in nil }) { player, engine in
@@ -138,27 +117,6 @@ struct ExpandedItemTests {
       }
       #expect(reasons == ["/broken is a playlist that lists itself."])
       #expect(readings.withLock { $0 } == 1)
-    }
-  }
-
-  @Test func `Lists in lists are expanded to a depth`() async throws {
-    try await withReader({ media, _ in
-      [Media(URL(filePath: "/\(media.lists.count + 1)/broken"))]
-    }) { player, engine in
-      player.play(media("broken"))
-      for depth in 1...Media.listDepth {
-        refuse(engine)
-        try await eventually("it is expanded") { player.item?.media.lists.count == depth }
-      }
-      refuse(engine)
-      try await eventually("it fails") {
-        if case .failed(let error) = player.status {
-          error.reason.contains("to a depth of \(Media.listDepth)")
-        } else {
-          false
-        }
-      }
-      #expect(player.queue.items.count == 1)
     }
   }
 

@@ -23,7 +23,7 @@ import Testing
   func `No response mixes bytes of two versions`(_ isShared: Bool) async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (changing files)")
-    let duration: Duration = .seconds(TestSeed.isSoak ? 150 : 3)
+    let duration: Duration = .seconds(TestSeed.isSoak ? 150 : 2)
     try await Caching.withEither(isShared: isShared) { test async throws in
       for index in Self.lengths.indices { Self.change(index, to: UInt64(index), test.origin) }
       let end = ContinuousClock.now + duration

@@ -95,29 +95,6 @@ import Testing
   }
 
   @Test
-  func `Simultaneous clients of a private resource receive their own responses`() async throws {
-    try await withReverseProxy { test async throws in
-      let tags = (0..<40).map { "\"v\($0)\"" }
-      test.serve("/a", ["Cache-Control": "private"])
-      for (index, tag) in tags.enumerated() {
-        test.origin.script(
-          "/a",
-          .on(
-            .where { $0.headers.first("Cookie") == "me=\(index % 2)" }, .etag(tag),
-            .header("X-For", "\(index % 2)")
-          )
-          .on(
-            .where { $0.headers.first("Cookie") != "me=\(index % 2)" },
-            .header("X-For", "\((index + 1) % 2)")))
-        async let one = test.get("/a", ["Cookie: me=0"])
-        async let other = test.get("/a", ["Cookie: me=1"])
-        #expect(try await one["X-For"] == "0")
-        #expect(try await other["X-For"] == "1")
-      }
-    }
-  }
-
-  @Test
   func `A response that becomes private when revalidated is not served to others`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", 1, Caching.stale())

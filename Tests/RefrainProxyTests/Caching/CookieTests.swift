@@ -120,19 +120,22 @@ import Testing
     }
   }
 
-  @Test func `Simultaneous clients with different cookies receive their own pages`() async throws {
+  @Test(arguments: [CookieTests.unstated, ["Cache-Control": "private"]])
+  func `Simultaneous clients with different cookies receive their own pages`(
+    _ fields: [String: String]
+  ) async throws {
     try await withReverseProxy { test async throws in
       for round in 0..<20 {
         let path = "/p\(round)"
-        test.serve(path, Self.unstated)
+        test.serve(path, fields)
         test.origin.script(
           path,
           .on(
             .where { $0.headers.first("Cookie") == "me=1" },
-            .answerFrom(Caching.resource(2, Self.unstated))
+            .answerFrom(Caching.resource(2, fields))
           ).on(
             .where { $0.headers.first("Cookie") == "me=2" },
-            .answerFrom(Caching.resource(3, Self.unstated))))
+            .answerFrom(Caching.resource(3, fields))))
         async let nobody = test.get(path)
         async let one = test.get(path, ["Cookie: me=1"])
         async let other = test.get(path, ["Cookie: me=2"])

@@ -18,7 +18,7 @@ import Testing
 
   @Test func `A request without credentials does not cut one with them`() async throws {
     try await withProxy { test async throws in
-      for round in 0..<40 {
+      for round in 0..<20 {
         let path = "/a\(round)"
         serve(test, path)
         async let none = test.get(path)
@@ -42,7 +42,7 @@ import Testing
     isShared: Bool
   ) async throws {
     try await Caching.withEither(isShared: isShared) { test async throws in
-      for round in 0..<60 {
+      for round in 0..<20 {
         let path = "/a\(round)"
         serve(test, path)
         // Two persistent connections, as a player's.
@@ -61,7 +61,7 @@ import Testing
     async throws
   {
     try await withReverseProxy { test async throws in
-      for round in 0..<40 {
+      for round in 0..<20 {
         let path = "/a\(round)"
         serve(test, path)
         async let none = test.get(path)
@@ -81,7 +81,7 @@ import Testing
 
   @Test func `A request with credentials is sent to the origin with only those`() async throws {
     try await withProxy { test async throws in
-      for round in 0..<30 {
+      for round in 0..<15 {
         let path = "/a\(round)"
         serve(test, path)
         _ = try await test.get(path)
@@ -97,7 +97,7 @@ import Testing
 
   @Test func `A response stored for credentials is reused for the same credentials`() async throws {
     try await withProxy { test async throws in
-      for round in 0..<20 {
+      for round in 0..<10 {
         let path = "/a\(round)"
         var resource = Caching.resource(1, ["Cache-Control": "max-age=600"])
         resource.requiredHeader = Field("Authorization", Self.right)

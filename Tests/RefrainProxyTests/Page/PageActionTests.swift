@@ -24,20 +24,6 @@ import Testing
     try await eventually("the download of \(key) has ended") { page.downloads.items[key] == nil }
   }
 
-  @Test func `A URL that is added is fetched whole, and pinned if asked`() async throws {
-    try await withPage { test, page async throws in
-      test.serve("/a", ["Cache-Control": "max-age=600"])
-      try await add(test, "/a", pin: true)
-      try await waitForEnd(page, of: test.key("/a"))
-      let row = try #require(try await test.rows()["a"])
-      #expect(row["download"] == nil && row["length"] as? Int64 == Caching.length)
-      #expect(row["stored"] as? Int64 == Caching.length)
-      #expect(row["spans"] as? [Int64] == [0, Caching.length])
-      #expect(row["pinned"] as? String == "yes")
-      #expect(try await test.asked("/a") >= 1)
-    }
-  }
-
   @Test func `A download pauses, goes on where it was, and is cancelled`() async throws {
     try await withPage { test, page async throws in
       test.origin.serve(.synthetic(seed: 3, length: 4 << 20), at: "/big")
@@ -68,26 +54,6 @@ import Testing
       #expect(page.downloads.items.isEmpty)
       #expect(try await test.change(cancel).status == 404)
       #expect(try await test.rows()["big"] != nil)
-    }
-  }
-
-  @Test func `Two downloads run at a time, and the next one when one is paused`() async throws {
-    try await withPage { test, page async throws in
-      let names = ["x", "y", "z"]
-      for name in names {
-        test.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/\(name)")
-        test.origin.script("/\(name)", .on(.first(1), .stall(at: .body(1000))))
-        try await add(test, "/\(name)")
-      }
-      func states() -> [PageDownloads.Item.State?] {
-        names.map { page.downloads.items[test.key("/\($0)")]?.state }
-      }
-      #expect(states() == [.running, .running, .waiting])
-      let pause = #"{"action":"pause","key":"\#(test.key("/x").rawValue)"}"#
-      #expect(try await test.change(pause).status == 200)
-      #expect(states() == [.paused, .running, .running])
-      try await add(test, "/x")
-      #expect(states() == [.waiting, .running, .running])
     }
   }
 
@@ -212,24 +178,5 @@ import Testing
       #expect(try await test.change(#"{"action":"remove","key":"\#(key)"}"#).status == 200)
       #expect(try await test.cache.entries().isEmpty)
     }
-  }
-
-  @Test func `The proxy's URL of a URL plays it`() async throws {
-    try await withPage { test, _ async throws in
-      test.serve("/a%20b", ["Cache-Control": "max-age=600"])
-      let url = test.origin.url("/a%20b").absoluteString
-      let reply = try await test.page("/page/address?url=" + Self.encoded(url))
-      let address = try #require(reply.json["address"] as? String)
-      let target = try test.target("/a%20b")
-      #expect(address == target)
-      let media = try await test.reply(to: address)
-      #expect(media.body == Caching.bytes(1))
-      let bad = try await test.page("/page/address?url=ftp%3A%2F%2Fexample.org%2F")
-      #expect(bad.status == 400 && bad.refusal != nil)
-    }
-  }
-
-  private static func encoded(_ text: String) -> String {
-    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
   }
 }

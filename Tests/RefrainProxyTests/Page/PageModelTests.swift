@@ -23,20 +23,6 @@ import Testing
       file: URL(filePath: "/x"), group: stream.map { key($0) })
   }
 
-  @Test func `Only the rows that look otherwise count as changed`() throws {
-    var model = PageModel()
-    model.store([try entry("a"), try entry("b")])
-    var changed = model.update()
-    #expect(changed == [key("a"), key("b")])
-    model.store([try entry("a", spans: [0..<10]), try entry("b")], missing: [key("none")])
-    changed = model.update()
-    #expect(changed == [key("a")] && model.rows[key("a")]?.spans == [0, 10])
-    model.store([], missing: [key("b")])
-    changed = model.update()
-    #expect(changed == [key("b")] && model.rows[key("b")] == nil)
-    #expect(model.rows.values.reduce(0) { $0 + $1.disk } == 4096)
-  }
-
   @Test func `A look at the directory names what it did not find`() throws {
     var model = PageModel()
     model.store([try entry("a"), try entry("b")])
@@ -60,15 +46,6 @@ import Testing
     #expect(row.parts == 3 && row.length == nil && row.spans.isEmpty)
     #expect(row.stored == 1000 + 3 * 1000 + 500 && row.disk == 5 * 4096)
     #expect(row.pinned == .partly)
-  }
-
-  @Test func `A stream's row becomes that of its manifest when its parts are removed`() throws {
-    var model = PageModel()
-    model.store([try entry("m"), try entry("s", stream: "m")])
-    _ = model.update()
-    model.store([], missing: [key("s")])
-    let changed = model.update()
-    #expect(changed == [key("m")] && model.rows[key("m")]?.parts == nil)
   }
 
   @Test func `A part whose manifest is missing has the row of its stream`() throws {

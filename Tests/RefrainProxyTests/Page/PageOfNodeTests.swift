@@ -62,27 +62,6 @@ import Testing
     }
   }
 
-  @Test func `A row is removed by the page`() async throws {
-    try await withPage { test async throws in
-      test.origin.serve(
-        OriginResource(
-          .bytes([1, 2, 3]), contentType: "audio/flac", etag: "\"1\"",
-          headers: [Field("Cache-Control", "max-age=60")]), at: "/a.flac")
-      _ = try await test.reply(to: "/a.flac")
-      let rows = try await test.admin("/page/state").rows
-      let key = try #require(rows["a.flac"]?["key"] as? String)
-      let json = #"{"action":"remove","key":"\#(key)"}"#
-      let refused = try await test.admin("/page/action", method: "POST", body: json)
-      #expect(refused.status == 403, "without the field of a change")
-      let done = try await test.admin(
-        "/page/action", changeFields(test), method: "POST", body: json)
-      #expect(done.status == 200, "\(done.text)")
-      try await eventually("the row is gone") {
-        try await test.admin("/page/state").rows.isEmpty
-      }
-    }
-  }
-
   @Test func `A row is removed with its responses for credentials`() async throws {
     try await withPage { test async throws in
       test.serve("/a", 1, ["Cache-Control": "public, max-age=600"])

@@ -11,28 +11,6 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionStoreTests {
   private let month = Double(SessionStore.longestUnused)
 
-  @Test func `Sessions are read as they were stored`() async throws {
-    try await withSessionTest { test in
-      let sessions = [
-        try test.session("a", variables: ["host": "https://a.example/\n\""]),
-        try test.session("b", age: 10, expires: test.now + 100),
-      ]
-      try test.store().add(sessions, at: test.now)
-      let found = test.sessions()
-      await found.refresh()
-      for session in sessions {
-        let same = try #require(found.session(session.id))
-        #expect(found.begun(with: session.headers, for: session.url) === same)
-        #expect(same.importable == session.importable)
-        #expect(same.cookies.all(at: test.now) == session.cookies.all(at: test.now))
-        #expect(!same.cookies.all(at: test.now).isEmpty)
-        let sent = same.complete([:], for: session.url)
-        #expect(sent["Authorization"] == "Bearer é" && sent["Cookie"] == "c=\(session.id)")
-      }
-      #expect(try test.store("u").ids(at: test.now).isEmpty)
-    }
-  }
-
   @Test func `Two proxies with one token keep the sessions of both`() async throws {
     try await withSessionTest { test in
       let store = test.store()

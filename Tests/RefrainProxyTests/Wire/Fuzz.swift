@@ -2,8 +2,8 @@
 import Foundation
 import TestSupport
 
-/// Random input for one test: for a second, or, with REFRAIN_SOAK=1, for its share of more than ten
-/// minutes. REFRAIN_SEED repeats a run up to its end.
+/// Random input for one test: for half a second, or, with REFRAIN_SOAK=1, for its share of more than
+/// ten minutes. REFRAIN_SEED repeats a run up to its end.
 struct Fuzz {
   let seed: UInt64
   private var random: SeededGenerator
@@ -12,7 +12,7 @@ struct Fuzz {
   init() {
     seed = TestSeed.next()
     random = SeededGenerator(seed: seed)
-    end = ContinuousClock.now + .seconds(TestSeed.isSoak ? 120 : 1)
+    end = ContinuousClock.now + .seconds(TestSeed.isSoak ? 120 : 0.5)
   }
 
   var isOver: Bool { ContinuousClock.now >= end }
