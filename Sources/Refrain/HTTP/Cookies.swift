@@ -13,26 +13,26 @@ package struct Cookie: Sendable, Hashable, Codable {
   /// Nil: it does not expire.
   package var expires: Date?
 
-  func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+  package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
 /// Cookies, and the requests to which each belongs (RFC 6265). A pure value.
-struct Cookies: Sendable, Hashable {
+package struct Cookies: Sendable, Hashable {
   /// §6.1.
   private static let capacity = 300
 
-  private(set) var all: [Cookie]
+  package private(set) var all: [Cookie]
 
-  init(_ cookies: [Cookie] = []) { all = cookies.suffix(Self.capacity) }
+  package init(_ cookies: [Cookie] = []) { all = cookies.suffix(Self.capacity) }
 
   /// Stores the cookies of the `Set-Cookie` fields of a response (§5.3).
-  mutating func store(_ fields: [String], from url: URL, at now: Date) {
+  package mutating func store(_ fields: [String], from url: URL, at now: Date) {
     guard !fields.isEmpty, let place = CookiePlace(url) else { return }
     add(fields.compactMap { Cookie($0, from: place, at: now) }, at: now)
   }
 
   /// Adds cookies, in place of those with the same name, domain and path.
-  mutating func add(_ new: [Cookie], at now: Date) {
+  package mutating func add(_ new: [Cookie], at now: Date) {
     for cookie in new {
       let same = all.firstIndex {
         $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path
@@ -54,7 +54,7 @@ struct Cookies: Sendable, Hashable {
   ///
   /// - Parameter areNewer: whether these replace those of the same names that the request has;
   ///   otherwise the request's are the newer ones.
-  func complete(
+  package func complete(
     _ fields: HeaderFields, for url: URL, at now: Date, areNewer: Bool = false
   ) -> HeaderFields {
     let stored = cookies(for: url, at: now)

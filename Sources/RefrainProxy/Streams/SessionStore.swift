@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// The sessions of streams in a file of the cache directory, so that the URLs of a proxy stay valid
 /// when it starts again with the same token.

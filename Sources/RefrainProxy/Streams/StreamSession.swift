@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The state that the requests of one stream share: the headers and cookies that its playlists,
 /// segments and keys need, and the variables that its playlists import.

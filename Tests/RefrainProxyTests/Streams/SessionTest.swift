@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainLocks
+import RefrainStreams
 import TestSupport
 import Testing
 

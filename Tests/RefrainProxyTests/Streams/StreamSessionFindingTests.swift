@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 import Testing
 
 @testable import RefrainProxy

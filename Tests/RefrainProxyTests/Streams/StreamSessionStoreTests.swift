@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 import RefrainLocks
 import TestSupport
 import Testing

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Refrain
 
-/// The cookies of streams (RFC 6265).
-@Suite struct CookieJarTests {
+/// Cookies (RFC 6265).
+@Suite struct CookiesTests {
   private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
   private func sent(

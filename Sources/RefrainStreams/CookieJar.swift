@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
+package import Refrain
 import RefrainLocks
 
 /// The cookies that the responses of one stream set, for use from several threads.
