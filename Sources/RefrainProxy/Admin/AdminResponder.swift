@@ -23,7 +23,7 @@ struct AdminResponder: Sendable {
       guard target.hasPrefix("/") else {
         throw HTTPError(400, "The request target is not a path.")
       }
-      if let page = service.pageForOperator, PageTarget.isOfPage(target),
+      if let page = service.pageForOperator, PageAnswer.isTarget(target),
         !service.adminRoutes.servesEverywhere(request.head.method)
       {
         var answer = PageAnswer(

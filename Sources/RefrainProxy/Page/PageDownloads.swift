@@ -17,21 +17,21 @@ final class PageDownloads: Sendable {
     var total: Int64?
     /// With the remedy.
     var error: String?
+
+    fileprivate var isUnderWay: Bool { state == .running || state == .waiting }
   }
 
   private struct State {
     var items: [CacheKey: Item] = [:]
     /// Those that run or wait, the first one first.
-    var order: [CacheKey] = []
-    /// With the number of the run: a paused one may run again before its task ends.
-    var tasks: [CacheKey: (run: UInt64, task: Task<Void, Never>)] = [:]
-    var runs: UInt64 = 0
+    var order: [(key: CacheKey, resource: Resource)] = []
+    var tasks: [CacheKey: Task<Void, Never>] = [:]
     var isOver = false
 
     /// Ends a run. Its place is free.
     mutating func release(_ key: CacheKey) {
-      order.removeAll { $0 == key }
-      tasks.removeValue(forKey: key)?.task.cancel()
+      order.removeAll { $0.key == key }
+      tasks.removeValue(forKey: key)?.cancel()
     }
   }
 
@@ -39,50 +39,44 @@ final class PageDownloads: Sendable {
   static let width = 2
   /// The most downloads, paused and failed ones included.
   static let most = 1000
+  static let unknown = HTTPError(404, "This is not being fetched any more.")
 
   private let cache: MediaCache
-  private let resource: @Sendable (URL) -> Resource
   private let state = Mutex(State())
 
-  /// - Parameter resource: returns the resource by which a URL is requested, with the filter of its
-  ///   redirects.
-  init(cache: MediaCache, resource: @Sendable @escaping (URL) -> Resource) {
-    (self.cache, self.resource) = (cache, resource)
-  }
+  init(cache: MediaCache) { self.cache = cache }
 
   /// By the keys of their resources.
   var items: [CacheKey: Item] { state.withLock(\.items) }
 
-  /// Fetches a URL as soon as there is a place. A paused or failed download goes on; one that is to
-  /// be pinned from now on begins once more, and finds its bytes stored.
+  /// Fetches a resource as soon as there is a place. A paused or failed download goes on; one that is
+  /// to be pinned from now on begins once more, and finds its bytes stored.
   ///
-  /// - Returns: false if there are too many.
-  func add(_ url: URL, isPinned: Bool) -> Bool {
-    let key = cache.key(for: Resource(url: url))
-    return state.withLock { state in
+  /// - Throws: 409 if there are too many.
+  func add(_ resource: Resource, isPinned: Bool) throws(HTTPError) {
+    let key = cache.key(for: Resource(url: resource.url))
+    try state.withLock { state throws(HTTPError) in
       let known = state.items[key]
-      guard known != nil || state.items.count < Self.most else { return false }
+      guard known != nil || state.items.count < Self.most else {
+        throw HTTPError(409, "Too many downloads have not ended. Cancel some of them first.")
+      }
       let isPinned = isPinned || known?.isPinned == true
-      let isUnderWay = known?.state == .running || known?.state == .waiting
-      guard !isUnderWay || known?.isPinned != isPinned else { return true }
+      guard known?.isUnderWay != true || known?.isPinned != isPinned else { return }
       state.release(key)
-      state.items[key] = Item(url: url.absoluteString, isPinned: isPinned)
-      state.order.append(key)
+      state.items[key] = Item(url: resource.url.absoluteString, isPinned: isPinned)
+      state.order.append((key, resource))
       begin(&state)
-      return true
     }
   }
 
-  /// - Returns: false if there is nothing to pause.
-  func pause(_ key: CacheKey) -> Bool {
-    state.withLock { state in
-      guard let item = state.items[key], item.state == .running || item.state == .waiting else {
-        return false
-      }
+  /// - Throws: 404 if there is no such download; 409 if it neither runs nor waits.
+  func pause(_ key: CacheKey) throws(HTTPError) {
+    try state.withLock { state throws(HTTPError) in
+      guard let item = state.items[key] else { throw Self.unknown }
+      guard item.isUnderWay else { throw HTTPError(409, "Only a running download pauses.") }
       state.items[key]?.state = .paused
       state.release(key)
       begin(&state)
-      return true
     }
   }
 
@@ -101,46 +95,43 @@ final class PageDownloads: Sendable {
 
   private func begin(_ state: inout State) {
     guard !state.isOver else { return }
-    for key in state.order.prefix(Self.width) where state.tasks[key] == nil {
+    for (key, resource) in state.order.prefix(Self.width) where state.tasks[key] == nil {
       guard let item = state.items[key] else { continue }
-      state.runs += 1
-      let run = state.runs
       state.items[key]?.state = .running
-      state.tasks[key] = (run, Task { await fetch(item, key, run) })
+      state.tasks[key] = Task { await run(key, resource, isPinned: item.isPinned) }
     }
   }
 
-  private func fetch(_ item: Item, _ key: CacheKey, _ run: UInt64) async {
+  private func run(_ key: CacheKey, _ resource: Resource, isPinned: Bool) async {
+    var error: String?
     do {
-      try await fetch(item) { total in
-        change(key, run) { $0.items[key]?.total = total }
+      try await fetch(resource, isPinned: isPinned) { total in
+        change { $0.items[key]?.total = total }
       }
-      change(key, run) { $0.items[key] = nil }
-    } catch {
-      // One that was paused or cancelled is none of this run's any more.
-      change(key, run) { state in
-        state.items[key]?.state = .failed
-        state.items[key]?.error = "\(error)"
-      }
+    } catch let failure {
+      error = "\(failure)"
     }
-    change(key, run) { state in
+    change { [error] state in
+      if let error {
+        state.items[key]?.state = .failed
+        state.items[key]?.error = error
+      } else {
+        state.items[key] = nil
+      }
       state.release(key)
       begin(&state)
     }
   }
 
-  /// Changes the state if the run is still that of the download.
-  private func change(_ key: CacheKey, _ run: UInt64, _ change: (inout State) -> Void) {
-    state.withLock { state in
-      if state.tasks[key]?.run == run { change(&state) }
-    }
+  /// Changes the state, unless the download of this task was paused or cancelled.
+  private func change(_ change: (inout State) -> Void) {
+    state.withLock { if !Task.isCancelled { change(&$0) } }
   }
 
-  private func fetch(_ item: Item, estimated: (Int64?) -> Void) async throws {
-    guard let url = URL(string: item.url) else {
-      throw MediaCacheError(.badURL, "\(item.url) is not a URL.", remedy: "Enter it again.")
-    }
-    let download = StreamDownload(resource(url), into: cache, isPinned: item.isPinned)
+  private func fetch(
+    _ resource: Resource, isPinned: Bool, estimated: (Int64?) -> Void
+  ) async throws {
+    let download = StreamDownload(resource, into: cache, isPinned: isPinned)
     let information = try await download.bringFirst()
     guard await download.mayBeStream(information), let source = try await download.source() else {
       return
@@ -154,7 +145,7 @@ final class PageDownloads: Sendable {
   func stop() async {
     let tasks = state.withLock { state in
       state.isOver = true
-      return state.tasks.values.map(\.task)
+      return Array(state.tasks.values)
     }
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }

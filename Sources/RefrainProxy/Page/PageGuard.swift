@@ -21,11 +21,10 @@ enum PageGuard {
     case change
   }
 
-  /// - Parameter host: the value of Host; nil if there is none.
   static func check(
-    _ method: String, _ fields: HeaderFields, host: String?, for kind: Kind
+    _ method: String, _ fields: HeaderFields, for kind: Kind
   ) throws(HTTPError) {
-    guard let host else {
+    guard let host = fields["Host"] else {
       throw HTTPError(400, "A request for the page needs a Host field.")
     }
     switch kind {

@@ -96,14 +96,21 @@ struct Responder: Sendable {
 
   /// Responds if the request is for the page. Returns whether it is.
   private func answerPage() async throws -> Bool {
-    guard let page = service.page,
-      let place = try service.routes.pageTarget(
-        of: request.head, localAddress: request.localAddress, listening: service.knownAddress)
+    let head = request.head
+    let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
+    guard let page = service.page, let token = service.routes.token,
+      service.routes.mayBeOurs(target: whole)
     else { return false }
+    // No proxied URL begins so: a scheme, or `~` and a session, follows the token.
+    let target = try service.routes.ownTarget(
+      of: head, target: head.target, localAddress: request.localAddress,
+      listening: service.knownAddress
+    ).dropFirst(1 + token.utf8.count)
+    guard PageAnswer.isTarget(String(target)) else { return false }
     report.note { $0.isSilent = true }
     try await PageAnswer(
       service: service, page: page, request: request, writer: writer, report: report,
-      target: place
+      target: String(target)
     ).run()
     return true
   }

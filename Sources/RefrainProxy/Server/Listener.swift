@@ -259,7 +259,7 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
-    await service.page?.close()
+    await service.page?.downloads.stop()
     service.hits.releaseAll()
   }
 

@@ -67,20 +67,8 @@ final class ProxyService: Sendable {
     clients = Clients(configuration.clientLimits)
     fills = BackgroundFills(cache: cache)
     let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
-    page =
-      configuration.servesPage && hasPlaceForPage
-      ? Self.page(cache, routes: routes, originFields: originFields, traffic) : nil
+    page = configuration.servesPage && hasPlaceForPage ? Page(cache: cache) : nil
     log = configuration.log
-  }
-
-  private static func page(
-    _ cache: MediaCache, routes: Routes, originFields: OriginFields, _ traffic: Traffic
-  ) -> Page {
-    Page(cache: cache, traffic: traffic) { url in
-      var resource = Resource(url: url, headers: originFields.forCache([:]))
-      resource.filter = routes.filter(for: url)
-      return resource
-    }
   }
 
   /// The page, if it is on the operator's listener: where there is a token, it is under the token
