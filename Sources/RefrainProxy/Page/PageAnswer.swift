@@ -44,11 +44,12 @@ struct PageAnswer: Sendable {
 
   /// The time between two events.
   private static let pace: Duration = .milliseconds(250)
+  private static let actionPath = "/page/action"
   private static let heartbeat: Duration = .seconds(15)
 
   /// Whether a target is the page's: `/`, or below `/page/`; behind the token, or on a listener of
   /// its own.
-  static func isTarget(_ target: String) -> Bool {
+  static func isTarget(_ target: some StringProtocol) -> Bool {
     let path = target.prefix { $0 != "?" }
     return path.isEmpty || path == "/" || path.hasPrefix("/page/")
   }
@@ -69,28 +70,32 @@ struct PageAnswer: Sendable {
     let kind: PageGuard.Kind =
       switch path {
       case "", PageFile.document.rawValue: .document
-      case "/page/action": .change
+      case Self.actionPath: .change
       default: .resource
       }
     try PageGuard.check(request.head.method, request.head.fields, for: kind)
     switch path {
-    case "": try await redirectToDirectory()
+    case "":
+      // The page's references are relative to a directory.
+      var answer = answer([], status: 308)
+      answer.fields.append("Location", (service.routes.token.map { "/\($0)" } ?? "") + "/")
+      try await send(answer)
     case "/page/state":
       // Many rows take a while.
       let json = try await withTaskExecutorPreference(IOThreads.background) {
         let feed = try await PageFeed(service, page)
         return try JSONEncoder().encode(News(state: feed.figures, rows: Array(feed.rows.values)))
       }
-      try await send(Array(json))
+      try await send(answer(Array(json)))
     case "/page/events":
       try await withTaskExecutorPreference(IOThreads.background, operation: follow)
     case "/page/address": try await send(["address": address()])
-    case "/page/action": try await send(["message": page.perform(action(), service)])
+    case Self.actionPath: try await send(["message": page.perform(action(), service)])
     default:
       guard let file = PageFile(rawValue: path) else {
         throw HTTPError(404, "The page has nothing at this URL.")
       }
-      try await send(file.bytes, type: file.type)
+      try await send(answer(file.bytes, type: file.type))
     }
   }
 
@@ -101,56 +106,37 @@ struct PageAnswer: Sendable {
 
   // MARK: Sending
 
-  private var fields: HeaderFields {
+  private func answer(
+    _ bytes: [UInt8], type: String = "application/json", status: Int = 200
+  ) -> OwnAnswer {
+    var answer = OwnAnswer(status: status, type: type, bytes)
     let media =
       isOnOtherListener
-      ? service.routes.base(listening: service.knownAddress, reachedAs: host)
-        .map { String($0.dropLast()) } : nil
-    var fields = PageGuard.fields(media: media)
-    fields.append("Date", HTTPDate.format(Date()))
-    return fields
+      ? service.routes.base(listening: service.knownAddress, reachedAs: host) : nil
+    PageGuard.protect(&answer.fields, media: media.map { String($0.dropLast()) })
+    return answer
   }
 
-  private func begin(
-    _ status: Int, _ fields: HeaderFields, _ body: ResponseHead.Body
-  ) async throws {
-    report.note { $0.status = status }
-    try await writer.begin(
-      ResponseHead(status: status, fields: fields, body: body, isMeasured: false))
-  }
-
-  private func send(
-    _ bytes: [UInt8], type: String = "application/json", status: Int = 200, allow: String? = nil
-  ) async throws {
-    var fields = fields
-    fields.append("Content-Type", type)
-    if let allow { fields.append("Allow", allow) }
-    let length = Int64(bytes.count)
-    try await begin(status, fields, isHEAD ? .omitted(length) : .length(length))
-    if !isHEAD { try await writer.write(ByteBuffer(bytes: bytes)) }
-    try await writer.end()
+  private func send(_ answer: OwnAnswer) async throws {
+    report.note { $0.status = answer.status }
+    try await writer.send(answer, to: request.head)
   }
 
   private func send(_ json: [String: String]) async throws {
-    try await send(Array(JSONEncoder().encode(json)))
+    try await send(answer(Array(JSONEncoder().encode(json))))
   }
 
   /// Responds with an error, unless a response has begun.
   private func refuse(_ error: HTTPError) async throws {
     guard await !writer.hasBegun else { throw error }
     report.note { $0.error = error.reason }
-    let json = try JSONEncoder().encode(["error": error.reason])
+    var answer = try answer(
+      Array(JSONEncoder().encode(["error": error.reason])), status: error.status)
     // RFC 9110 §15.5.6.
-    let allow = target.hasPrefix("/page/action") ? "POST" : "GET, HEAD"
-    try await send(Array(json), status: error.status, allow: error.status == 405 ? allow : nil)
-  }
-
-  /// The page's references are relative to a directory.
-  private func redirectToDirectory() async throws {
-    var fields = fields
-    fields.append("Location", (service.routes.token.map { "/\($0)" } ?? "") + "/")
-    try await begin(308, fields, .length(0))
-    try await writer.end()
+    if error.status == 405 {
+      answer.fields.append("Allow", target.hasPrefix(Self.actionPath) ? "POST" : "GET, HEAD")
+    }
+    try await send(answer)
   }
 
   // MARK: What it shows
@@ -170,9 +156,11 @@ struct PageAnswer: Sendable {
     let touched = TouchedEntries()
     let events = service.cache.laterEvents()
     var feed = try await PageFeed(service, page)
-    var fields = fields
-    fields.append("Content-Type", "text/event-stream")
-    try await begin(200, fields, isHEAD ? .omitted(nil) : .open)
+    report.note { $0.status = 200 }
+    try await writer.begin(
+      ResponseHead(
+        status: 200, fields: answer([], type: "text/event-stream").fields,
+        body: isHEAD ? .omitted(nil) : .open, isMeasured: false))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await touched.follow(events) }
       defer { group.cancelAll() }
@@ -211,13 +199,7 @@ struct PageAnswer: Sendable {
   }
 
   private func action() async throws -> PageAction {
-    var body: [UInt8] = []
-    while let part = try await writer.nextBodyPart() {
-      body += part.readableBytesView
-      guard body.count <= PageGuard.longestBody else {
-        throw HTTPError(413, "The body of a change has at most \(PageGuard.longestBody) bytes.")
-      }
-    }
+    let body = try await writer.body(limit: PageGuard.longestBody)
     guard let action = try? JSONDecoder().decode(PageAction.self, from: Data(body)) else {
       throw HTTPError(400, "The body is not a change that this page knows.")
     }

@@ -37,14 +37,13 @@ struct CachedAnswer: Sendable {
     if key != service.cache.key(for: resource) {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
     }
+    let isEncoded = service.uncacheable.note(on: memory, at: .now)
     if directives.onlyIfCached {
-      if service.uncacheable.reason(memory) != nil { throw Self.notThere }
+      if isEncoded != nil { throw Self.notThere }
     } else {
       if directives.noStore { return try await relay(.request) }
       if isSharedKey(resource) { return try await relay(.bypass) }
-      if let reason = service.uncacheable.reason(memory) {
-        return try await relay(.bypass, asksWhole: reason == .encoded)
-      }
+      if let isEncoded { return try await relay(.bypass, asksWhole: isEncoded) }
       if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
         return try await relay(.stale)
       }
@@ -69,7 +68,9 @@ struct CachedAnswer: Sendable {
     guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { service.uncacheable.insert(memory, .notStorable) }
+      if reader.statistics.requests > 0 {
+        service.uncacheable.insert(false, on: memory, at: .now)
+      }
       return try await relay(.bypass)
     }
     // The response may be that of a concurrent request without cookies.

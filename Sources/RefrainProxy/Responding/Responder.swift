@@ -2,6 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
+import RefrainLocks
 
 /// Responds to one request that cannot be served at once: determines the URL and the kind of
 /// response, and reports errors.
@@ -21,13 +22,6 @@ struct Responder: Sendable {
     if let refusal = request.refusal {
       await say(refusal)
       return log(request.head.method)
-    }
-    if let target = service.adminTarget(of: request) {
-      return await AdminResponder(service: service, request: request, writer: writer)
-        .run(target: target)
-    }
-    if service.isHealthCheck(request.head) {
-      return await AdminResponder(service: service, request: request, writer: writer).runHealth()
     }
     let method = request.head.method
     do {
@@ -54,7 +48,7 @@ struct Responder: Sendable {
   private func answer(_ method: String) async throws {
     let fields = request.head.fields
     let target = request.head.target
-    if try await answerPage() { return }
+    if try await answerForOperator() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
       listening: service.knownAddress)
@@ -94,19 +88,30 @@ struct Responder: Sendable {
     }
   }
 
-  /// Responds if the request is for the page. Returns whether it is.
-  private func answerPage() async throws -> Bool {
+  /// Responds if the request is for the page, or the operator's. Returns whether it is.
+  private func answerForOperator() async throws -> Bool {
     let head = request.head
+    let admin = AdminResponder(service: service, request: request, writer: writer)
+    if service.isHealthCheck(head) {
+      report.note { $0.isSilent = true }
+      await admin.runHealth()
+      return true
+    }
     let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
-    guard let page = service.page, let token = service.routes.token,
-      service.routes.mayBeOurs(target: whole)
-    else { return false }
+    guard let token = service.routes.token, service.routes.mayBeOurs(target: whole) else {
+      return false
+    }
     // No proxied URL begins so: a scheme, or `~` and a session, follows the token.
     let target = try service.routes.ownTarget(
       of: head, target: head.target, localAddress: request.localAddress,
       listening: service.knownAddress
     ).dropFirst(1 + token.utf8.count)
-    guard PageAnswer.isTarget(String(target)) else { return false }
+    if AdminResponder.isTarget(target) {
+      report.note { $0.isSilent = true }
+      await admin.run(target: String(target))
+      return true
+    }
+    guard let page = service.page, PageAnswer.isTarget(target) else { return false }
     report.note { $0.isSilent = true }
     try await PageAnswer(
       service: service, page: page, request: request, writer: writer, report: report,
@@ -127,27 +132,17 @@ struct Responder: Sendable {
   private func say(_ httpError: HTTPError) async {
     report.note { $0.error = httpError.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
-    var fields = HeaderFields()
+    var answer = OwnAnswer(httpError)
     // RFC 9110 §15.5.6.
-    if httpError.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
-    service.fields.addWebOrigin(to: &fields)
-    var (head, body) = OwnAnswer.make(httpError, fields: fields)
+    if httpError.status == 405 { answer.fields.append("Allow", service.requestPolicy.allow) }
+    service.fields.addWebOrigin(to: &answer.fields)
+    let length = request.head.isHEAD ? 0 : Int64(answer.body.count)
     report.note { values in
-      values.status = httpError.status
-      values.source = .proxy
+      (values.status, values.source) = (httpError.status, .proxy)
     }
     do {
-      let length = Int64(body.utf8.count)
-      if request.head.isHEAD {
-        head.body = .omitted(length)
-        body = ""
-      }
-      try await writer.begin(head)
-      if !body.isEmpty {
-        try await writer.write(ByteBuffer(string: body))
-        report.note { $0.bytesSent = length }
-      }
-      try await writer.end()
+      try await writer.send(answer, to: request.head, isMeasured: true)
+      report.note { $0.bytesSent = length }
     } catch {
       await writer.abort()
     }
@@ -207,5 +202,31 @@ struct Exchange: Sendable {
   /// The path and query of the request's target.
   var clientTarget: String {
     target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
+  }
+}
+
+/// The facts recorded for the log while a response is sent.
+final class AnswerReport: Sendable {
+  struct Values: Sendable {
+    var url: String?
+    var status = 0
+    var range: ByteRange?
+    var bytesSent: Int64 = 0
+    /// Those of them that were stored before the request.
+    var bytesFromCache: Int64 = 0
+    /// Whether the request is not logged: it was for the page, and succeeded.
+    var isSilent = false
+    var source = ServedRequest.Source.proxy
+    var error: String?
+    /// Whether it shares a request to the origin.
+    var isJoined = false
+  }
+
+  private let state = Mutex(Values())
+
+  var values: Values { state.withLock { $0 } }
+
+  func note(_ change: (inout Values) -> Void) {
+    state.withLock { change(&$0) }
   }
 }
