@@ -17,22 +17,14 @@ final class PageDownloads: Sendable {
     var total: Int64?
     /// With the remedy.
     var error: String?
-
-    fileprivate var isUnderWay: Bool { state == .running || state == .waiting }
   }
 
-  private struct State {
-    var items: [CacheKey: Item] = [:]
-    /// Those that run or wait, the first one first.
-    var order: [(key: CacheKey, resource: Resource)] = []
-    var tasks: [CacheKey: Task<Void, Never>] = [:]
-    var isOver = false
-
-    /// Ends a run. Its place is free.
-    mutating func release(_ key: CacheKey) {
-      order.removeAll { $0.key == key }
-      tasks.removeValue(forKey: key)?.cancel()
-    }
+  private struct Download {
+    var key: CacheKey
+    var resource: Resource
+    var item: Item
+    /// Set while it runs.
+    var task: Task<Void, Never>?
   }
 
   /// The downloads that run at a time.
@@ -42,12 +34,17 @@ final class PageDownloads: Sendable {
   static let unknown = HTTPError(404, "This is not being fetched any more.")
 
   private let cache: MediaCache
-  private let state = Mutex(State())
+  /// In the order in which they were added; nil once the proxy has stopped.
+  private let downloads = Mutex<[Download]?>([])
 
   init(cache: MediaCache) { self.cache = cache }
 
   /// By the keys of their resources.
-  var items: [CacheKey: Item] { state.withLock(\.items) }
+  var items: [CacheKey: Item] {
+    downloads.withLock { downloads in
+      Dictionary((downloads ?? []).map { ($0.key, $0.item) }) { _, last in last }
+    }
+  }
 
   /// Fetches a resource as soon as there is a place. A paused or failed download goes on; one that is
   /// to be pinned from now on begins once more, and finds its bytes stored.
@@ -55,28 +52,30 @@ final class PageDownloads: Sendable {
   /// - Throws: 409 if there are too many.
   func add(_ resource: Resource, isPinned: Bool) throws(HTTPError) {
     let key = cache.key(for: Resource(url: resource.url))
-    try state.withLock { state throws(HTTPError) in
-      let known = state.items[key]
-      guard known != nil || state.items.count < Self.most else {
+    try change { downloads throws(HTTPError) in
+      let known = downloads.first { $0.key == key }?.item
+      guard known != nil || downloads.count < Self.most else {
         throw HTTPError(409, "Too many downloads have not ended. Cancel some of them first.")
       }
       let isPinned = isPinned || known?.isPinned == true
-      guard known?.isUnderWay != true || known?.isPinned != isPinned else { return }
-      state.release(key)
-      state.items[key] = Item(url: resource.url.absoluteString, isPinned: isPinned)
-      state.order.append((key, resource))
-      begin(&state)
+      let isUnderWay = known?.state == .running || known?.state == .waiting
+      guard !isUnderWay || known?.isPinned != isPinned else { return }
+      Self.remove(key, from: &downloads)
+      let item = Item(url: resource.url.absoluteString, isPinned: isPinned)
+      downloads.append(Download(key: key, resource: resource, item: item))
     }
   }
 
   /// - Throws: 404 if there is no such download; 409 if it neither runs nor waits.
   func pause(_ key: CacheKey) throws(HTTPError) {
-    try state.withLock { state throws(HTTPError) in
-      guard let item = state.items[key] else { throw Self.unknown }
-      guard item.isUnderWay else { throw HTTPError(409, "Only a running download pauses.") }
-      state.items[key]?.state = .paused
-      state.release(key)
-      begin(&state)
+    try change { downloads throws(HTTPError) in
+      guard let index = downloads.firstIndex(where: { $0.key == key }) else { throw Self.unknown }
+      guard [.running, .waiting].contains(downloads[index].item.state) else {
+        throw HTTPError(409, "Only a running download pauses.")
+      }
+      downloads[index].task?.cancel()
+      downloads[index].task = nil
+      downloads[index].item.state = .paused
     }
   }
 
@@ -84,54 +83,62 @@ final class PageDownloads: Sendable {
   ///
   /// - Returns: false if there is none.
   @discardableResult
-  func cancel(_ key: CacheKey) -> Bool {
-    state.withLock { state in
-      guard state.items.removeValue(forKey: key) != nil else { return false }
-      state.release(key)
-      begin(&state)
-      return true
+  func cancel(_ key: CacheKey) -> Bool { change { Self.remove(key, from: &$0) } }
+
+  @discardableResult
+  private static func remove(_ key: CacheKey, from downloads: inout [Download]) -> Bool {
+    guard let index = downloads.firstIndex(where: { $0.key == key }) else { return false }
+    downloads.remove(at: index).task?.cancel()
+    return true
+  }
+
+  /// Changes the downloads, and begins those for which there is a place then.
+  private func change<Result, Failure: Error>(
+    _ body: (inout [Download]) throws(Failure) -> sending Result
+  ) throws(Failure) -> Result {
+    try downloads.withLock { state throws(Failure) in
+      var downloads = state ?? []
+      let result = try body(&downloads)
+      guard state != nil else { return result }
+      for index in downloads.indices where downloads[index].item.state == .waiting {
+        guard downloads.count(where: { $0.item.state == .running }) < Self.width else { break }
+        downloads[index].item.state = .running
+        downloads[index].task = Task { [download = downloads[index]] in await run(download) }
+      }
+      state = downloads
+      return result
     }
   }
 
-  private func begin(_ state: inout State) {
-    guard !state.isOver else { return }
-    for (key, resource) in state.order.prefix(Self.width) where state.tasks[key] == nil {
-      guard let item = state.items[key] else { continue }
-      state.items[key]?.state = .running
-      state.tasks[key] = Task { await run(key, resource, isPinned: item.isPinned) }
-    }
-  }
-
-  private func run(_ key: CacheKey, _ resource: Resource, isPinned: Bool) async {
-    var error: String?
+  private func run(_ download: Download) async {
     do {
-      try await fetch(resource, isPinned: isPinned) { total in
-        change { $0.items[key]?.total = total }
+      try await fetch(download) { total in
+        change(download) { $0?.total = total }
       }
-    } catch let failure {
-      error = "\(failure)"
-    }
-    change { [error] state in
-      if let error {
-        state.items[key]?.state = .failed
-        state.items[key]?.error = error
-      } else {
-        state.items[key] = nil
+      change(download) { $0 = nil }
+    } catch {
+      change(download) { item in
+        item?.state = .failed
+        item?.error = "\(error)"
       }
-      state.release(key)
-      begin(&state)
     }
   }
 
-  /// Changes the state, unless the download of this task was paused or cancelled.
-  private func change(_ change: (inout State) -> Void) {
-    state.withLock { if !Task.isCancelled { change(&$0) } }
+  /// Changes or removes the download of this task, unless it was paused or cancelled.
+  private func change(_ download: Download, _ body: (inout Item?) -> Void) {
+    change { downloads in
+      guard !Task.isCancelled,
+        let index = downloads.firstIndex(where: { $0.key == download.key })
+      else { return }
+      var item: Item? = downloads[index].item
+      body(&item)
+      if let item { downloads[index].item = item } else { downloads.remove(at: index) }
+    }
   }
 
-  private func fetch(
-    _ resource: Resource, isPinned: Bool, estimated: (Int64?) -> Void
-  ) async throws {
-    let download = StreamDownload(resource, into: cache, isPinned: isPinned)
+  private func fetch(_ download: Download, estimated: (Int64?) -> Void) async throws {
+    let download = StreamDownload(
+      download.resource, into: cache, isPinned: download.item.isPinned)
     let information = try await download.bringFirst()
     guard await download.mayBeStream(information), let source = try await download.source() else {
       return
@@ -143,9 +150,9 @@ final class PageDownloads: Sendable {
 
   /// Ends all downloads; what they have fetched stays.
   func stop() async {
-    let tasks = state.withLock { state in
-      state.isOver = true
-      return Array(state.tasks.values)
+    let tasks = downloads.withLock { downloads in
+      defer { downloads = nil }
+      return (downloads ?? []).compactMap(\.task)
     }
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }

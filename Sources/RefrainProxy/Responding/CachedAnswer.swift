@@ -24,8 +24,9 @@ struct CachedAnswer: Sendable {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
     let key = key(for: resource)
-    var terms = Self.terms(
-      directives, for: service.configuration.servesOnePlay ? .player : .client)
+    var terms = ReadTerms()
+    (terms.directives, terms.passesOnErrors) = (directives, true)
+    terms.audience = service.configuration.servesOnePlay ? .player : .client
     terms.hasCookies = isPersonal(resource)
     if !service.cache.isShared { relax(&terms) }
     if !isGrowing {
@@ -137,13 +138,6 @@ struct CachedAnswer: Sendable {
   /// people.
   func isPersonal(_ resource: Resource) -> Bool {
     service.cache.isShared && resource.headers["Cookie"] != nil
-  }
-
-  static func terms(_ directives: RequestDirectives, for audience: ReadTerms.Audience) -> ReadTerms
-  {
-    var terms = ReadTerms()
-    (terms.directives, terms.audience, terms.passesOnErrors) = (directives, audience, true)
-    return terms
   }
 
   /// Relaxes the conditions of a request for a manifest or a part of a stream.

@@ -68,18 +68,12 @@ struct Responder: Sendable {
     case "GET" where !hasBody, "HEAD" where !hasBody:
       try await CachedAnswer(exchange: exchange).run()
     case "OPTIONS" where isPreflight(fields):
-      try await writer.begin(
-        ResponseHead(status: 204, fields: service.fields.preflight(fields), body: .none))
-      report.note { $0.status = 204 }
-      try await writer.end()
+      try await sendEmpty(service.fields.preflight(fields))
     case "OPTIONS" where target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      let fields: HeaderFields = [
+      try await sendEmpty([
         "Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow,
-      ]
-      try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
-      report.note { $0.status = 204 }
-      try await writer.end()
+      ])
     case "TRACE":
       throw HTTPError(405, "This proxy does not serve TRACE.")
     default:
@@ -118,6 +112,12 @@ struct Responder: Sendable {
       target: String(target)
     ).run()
     return true
+  }
+
+  private func sendEmpty(_ fields: HeaderFields) async throws {
+    try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
+    report.note { $0.status = 204 }
+    try await writer.end()
   }
 
   private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }

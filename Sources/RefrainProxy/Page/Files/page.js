@@ -4,13 +4,6 @@
 const byID = (id) => document.getElementById(id);
 const [grid, body, head, player] = ["grid", "rows", "head", "player"].map(byID);
 
-function element(tag, style, text) {
-  const made = document.createElement(tag);
-  if (style) made.className = style;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function setText(place, text) { if (place.textContent !== text) place.textContent = text; }
 
 // MARK: Numbers, times and URLs as text
@@ -373,7 +366,7 @@ function stop() {
   media?.pause();
   media?.removeAttribute("src");
   media?.load();
-  player.replaceChildren();
+  media?.remove();
   player.hidden = true;
   if (isFocused) grid.focus({ preventScroll: true });
 }
@@ -384,7 +377,7 @@ const play = (url, type = "") => attempt(async () => {
   stop();
   const isSound = type.startsWith("audio/")
     || /\.(mp3|m4a|aac|flac|ogg|oga|opus|wav)([?#]|$)/i.test(url);
-  const media = element(isSound ? "audio" : "video");
+  const media = document.createElement(isSound ? "audio" : "video");
   media.controls = true;
   media.setAttribute("aria-label", nameOf(url));
   media.addEventListener("error", () => {
@@ -392,9 +385,8 @@ const play = (url, type = "") => attempt(async () => {
     say("The browser cannot play this: " + (media.error?.message || "unknown type")
       + ". Copy the proxy URL, and play it with another player, such as mpv.", true);
   });
-  const end = element("button", "", "Stop");
-  end.addEventListener("click", stop);
-  player.append(media, element("span", "", nameOf(url)), end);
+  setText(byID("playing"), nameOf(url));
+  player.prepend(media);
   player.hidden = false;
   media.src = address;
   // A browser may want another click; the controls are there.
@@ -403,7 +395,7 @@ const play = (url, type = "") => attempt(async () => {
 
 function copyByHand(text) {
   const focused = document.activeElement;
-  const field = element("textarea");
+  const field = document.createElement("textarea");
   field.value = text;
   document.body.append(field);
   field.select();
@@ -465,6 +457,7 @@ byID("chosen").addEventListener("click", (event) => {
   const row = rows.get(chosen);
   if (row) actions[event.target.dataset.action]?.(row);
 });
+byID("stop").addEventListener("click", stop);
 grid.addEventListener("scroll", request, { passive: true });
 new ResizeObserver(request).observe(grid);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", request);
