@@ -117,8 +117,8 @@ struct PageFeed {
       downloads = page.downloads.items
       members = PageRow.members(entries)
       rows = PageRow.rows(members, downloads)
+      figures.disk = entries.values.reduce(0) { $0 + $1.disk }
     }
-    figures.disk = entries.values.reduce(0) { $0 + $1.disk }
     (figures.limit, figures.isOffline) = (service.cache.limit, service.cache.isOffline)
     (figures.received, figures.sent) = (rate(received), rate(moment.sent - before.sent))
     figures.requests = moment.traffic.requests.reduce(0, +)
