@@ -9,8 +9,6 @@ struct HostCheck: Sendable {
   private let hosts: Set<String>
   private let names: Set<String>
   private let port: Int
-  /// The spellings that clients use, which are recognised without parsing.
-  private let common: [[UInt8]]
 
   /// - Parameters:
   ///   - addresses: numeric addresses, with or without brackets, and names of this machine besides
@@ -29,7 +27,6 @@ struct HostCheck: Sendable {
     hosts = Set((bracketed + mapped + ["localhost"]).compactMap { Authority($0)?.plainHost })
       .union(given.subtracting(self.names))
     self.port = port
-    common = hosts.union(self.names).sorted().map { Array("\($0):\(port)".utf8) }
   }
 
   /// Returns those of the names that the user gave which are recognized with any port, in the form
@@ -47,10 +44,6 @@ struct HostCheck: Sendable {
     guard let authority = Authority(value) else { return false }
     let host = authority.plainHost
     return names.contains(host) || ((authority.port ?? 80) == port && hosts.contains(host))
-  }
-
-  func isOurs(_ value: UnsafeRawBufferPointer) -> Bool {
-    common.contains { value.elementsEqual($0) } || isOurs(value.text)
   }
 }
 

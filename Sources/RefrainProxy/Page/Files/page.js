@@ -441,10 +441,13 @@ grid.addEventListener("keydown", (event) => {
 });
 
 const rowOf = (event) => rows.get(event.target.closest(".row")?.dataset.key);
+let pressed;
 
+body.addEventListener("pointerdown", (event) => { pressed = rowOf(event)?.key; });
 body.addEventListener("click", (event) => {
   const row = rowOf(event);
-  if (!row) return;
+  // Another row may have taken its place meanwhile.
+  if (!row || row.key !== pressed) return;
   choose(row);
   grid.focus({ preventScroll: true });
   actions[event.target.dataset.action]?.(row);
