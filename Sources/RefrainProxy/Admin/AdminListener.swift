@@ -78,24 +78,8 @@ final class AdminListener: Sendable {
   }
 
   private func bind() async throws -> any Channel {
-    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .serverChannelOption(.backlog, value: 64)
-      // Nobody is accepted before the address is known, to which requests must be addressed.
-      .serverChannelOption(.autoRead, value: false)
-      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .serverChannelInitializer { [count] channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
-        }
-      }
-      .childChannelOption(.allowRemoteHalfClosure, value: true)
-      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .childChannelOption(.maxMessagesPerRead, value: 2)
-      .childChannelInitializer { [self] channel in
-        channel.eventLoop.makeCompletedFuture { try accept(channel) }
-      }
     let port = state.withLock { $0.port }
-    let channel = try await place.open(bootstrap, port: port)
+    let channel = try await place.open(port: port, count) { [self] in try accept($0) }
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? wanted.host,
       port: channel.localAddress?.port ?? wanted.port)

@@ -13,6 +13,18 @@ struct AdminResponder: Sendable {
   private static let policy = RequestPolicy(
     hasOrigin: false, methods: .none, allowedWebOrigin: nil)
 
+  /// The methods of each path. PURGE is for the operator's listener alone, and there for all paths.
+  private static let allowed = [
+    "/health": "GET, HEAD, PURGE", "/metrics": "GET, HEAD, PURGE", "/purge": "POST, PURGE",
+  ]
+
+  /// Whether a target, whose token was removed, is the operator's.
+  static func isTarget(_ target: Substring) -> Bool { allowed[path(of: target)] != nil }
+
+  private static func path(of target: some StringProtocol) -> String {
+    String(target.prefix { $0 != "?" })
+  }
+
   /// Responds on the admin listener.
   ///
   /// - Parameter address: that of the admin listener, or its last one.
@@ -23,8 +35,8 @@ struct AdminResponder: Sendable {
       guard target.hasPrefix("/") else {
         throw HTTPError(400, "The request target is not a path.")
       }
-      if let page = service.pageForOperator, PageTarget.isOfPage(target),
-        !service.adminRoutes.servesEverywhere(request.head.method)
+      if let page = service.pageForOperator, PageAnswer.isTarget(target),
+        request.head.method != "PURGE"
       {
         var answer = PageAnswer(
           service: service, page: page, request: request, writer: writer, report: AnswerReport(),
@@ -32,20 +44,24 @@ struct AdminResponder: Sendable {
         answer.isOnOtherListener = true
         return try await answer.run()
       }
-      try await answer(target)
+      try await writer.send(answer(target), to: request.head)
     }
   }
 
   /// Responds to a target whose token was removed.
   func run(target: String) async {
-    await responding(to: target) { try await answer(target) }
+    await responding(to: target) { try await writer.send(answer(target), to: request.head) }
   }
 
-  /// Responds to a balancer at the proxy's own address.
+  /// Responds to a balancer at the proxy's own address, with the status and nothing else.
   func runHealth() async {
     await responding(to: request.head.target) {
       try check(listening: service.knownAddress)
-      try await send(await service.healthForClients())
+      let report = try await health()
+      try await writer.send(
+        OwnAnswer(
+          status: report.httpStatus, type: "text/plain; charset=utf-8",
+          Array("\(report.status.rawValue)\n".utf8)), to: request.head)
     }
   }
 
@@ -54,12 +70,12 @@ struct AdminResponder: Sendable {
       try await work()
     } catch let error as HTTPError {
       await say(error, to: target)
+    } catch let error as MediaCacheError {
+      await say(Responder.httpError(for: error), to: target)
     } catch is ClientDisconnected {
       await writer.abort()
     } catch is CancellationError {
       await writer.abort()
-    } catch let error as MediaCacheError {
-      await say(Responder.httpError(for: error), to: target)
     } catch {
       await say(HTTPError(500, "\(error)"), to: target)
     }
@@ -74,73 +90,80 @@ struct AdminResponder: Sendable {
     else { throw HTTPError(421, "This is not \(host). Use the address or a name of the proxy.") }
   }
 
-  private func answer(_ target: String) async throws {
-    let head = request.head
-    let method = head.method
-    let fields = head.fields
-    let path = String(target.prefix { $0 != "?" })
-    let query = target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
-    let handler = try service.adminRoutes.handler(method, path)
-    if method != "GET", method != "HEAD" {
-      // A page of another site has the browser's right to reach this computer, and no other.
-      guard !Self.policy.isFromAnotherSite(fields, host: fields["Host"]) else {
-        throw HTTPError(403, "A page of another site may not send a \(method) here.")
-      }
-    }
-    let writer = writer
-    let answer = try await handler(
-      service,
-      AdminRequest(
-        method: method, path: path, query: query, fields: fields,
-        nextBodyPart: { try await writer.nextBodyPart().map { Array($0.readableBytesView) } }))
-    try await send(answer)
-  }
-
-  private func send(_ answer: AdminAnswer) async throws {
-    var fields = answer.fields
-    fields.append("Date", HTTPDate.format(Date()))
-    if fields["Cache-Control"] == nil { fields.append("Cache-Control", "no-store") }
-    var body: ResponseHead.Body
-    switch answer.body {
-    case .bytes(let bytes): body = .length(Int64(bytes.count))
-    case .stream: body = .open
-    }
-    let isHEAD = request.head.isHEAD
-    if isHEAD {
-      body = if case .length(let length) = body { .omitted(length) } else { .omitted(nil) }
-    }
-    try await writer.begin(
-      ResponseHead(status: answer.status, fields: fields, body: body, isMeasured: false))
-    if !isHEAD {
-      switch answer.body {
-      case .bytes(let bytes):
-        if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
-      case .stream(let parts):
-        for await part in parts where !part.isEmpty {
-          try await writer.write(ByteBuffer(bytes: part))
-        }
-      }
-    }
-    try await writer.end()
-  }
-
   private func say(_ error: HTTPError, to target: String) async {
     guard await !writer.hasBegun else { return await writer.abort() }
-    var fields = HeaderFields()
+    var answer = OwnAnswer(error)
     // RFC 9110 §15.5.6.
     if error.status == 405 {
-      fields.append("Allow", service.adminRoutes.allow(String(target.prefix { $0 != "?" })))
+      answer.fields.append("Allow", Self.allowed[Self.path(of: target)] ?? "PURGE")
     }
-    let isHEAD = request.head.isHEAD
     do {
-      var (head, body) = OwnAnswer.make(error, fields: fields)
-      head.isMeasured = false
-      if isHEAD { head.body = .omitted(Int64(body.utf8.count)) }
-      try await writer.begin(head)
-      if !isHEAD { try await writer.write(ByteBuffer(string: body)) }
-      try await writer.end()
+      try await writer.send(answer, to: request.head)
     } catch {
       await writer.abort()
     }
+  }
+
+  private func answer(_ target: String) async throws -> OwnAnswer {
+    let head = request.head
+    // A page of another site has the browser's right to reach this computer, and no other.
+    guard
+      head.isGET || head.isHEAD
+        || !Self.policy.isFromAnotherSite(head.fields, host: head.fields["Host"])
+    else { throw HTTPError(403, "A page of another site may not send a \(head.method) here.") }
+    switch (head.isHEAD ? "GET" : head.method, Self.path(of: target)) {
+    case ("PURGE", _):
+      return try await OwnAnswer(json: service.purge(target: target))
+    case ("POST", "/purge"):
+      let type = head.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
+      guard type == "application/json" else {
+        throw HTTPError(415, "A purge needs a body of the type application/json.")
+      }
+      let body = try await writer.body(limit: 1 << 20)
+      return try await OwnAnswer(json: service.purge(body: body))
+    case ("GET", "/health"):
+      let report = try await health(query: target.drop { $0 != "?" }.dropFirst())
+      return try OwnAnswer(json: report, status: report.httpStatus)
+    case ("GET", "/metrics"):
+      let format = MetricsText.Format(head.fields)
+      let metrics = Metrics(
+        node: service.configuration.nodeName, isDraining: service.isDraining,
+        connections: service.connections.current, traffic: service.traffic.values,
+        cache: await service.cache.figures(), process: .now())
+      var answer = OwnAnswer(type: format.contentType, Array(metrics.text(format).utf8))
+      answer.fields.append("Vary", "Accept")
+      return answer
+    case (_, let path) where Self.allowed[path] == nil:
+      throw HTTPError(404, "No page exists at this path. See /health and /metrics.")
+    default:
+      throw HTTPError(405, "This page does not serve \(head.method).")
+    }
+  }
+
+  /// - Parameter query: asks for the origin, too, with a parameter of that name.
+  private func health(query: Substring = "") async throws(HTTPError) -> HealthCheck.Report {
+    let asksOrigin = query.split(separator: "&").contains { $0.prefix { $0 != "=" } == "origin" }
+    let origin = asksOrigin ? service.configuration.origin : nil
+    guard !asksOrigin || origin != nil else {
+      throw HTTPError(400, "This proxy serves many origins. Omit the parameter 'origin'.")
+    }
+    return await service.health.report(
+      isDraining: service.closesConnections, node: service.configuration.nodeName, asking: origin)
+  }
+}
+
+extension ResponseWriter {
+  /// Returns the whole body of the request.
+  ///
+  /// - Throws: 413 if it is longer than `limit`.
+  func body(limit: Int) async throws -> [UInt8] {
+    var body: [UInt8] = []
+    while let part = try await nextBodyPart() {
+      guard body.count + part.readableBytes <= limit else {
+        throw HTTPError(413, "The body is longer than \(limit) bytes.")
+      }
+      body += part.readableBytesView
+    }
+    return body
   }
 }

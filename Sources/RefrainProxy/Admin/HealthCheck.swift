@@ -43,73 +43,24 @@ final class HealthCheck: Sendable {
 
   static let answers = "answers"
 
-  private struct Trial<Value: Sendable>: Sendable {
-    var task: Task<Value, Never>
-    var began: ContinuousClock.Instant
-    var done: Done
-  }
-
   private let cache: MediaCache
-  private let disk = Mutex<Trial<MediaCache.DiskTrial>?>(nil)
-  private let origin = Mutex<Trial<String>?>(nil)
-
-  /// The time between two trials, and the longest wait for one: balancers usually wait for two
-  /// seconds or longer.
-  private static let pace = Duration.seconds(1)
-  private static let longestTrial = Duration.milliseconds(1500)
+  private let disk = Trial<MediaCache.DiskTrial>()
+  private let origin = Trial<String>()
 
   init(cache: MediaCache) { self.cache = cache }
 
   /// - Parameter originURL: the origin to ask as well; nil: none.
   func report(isDraining: Bool, node: String, asking originURL: URL?) async -> Report {
-    let disk = await diskTrial()
-    var origin: String?
-    if let originURL { origin = await originTrial(originURL) }
-    return Report(isDraining: isDraining, node: node, disk: disk, origin: origin)
-  }
-
-  private func diskTrial() async -> MediaCache.DiskTrial {
-    let cache = cache
-    let trial = Self.current(disk) { await cache.tryDisk() }
-    return await Self.result(of: trial)
-      ?? .fails("The disk has not completed a small write in \(Self.longestTrial).")
-  }
-
-  private func originTrial(_ url: URL) async -> String {
-    let cache = cache
-    let trial = Self.current(origin) { await Self.ask(url, cache) }
-    return await Self.result(of: trial)
-      ?? "The origin has not answered in \(Self.longestTrial)."
-  }
-
-  /// Returns the running trial, or the last one if it is recent, or a new one.
-  private static func current<Value: Sendable>(
-    _ state: borrowing Mutex<Trial<Value>?>, _ work: @Sendable @escaping () async -> Value
-  ) -> Trial<Value> {
-    state.withLock { trial in
-      // One that hangs is not repeated: each would take a thread for as long.
-      if let trial, !trial.done.isSet || ContinuousClock.now - trial.began < pace {
-        return trial
-      }
-      let done = Done()
-      let task = Task {
-        let value = await work()
-        done.set()
-        return value
-      }
-      let new = Trial(task: task, began: .now, done: done)
-      trial = new
-      return new
+    let disk =
+      await disk.value { [cache] in await cache.tryDisk() }
+      ?? .fails("The disk has not completed a small write in \(longestTrial).")
+    var answer: String?
+    if let originURL {
+      answer =
+        await origin.value { [cache] in await Self.ask(originURL, cache) }
+        ?? "The origin has not answered in \(longestTrial)."
     }
-  }
-
-  /// Returns the result of a trial; nil if it takes too long.
-  private static func result<Value: Sendable>(of trial: Trial<Value>) async -> Value? {
-    if trial.done.isSet { return await trial.task.value }
-    let left = longestTrial - (ContinuousClock.now - trial.began)
-    // Whoever waits for a trial that hangs waits as long as it does.
-    guard left > .zero else { return nil }
-    return await value(of: trial.task, within: left)
+    return Report(isDraining: isDraining, node: node, disk: disk, origin: answer)
   }
 
   /// Any response shows that the origin is there, unless it is a server error.
@@ -128,10 +79,52 @@ final class HealthCheck: Sendable {
   }
 }
 
-private final class Done: Sendable {
-  private let flag = Atomic(false)
+/// The time between two trials, and the longest wait for one: balancers usually wait for two seconds
+/// or longer.
+private let pace = Duration.seconds(1)
+private let longestTrial = Duration.milliseconds(1500)
 
-  func set() { flag.store(true, ordering: .releasing) }
+/// Work whose result is shared by all who ask for it, and repeated at most once in a while.
+private final class Trial<Value: Sendable>: Sendable {
+  private struct Run {
+    var began = ContinuousClock.now
+    var task: Task<Value, Never>
+    var value: Value?
+  }
 
-  var isSet: Bool { flag.load(ordering: .acquiring) }
+  private let state = Mutex<Run?>(nil)
+
+  /// Returns the result of the run under way, or of the last one if it is recent, or of a new one;
+  /// nil if it takes too long.
+  func value(_ work: @Sendable @escaping () async -> Value) async -> Value? {
+    let run = state.withLock { run in
+      // One that hangs is not repeated: each would take a thread for as long.
+      if let run, run.value == nil || ContinuousClock.now - run.began < pace { return run }
+      let new = Run(
+        task: Task {
+          let value = await work()
+          self.state.withLock { $0?.value = value }
+          return value
+        })
+      run = new
+      return new
+    }
+    if let value = run.value { return value }
+    let left = longestTrial - (ContinuousClock.now - run.began)
+    // Whoever waits for a trial that hangs waits as long as it does.
+    guard left > .zero else { return nil }
+    let (results, result) = AsyncStream<Value?>.makeStream()
+    let waiting = Task { result.yield(await run.task.value) }
+    let timer = Task {
+      // Cancelled as soon as the result is there.
+      try? await Task.sleep(for: left)
+      result.yield(nil)
+    }
+    defer {
+      waiting.cancel()
+      timer.cancel()
+    }
+    for await first in results { return first }
+    return nil
+  }
 }

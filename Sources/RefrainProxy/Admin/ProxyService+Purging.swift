@@ -13,27 +13,42 @@ extension ProxyService {
     var freedBytes: Int64
   }
 
-  /// Adds the ways to purge.
-  static func addPurging(to routes: inout AdminRoutes) {
-    routes.add(everywhere: "PURGE") { service, request in
-      let target = request.path + (request.query.map { "?\($0)" } ?? "")
-      return try await service.purge(PurgeRequest(target: target))
+  /// Performs a request with the method PURGE, the form that Varnish, nginx and Fastly share. A
+  /// target that ends with an asterisk stands for all that begin so.
+  func purge(target: String) async throws -> PurgeReport {
+    var order = PurgeOrder()
+    if target.hasSuffix("*") {
+      order.prefixes = [String(target.dropLast())]
+    } else {
+      order.urls = [target]
     }
-    routes.add("POST", "/purge") { service, request in
-      let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
-      guard type == "application/json" else {
-        throw HTTPError(415, "A purge needs a body of the type application/json.")
-      }
-      let body = try await request.body(limit: PurgeRequest.longestBody)
-      return try await service.purge(PurgeRequest(body: body))
-    }
+    return try await purge(order)
   }
 
-  private func purge(_ request: PurgeRequest) async throws -> AdminAnswer {
-    let purged = try await purge(try selection(of: request))
-    return try .json(
-      PurgeReport(
-        node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes))
+  /// Performs `POST /purge`, which names several resources at once.
+  func purge(body: [UInt8]) async throws -> PurgeReport {
+    guard let order = PurgeOrder(body) else {
+      throw HTTPError(
+        400,
+        "The body is not a purge. Send an object with some of the members urls and prefixes "
+          + "(lists of strings) and everything (true or false).")
+    }
+    return try await purge(order)
+  }
+
+  private func purge(_ order: PurgeOrder) async throws -> PurgeReport {
+    var selection = PurgeSelection()
+    for text in order.urls ?? [] {
+      selection.keys.insert(cache.key(for: Resource(url: try url(text))))
+    }
+    for text in order.prefixes ?? [] { selection.insert(prefix: try url(text)) }
+    selection.isEverything = order.everything ?? false
+    guard !selection.isEmpty else {
+      throw HTTPError(400, "The purge names nothing. Name urls or prefixes, or everything.")
+    }
+    let purged = try await purge(selection)
+    return PurgeReport(
+      node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes)
   }
 
   /// Purges entries in all their representations: no further request is answered with what the
@@ -59,27 +74,6 @@ extension ProxyService {
     return purged
   }
 
-  /// Returns the entries that a request concerns.
-  ///
-  /// - Throws: 400 for text that names nothing which this proxy serves.
-  private func selection(of request: PurgeRequest) throws(HTTPError) -> PurgeSelection {
-    var selection = PurgeSelection()
-    for subject in request.subjects {
-      switch subject {
-      case .target(let target): insert(try url(of: target), into: &selection)
-      case .url(let text): insert(try url(text), into: &selection)
-      case .targetPrefix(let target): selection.insert(prefix: try url(of: target))
-      case .urlPrefix(let text): selection.insert(prefix: try url(text))
-      case .everything: selection.isEverything = true
-      }
-    }
-    return selection
-  }
-
-  private func insert(_ url: URL, into selection: inout PurgeSelection) {
-    selection.keys.insert(cache.key(for: Resource(url: url)))
-  }
-
   /// Returns the URL that clients request with a target; without an origin, the target is the one
   /// without the token.
   private func url(of target: String) throws(HTTPError) -> URL {
@@ -94,9 +88,12 @@ extension ProxyService {
     }
   }
 
-  /// Returns the origin's URL for one of an order: with an origin, also for a URL under one of the
+  /// Returns the origin's URL for a target or a URL: with an origin, also for a URL under one of the
   /// proxy's own names, as clients write it.
+  ///
+  /// - Throws: 400 for text that names nothing which this proxy serves.
   private func url(_ text: String) throws(HTTPError) -> URL {
+    if text.hasPrefix("/") { return try url(of: text) }
     guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
     }
@@ -108,5 +105,26 @@ extension ProxyService {
           + "or the path alone.")
     }
     return try self.url(of: parts.requestTarget)
+  }
+}
+
+/// What a purge concerns, as the operator names it: targets in origin form, as clients send them, or
+/// URLs.
+private struct PurgeOrder: Decodable {
+  var urls: [String]?
+  var prefixes: [String]?
+  var everything: Bool?
+
+  init() {}
+
+  /// Reads JSON; nil if it is no such object. An unknown member may say what is to stay.
+  init?(_ json: [UInt8]) {
+    struct Anything: Decodable { init(from decoder: any Decoder) {} }
+    let decoder = JSONDecoder()
+    guard let order = try? decoder.decode(Self.self, from: Data(json)),
+      let members = try? decoder.decode([String: Anything].self, from: Data(json)),
+      Set(members.keys).isSubset(of: ["urls", "prefixes", "everything"])
+    else { return nil }
+    self = order
   }
 }

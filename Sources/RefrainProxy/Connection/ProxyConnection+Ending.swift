@@ -13,20 +13,20 @@ extension ProxyConnection {
     // In the middle of a response, or of a body whose request has been answered, the error would be
     // taken for a part of that response or for the next one.
     guard answering == nil, !isReceiving else { return close() }
-    let (head, body) = OwnAnswer.make(httpError)
+    let answer = OwnAnswer(httpError)
     headBuffer.clear()
-    head.write(into: &headBuffer, isChunked: false, closes: true)
-    headBuffer.writeString(body)
+    answer.head.write(into: &headBuffer, isChunked: false, closes: true)
+    headBuffer.writeBytes(answer.body)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
     guard !isForOperator else { return }
     service.traffic.note(
       Traffic.Outcome(
-        source: .proxy, bytesSent: Int64(body.utf8.count), hasError: true, seconds: 0))
+        source: .proxy, bytesSent: Int64(answer.body.count), hasError: true, seconds: 0))
     service.log?(
       ServedRequest(
         method: "-", url: "-", status: httpError.status, range: nil,
-        bytesSent: Int64(body.utf8.count), source: .proxy, seconds: 0, client: clientText,
+        bytesSent: Int64(answer.body.count), source: .proxy, seconds: 0, client: clientText,
         error: httpError.reason))
   }
 

@@ -33,6 +33,21 @@ extension CacheProxy {
   }
 }
 
+/// The client to which a limit applies: an IPv4 address, or the network of an IPv6 one. A single
+/// IPv6 client usually has all addresses of a /64 (RFC 6177 §2).
+struct ClientNetwork: Sendable, Hashable {
+  private var bytes: [UInt8]
+
+  /// - Parameter address: numeric; anything else is a client of its own.
+  init(_ address: String) {
+    let address = MappedAddress.ipv4(address) ?? address
+    bytes =
+      LoopbackAddress.bytesOfIPv4(address)
+      ?? LoopbackAddress.bytesOfIPv6(String(address.prefix { $0 != "%" })).map { Array($0[..<8]) }
+      ?? Array(address.utf8)
+  }
+}
+
 /// What the clients have used lately. A pure value; times are seconds of one clock.
 struct ClientTable: Sendable {
   private struct Use: Sendable {

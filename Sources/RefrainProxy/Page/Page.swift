@@ -3,74 +3,100 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// Everything behind the page of a proxy: what it shows, and what it can do.
+/// A change that the page asks for.
+struct PageAction: Sendable, Decodable {
+  enum Name: String, Sendable, Decodable {
+    /// Fetches `url` into the cache, and pins it if `pin` says so. A paused download goes on.
+    case add
+    /// Changes the download of the row `key`.
+    case pause, cancel
+    /// Changes the row `key`.
+    case pin, unpin, remove
+  }
+
+  var action: Name
+  var url: String?
+  var pin: Bool?
+  var key: CacheKey?
+
+  fileprivate var row: CacheKey {
+    get throws(HTTPError) {
+      guard let key else { throw HTTPError(400, "The change names no row.") }
+      return key
+    }
+  }
+}
+
+/// Performs the changes of the page.
 final class Page: Sendable {
-  private struct State {
-    /// Nil while nobody looks at the page.
-    var feed: PageFeed?
-    var visitors = 0
-    var collecting: Task<Void, Never>?
-  }
-
   let downloads: PageDownloads
-  private let cache: MediaCache
-  private let traffic: Traffic
-  private let state = Mutex(State())
+  private let changeCount = Atomic(0)
 
-  /// - Parameter resource: returns the resource by which a URL is requested.
-  init(
-    cache: MediaCache, traffic: Traffic, resource: @Sendable @escaping (URL) -> Resource
-  ) {
-    (self.cache, self.traffic) = (cache, traffic)
-    downloads = PageDownloads(cache: cache, resource: resource)
-  }
+  init(cache: MediaCache) { downloads = PageDownloads(cache: cache) }
 
-  /// The number of visitors now.
-  var visitors: Int { state.withLock(\.visitors) }
+  /// The number of changes that no event of the cache reports.
+  var changes: Int { changeCount.load(ordering: .relaxed) }
 
-  /// Ends after the last visitor has left; nil before the first one.
-  var collecting: Task<Void, Never>? { state.withLock(\.collecting) }
-
-  /// Calls `body` once the directory has been looked at. The rows are kept up to date as long as
-  /// there are visitors.
-  ///
-  /// - Throws: `HTTPError` if the directory cannot be read; the error of `body`.
-  func visit<Result>(_ body: (PageFeed) async throws -> Result) async throws -> Result {
-    let feed = enter()
-    defer { leave() }
-    try await feed.waitUntilReady()
-    return try await body(feed)
-  }
-
-  private func enter() -> PageFeed {
-    state.withLock { state in
-      state.visitors += 1
-      if let feed = state.feed { return feed }
-      let feed = PageFeed(cache: cache, traffic: traffic, downloads: downloads)
-      state.feed = feed
-      // What is left of the one before ends soon.
-      let before = state.collecting
-      // Looking at a large cache takes long.
-      state.collecting = Task(executorPreference: IOThreads.background) {
-        await feed.collect()
-        await before?.value
-      }
-      return feed
+  /// - Returns: one sentence for the person.
+  /// - Throws: `HTTPError` or `MediaCacheError`, with the remedy.
+  func perform(_ action: PageAction, _ service: ProxyService) async throws -> String {
+    switch action.action {
+    case .add:
+      return try add(action.url, isPinned: action.pin ?? false, service)
+    case .pause:
+      try downloads.pause(action.row)
+      return "Paused."
+    case .cancel:
+      guard try downloads.cancel(action.row) else { throw PageDownloads.unknown }
+      return "Cancelled. The fetched bytes stay."
+    case .pin:
+      guard try await pin(action.row, service.cache.pin, service) else { throw Self.gone }
+      return "Pinned. It is never evicted."
+    case .unpin:
+      _ = try await pin(action.row, service.cache.unpin, service)
+      return "Unpinned. It can be evicted."
+    case .remove:
+      let key = try action.row
+      downloads.cancel(key)
+      var selection = PurgeSelection()
+      selection.keys = try await keys(ofRow: key, service).union([key])
+      guard try await service.purge(selection).entries > 0 else { throw Self.gone }
+      return "Removed."
     }
   }
 
-  private func leave() {
-    state.withLock { state in
-      state.visitors -= 1
-      guard state.visitors == 0 else { return }
-      state.feed = nil
-      state.collecting?.cancel()
-    }
+  static let noURL = HTTPError(400, "This is not a URL. Enter an http or https URL.")
+  private static let gone = HTTPError(404, "Nothing is stored under this key any more.")
+
+  private func add(
+    _ text: String?, isPinned: Bool, _ service: ProxyService
+  ) throws -> String {
+    guard let text = text?.trimmingCharacters(in: .whitespacesAndNewlines),
+      let url = URL(text: text)
+    else { throw Self.noURL }
+    // The same URLs as for clients: hosts that are not allowed are refused here as well.
+    _ = try service.routes.proxied(url, listening: service.knownAddress)
+    // A user and a password would be shown.
+    var resource = Resource(
+      url: url.withoutUserInfo, headers: service.originFields.forCache([:]))
+    resource.filter = service.routes.filter(for: resource.url)
+    try downloads.add(resource, isPinned: isPinned)
+    return "Added to the downloads."
   }
 
-  /// Ends the downloads. Called when no response is under way.
-  func close() async {
-    await downloads.stop()
-    await collecting?.value
+  /// Returns whether anything has changed.
+  private func pin(
+    _ row: CacheKey, _ change: (CacheKey) async throws -> Bool, _ service: ProxyService
+  ) async throws -> Bool {
+    let keys = try await keys(ofRow: row, service)
+    guard !keys.isEmpty else { throw Self.gone }
+    defer { changeCount.add(1, ordering: .relaxed) }
+    var isChanged = false
+    for key in keys where try await change(key) { isChanged = true }
+    return isChanged
+  }
+
+  private func keys(ofRow key: CacheKey, _ service: ProxyService) async throws -> Set<CacheKey> {
+    Set(try await PageFeed(service, self).members[key, default: []].map(\.key))
   }
 }

@@ -3,6 +3,32 @@ import Foundation
 import NIOCore
 import Refrain
 
+/// The files of the page, which are embedded in the program.
+enum PageFile: String, Sendable, CaseIterable {
+  case document = "/"
+  case style = "/page/page.css"
+  case script = "/page/page.js"
+  case icon = "/page/icon.svg"
+
+  var bytes: [UInt8] {
+    switch self {
+    case .document: PackageResources.page_html
+    case .style: PackageResources.page_css
+    case .script: PackageResources.page_js
+    case .icon: PackageResources.icon_svg
+    }
+  }
+
+  var type: String {
+    switch self {
+    case .document: "text/html; charset=utf-8"
+    case .style: "text/css; charset=utf-8"
+    case .script: "text/javascript; charset=utf-8"
+    case .icon: "image/svg+xml"
+    }
+  }
+}
+
 /// Responds to one request for the page. The caller has checked that the request may come here: by
 /// the token, or by the listener, and that Host names this proxy.
 struct PageAnswer: Sendable {
@@ -16,51 +42,60 @@ struct PageAnswer: Sendable {
   /// Whether media are played from the proxy's own listener, while the page has another one.
   var isOnOtherListener = false
 
+  /// The time between two events.
+  private static let pace: Duration = .milliseconds(250)
+  private static let actionPath = "/page/action"
   private static let heartbeat: Duration = .seconds(15)
 
-  private enum Place {
-    case file(PageFile), state, events, address, action
+  /// Whether a target is the page's: `/`, or below `/page/`; behind the token, or on a listener of
+  /// its own.
+  static func isTarget(_ target: some StringProtocol) -> Bool {
+    let path = target.prefix { $0 != "?" }
+    return path.isEmpty || path == "/" || path.hasPrefix("/page/")
   }
 
+  /// Responds; also to a request that is refused, with JSON that the page shows.
   func run() async throws {
+    do {
+      try await answer()
+    } catch let error as HTTPError {
+      try await refuse(error)
+    } catch let error as MediaCacheError {
+      try await refuse(Responder.httpError(for: error))
+    }
+  }
+
+  private func answer() async throws {
     let path = String(target.prefix { $0 != "?" })
-    let method = request.head.method
-    let fields = request.head.fields
-    if path.isEmpty {
-      try PageGuard.check(method, fields, host: fields["Host"], for: .document)
-      return try await redirectToDirectory()
-    }
-    guard let place = Self.place(path) else {
-      throw HTTPError(404, "The page has nothing at this URL.")
-    }
     let kind: PageGuard.Kind =
-      switch place {
-      case .action: .change
-      case .file(.document): .document
+      switch path {
+      case "", PageFile.document.rawValue: .document
+      case Self.actionPath: .change
       default: .resource
       }
-    do throws(HTTPError) {
-      try PageGuard.check(method, fields, host: fields["Host"], for: kind)
-    } catch {
-      guard error.status == 405 else { throw error }
-      return try await refuse(error, allow: kind == .change ? "POST" : "GET, HEAD")
-    }
-    switch place {
-    case .file(let file): try await send(file.bytes, type: file.type)
-    case .state: try await sendState()
-    case .events: try await sendEvents()
-    case .address: try await sendAddress()
-    case .action: try await act()
-    }
-  }
-
-  private static func place(_ path: String) -> Place? {
+    try PageGuard.check(request.head.method, request.head.fields, for: kind)
     switch path {
-    case "/page/state": .state
-    case "/page/events": .events
-    case "/page/address": .address
-    case "/page/action": .action
-    default: PageFile(rawValue: path).map { .file($0) }
+    case "":
+      // The page's references are relative to a directory.
+      var answer = answer([], status: 308)
+      answer.fields.append("Location", (service.routes.token.map { "/\($0)" } ?? "") + "/")
+      try await send(answer)
+    case "/page/state":
+      // Many rows take a while.
+      let json = try await withTaskExecutorPreference(IOThreads.background) {
+        let feed = try await PageFeed(service, page)
+        return try JSONEncoder().encode(News(state: feed.figures, rows: Array(feed.rows.values)))
+      }
+      try await send(answer(Array(json)))
+    case "/page/events":
+      try await withTaskExecutorPreference(IOThreads.background, operation: follow)
+    case "/page/address": try await send(["address": address()])
+    case Self.actionPath: try await send(["message": page.perform(action(), service)])
+    default:
+      guard let file = PageFile(rawValue: path) else {
+        throw HTTPError(404, "The page has nothing at this URL.")
+      }
+      try await send(answer(file.bytes, type: file.type))
     }
   }
 
@@ -71,143 +106,104 @@ struct PageAnswer: Sendable {
 
   // MARK: Sending
 
-  private var fields: HeaderFields {
+  private func answer(
+    _ bytes: [UInt8], type: String = "application/json", status: Int = 200
+  ) -> OwnAnswer {
+    var answer = OwnAnswer(status: status, type: type, bytes)
     let media =
       isOnOtherListener
-      ? service.routes.base(listening: service.knownAddress, reachedAs: host)
-        .map { String($0.dropLast()) } : nil
-    var fields = PageGuard.fields(media: media)
-    fields.append("Date", HTTPDate.format(Date()))
-    return fields
+      ? service.routes.base(listening: service.knownAddress, reachedAs: host) : nil
+    PageGuard.protect(&answer.fields, media: media.map { String($0.dropLast()) })
+    return answer
   }
 
-  private func begin(
-    _ status: Int, _ fields: HeaderFields, _ body: ResponseHead.Body
-  ) async throws {
-    report.note { $0.status = status }
-    try await writer.begin(
-      ResponseHead(status: status, fields: fields, body: body, isMeasured: false))
+  private func send(_ answer: OwnAnswer) async throws {
+    report.note { $0.status = answer.status }
+    try await writer.send(answer, to: request.head)
   }
 
-  private func send(
-    _ bytes: [UInt8], type: String = "application/json", status: Int = 200, allow: String? = nil
-  ) async throws {
-    var fields = fields
-    fields.append("Content-Type", type)
-    if let allow { fields.append("Allow", allow) }
-    let length = Int64(bytes.count)
-    try await begin(status, fields, isHEAD ? .omitted(length) : .length(length))
-    if !isHEAD { try await writer.write(ByteBuffer(bytes: bytes)) }
-    try await writer.end()
+  private func send(_ json: [String: String]) async throws {
+    try await send(answer(Array(JSONEncoder().encode(json))))
   }
 
-  /// Responds with the error and the fields of the page.
-  private func refuse(_ error: HTTPError, allow: String? = nil) async throws {
+  /// Responds with an error, unless a response has begun.
+  private func refuse(_ error: HTTPError) async throws {
+    guard await !writer.hasBegun else { throw error }
     report.note { $0.error = error.reason }
-    let json = try JSONEncoder().encode(["error": error.reason])
-    try await send(Array(json), status: error.status, allow: allow)
+    var answer = try answer(
+      Array(JSONEncoder().encode(["error": error.reason])), status: error.status)
+    // RFC 9110 §15.5.6.
+    if error.status == 405 {
+      answer.fields.append("Allow", target.hasPrefix(Self.actionPath) ? "POST" : "GET, HEAD")
+    }
+    try await send(answer)
   }
 
-  /// The page's references are relative to a directory.
-  private func redirectToDirectory() async throws {
-    var fields = fields
-    fields.append("Location", (service.routes.token.map { "/\($0)" } ?? "") + "/")
-    try await begin(308, fields, .length(0))
-    try await writer.end()
-  }
-
-  // MARK: The state
+  // MARK: What it shows
 
   /// Everything that the page shows, or what has changed of it.
-  private struct State: Encodable {
+  private struct News: Encodable {
     var state: PageFeed.Figures
     var rows: [PageRow]
     var removed: [CacheKey] = []
   }
 
-  private func sendState() async throws {
-    let json = try await page.visit { feed in
-      // Many rows take a while.
-      try await withTaskExecutorPreference(IOThreads.background) {
-        try JSONEncoder().encode(State(state: feed.figures, rows: feed.rows))
-      }
-    }
-    try await send(Array(json))
-  }
-
-  /// Sends what changes, until the client leaves or the proxy stops.
+  /// Sends everything, and then what changes, until the client leaves or the proxy stops.
   ///
   /// Each event waits until the socket has accepted the one before. The changes since then become
   /// one event: a client that does not read costs no memory.
-  private func sendEvents() async throws {
-    try await page.visit { feed in
-      let follower = feed.follow()
-      defer { feed.leave(follower) }
-      var fields = fields
-      fields.append("Content-Type", "text/event-stream")
-      try await begin(200, fields, isHEAD ? .omitted(nil) : .open)
-      var shown: PageFeed.Figures?
+  private func follow() async throws {
+    let touched = TouchedEntries()
+    let events = service.cache.laterEvents()
+    var feed = try await PageFeed(service, page)
+    report.note { $0.status = 200 }
+    try await writer.begin(
+      ResponseHead(
+        status: 200, fields: answer([], type: "text/event-stream").fields,
+        body: isHEAD ? .omitted(nil) : .open, isMeasured: false))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await touched.follow(events) }
+      defer { group.cancelAll() }
+      var shown: (figures: PageFeed.Figures?, rows: [CacheKey: PageRow]) = (nil, [:])
       var lastWrite = ContinuousClock.now
-      while !isHEAD, !service.isStopping {
-        guard await !writer.hasClientLeft else { break }
-        let (rows, removed) = feed.news(for: follower)
-        let figures = feed.figures
-        if !rows.isEmpty || !removed.isEmpty || figures != shown {
-          shown = figures
+      while !isHEAD, !service.isStopping, await !writer.hasClientLeft {
+        let rows = feed.rows.values.filter { shown.rows[$0.key] != $0 }
+        let removed = shown.rows.keys.filter { feed.rows[$0] == nil }
+        if !rows.isEmpty || !removed.isEmpty || feed.figures != shown.figures {
+          shown = (feed.figures, feed.rows)
           let json = try JSONEncoder().encode(
-            State(state: figures, rows: rows, removed: removed))
+            News(state: feed.figures, rows: rows, removed: removed))
           try await writer.write(ByteBuffer(bytes: Array("data: ".utf8) + json + [10, 10]))
           lastWrite = .now
         } else if ContinuousClock.now - lastWrite > Self.heartbeat {
           try await writer.write(ByteBuffer(string: ":\n\n"))
           lastWrite = .now
         }
-        try await Task.sleep(for: PageFeed.pace)
-      }
-      try await writer.end()
-    }
-  }
-
-  /// Sends the proxy's URL of a URL: a path on this listener, or the whole on another one.
-  private func sendAddress() async throws {
-    guard let text = PageTarget.parameter("url", in: target), let url = URL(text: text) else {
-      return try await refuse(HTTPError(400, "This is not a URL. Enter an http or https URL."))
-    }
-    let proxied: URL
-    do {
-      proxied = try service.routes.proxied(
-        url, listening: service.knownAddress, reachedAs: host)
-    } catch {
-      return try await refuse(HTTPError(400, "\(error)"))
-    }
-    let whole = proxied.absoluteString
-    let path = String(whole.dropFirst("http://".count).drop { $0 != "/" })
-    let json = try JSONEncoder().encode(["address": isOnOtherListener ? whole : path])
-    try await send(Array(json))
-  }
-
-  // MARK: Changes
-
-  private func act() async throws {
-    var body: [UInt8] = []
-    while let part = try await writer.nextBodyPart() {
-      body += part.readableBytesView
-      guard body.count <= PageGuard.longestBody else {
-        throw HTTPError(413, "The body of a change has at most \(PageGuard.longestBody) bytes.")
+        try await Task.sleep(for: Self.pace)
+        await feed.update(touched.take())
       }
     }
+    try await writer.end()
+  }
+
+  /// Returns the proxy's URL of a URL: a path on this listener, or the whole on another one.
+  private func address() throws -> String {
+    let query = URLComponents(string: target)?.queryItems ?? []
+    guard let text = query.first(where: { $0.name == "url" })?.value, let url = URL(text: text)
+    else { throw Page.noURL }
+    let proxied = try service.routes.proxied(
+      url, listening: service.knownAddress, reachedAs: host
+    ).absoluteString
+    return isOnOtherListener
+      ? proxied : String(proxied.dropFirst("http://".count).drop { $0 != "/" })
+  }
+
+  private func action() async throws -> PageAction {
+    let body = try await writer.body(limit: PageGuard.longestBody)
     guard let action = try? JSONDecoder().decode(PageAction.self, from: Data(body)) else {
-      return try await refuse(HTTPError(400, "The body is not a change that this page knows."))
+      throw HTTPError(400, "The body is not a change that this page knows.")
     }
-    do {
-      let message = try await PageActions(service: service, page: page).perform(action)
-      try await send(Array(JSONEncoder().encode(["message": message])))
-    } catch let error as HTTPError {
-      try await refuse(error)
-    } catch let error as MediaCacheError {
-      try await refuse(
-        HTTPError(error.code == .inUse ? 409 : error.code == .badURL ? 400 : 500, "\(error)"))
-    }
+    return action
   }
 }
 

@@ -19,70 +19,63 @@ final class PageDownloads: Sendable {
     var error: String?
   }
 
-  private struct State {
-    var items: [CacheKey: Item] = [:]
-    /// Those that run or wait, the first one first.
-    var order: [CacheKey] = []
-    /// With the number of the run: a paused one may run again before its task ends.
-    var tasks: [CacheKey: (run: UInt64, task: Task<Void, Never>)] = [:]
-    var runs: UInt64 = 0
-    var isOver = false
-
-    /// Ends a run. Its place is free.
-    mutating func release(_ key: CacheKey) {
-      order.removeAll { $0 == key }
-      tasks.removeValue(forKey: key)?.task.cancel()
-    }
+  private struct Download {
+    var key: CacheKey
+    var resource: Resource
+    var item: Item
+    /// Set while it runs.
+    var task: Task<Void, Never>?
   }
 
   /// The downloads that run at a time.
   static let width = 2
   /// The most downloads, paused and failed ones included.
   static let most = 1000
+  static let unknown = HTTPError(404, "This is not being fetched any more.")
 
   private let cache: MediaCache
-  private let resource: @Sendable (URL) -> Resource
-  private let state = Mutex(State())
+  /// In the order in which they were added; nil once the proxy has stopped.
+  private let downloads = Mutex<[Download]?>([])
 
-  /// - Parameter resource: returns the resource by which a URL is requested, with the filter of its
-  ///   redirects.
-  init(cache: MediaCache, resource: @Sendable @escaping (URL) -> Resource) {
-    (self.cache, self.resource) = (cache, resource)
-  }
+  init(cache: MediaCache) { self.cache = cache }
 
   /// By the keys of their resources.
-  var items: [CacheKey: Item] { state.withLock(\.items) }
-
-  /// Fetches a URL as soon as there is a place. A paused or failed download goes on; one that is to
-  /// be pinned from now on begins once more, and finds its bytes stored.
-  ///
-  /// - Returns: false if there are too many.
-  func add(_ url: URL, isPinned: Bool) -> Bool {
-    let key = cache.key(for: Resource(url: url))
-    return state.withLock { state in
-      let known = state.items[key]
-      guard known != nil || state.items.count < Self.most else { return false }
-      let isPinned = isPinned || known?.isPinned == true
-      let isUnderWay = known?.state == .running || known?.state == .waiting
-      guard !isUnderWay || known?.isPinned != isPinned else { return true }
-      state.release(key)
-      state.items[key] = Item(url: url.absoluteString, isPinned: isPinned)
-      state.order.append(key)
-      begin(&state)
-      return true
+  var items: [CacheKey: Item] {
+    downloads.withLock { downloads in
+      Dictionary((downloads ?? []).map { ($0.key, $0.item) }) { _, last in last }
     }
   }
 
-  /// - Returns: false if there is nothing to pause.
-  func pause(_ key: CacheKey) -> Bool {
-    state.withLock { state in
-      guard let item = state.items[key], item.state == .running || item.state == .waiting else {
-        return false
+  /// Fetches a resource as soon as there is a place. A paused or failed download goes on; one that is
+  /// to be pinned from now on begins once more, and finds its bytes stored.
+  ///
+  /// - Throws: 409 if there are too many.
+  func add(_ resource: Resource, isPinned: Bool) throws(HTTPError) {
+    let key = cache.key(for: Resource(url: resource.url))
+    try change { downloads throws(HTTPError) in
+      let known = downloads.first { $0.key == key }?.item
+      guard known != nil || downloads.count < Self.most else {
+        throw HTTPError(409, "Too many downloads have not ended. Cancel some of them first.")
       }
-      state.items[key]?.state = .paused
-      state.release(key)
-      begin(&state)
-      return true
+      let isPinned = isPinned || known?.isPinned == true
+      let isUnderWay = known?.state == .running || known?.state == .waiting
+      guard !isUnderWay || known?.isPinned != isPinned else { return }
+      Self.remove(key, from: &downloads)
+      let item = Item(url: resource.url.absoluteString, isPinned: isPinned)
+      downloads.append(Download(key: key, resource: resource, item: item))
+    }
+  }
+
+  /// - Throws: 404 if there is no such download; 409 if it neither runs nor waits.
+  func pause(_ key: CacheKey) throws(HTTPError) {
+    try change { downloads throws(HTTPError) in
+      guard let index = downloads.firstIndex(where: { $0.key == key }) else { throw Self.unknown }
+      guard [.running, .waiting].contains(downloads[index].item.state) else {
+        throw HTTPError(409, "Only a running download pauses.")
+      }
+      downloads[index].task?.cancel()
+      downloads[index].task = nil
+      downloads[index].item.state = .paused
     }
   }
 
@@ -90,57 +83,62 @@ final class PageDownloads: Sendable {
   ///
   /// - Returns: false if there is none.
   @discardableResult
-  func cancel(_ key: CacheKey) -> Bool {
-    state.withLock { state in
-      guard state.items.removeValue(forKey: key) != nil else { return false }
-      state.release(key)
-      begin(&state)
-      return true
+  func cancel(_ key: CacheKey) -> Bool { change { Self.remove(key, from: &$0) } }
+
+  @discardableResult
+  private static func remove(_ key: CacheKey, from downloads: inout [Download]) -> Bool {
+    guard let index = downloads.firstIndex(where: { $0.key == key }) else { return false }
+    downloads.remove(at: index).task?.cancel()
+    return true
+  }
+
+  /// Changes the downloads, and begins those for which there is a place then.
+  private func change<Result, Failure: Error>(
+    _ body: (inout [Download]) throws(Failure) -> sending Result
+  ) throws(Failure) -> Result {
+    try downloads.withLock { state throws(Failure) in
+      var downloads = state ?? []
+      let result = try body(&downloads)
+      guard state != nil else { return result }
+      for index in downloads.indices where downloads[index].item.state == .waiting {
+        guard downloads.count(where: { $0.item.state == .running }) < Self.width else { break }
+        downloads[index].item.state = .running
+        downloads[index].task = Task { [download = downloads[index]] in await run(download) }
+      }
+      state = downloads
+      return result
     }
   }
 
-  private func begin(_ state: inout State) {
-    guard !state.isOver else { return }
-    for key in state.order.prefix(Self.width) where state.tasks[key] == nil {
-      guard let item = state.items[key] else { continue }
-      state.runs += 1
-      let run = state.runs
-      state.items[key]?.state = .running
-      state.tasks[key] = (run, Task { await fetch(item, key, run) })
-    }
-  }
-
-  private func fetch(_ item: Item, _ key: CacheKey, _ run: UInt64) async {
+  private func run(_ download: Download) async {
     do {
-      try await fetch(item) { total in
-        change(key, run) { $0.items[key]?.total = total }
+      try await fetch(download) { total in
+        change(download) { $0?.total = total }
       }
-      change(key, run) { $0.items[key] = nil }
+      change(download) { $0 = nil }
     } catch {
-      // One that was paused or cancelled is none of this run's any more.
-      change(key, run) { state in
-        state.items[key]?.state = .failed
-        state.items[key]?.error = "\(error)"
+      change(download) { item in
+        item?.state = .failed
+        item?.error = "\(error)"
       }
     }
-    change(key, run) { state in
-      state.release(key)
-      begin(&state)
+  }
+
+  /// Changes or removes the download of this task, unless it was paused or cancelled.
+  private func change(_ download: Download, _ body: (inout Item?) -> Void) {
+    change { downloads in
+      guard !Task.isCancelled,
+        let index = downloads.firstIndex(where: { $0.key == download.key })
+      else { return }
+      var item: Item? = downloads[index].item
+      body(&item)
+      if let item { downloads[index].item = item } else { downloads.remove(at: index) }
     }
   }
 
-  /// Changes the state if the run is still that of the download.
-  private func change(_ key: CacheKey, _ run: UInt64, _ change: (inout State) -> Void) {
-    state.withLock { state in
-      if state.tasks[key]?.run == run { change(&state) }
-    }
-  }
-
-  private func fetch(_ item: Item, estimated: (Int64?) -> Void) async throws {
-    guard let url = URL(string: item.url) else {
-      throw MediaCacheError(.badURL, "\(item.url) is not a URL.", remedy: "Enter it again.")
-    }
-    let download = StreamDownload(resource(url), into: cache, isPinned: item.isPinned)
+  private func fetch(_ download: Download, estimated: (Int64?) -> Void) async throws {
+    let download = StreamDownload(
+      download.resource, into: cache, isPinned: download.item.isPinned)
     let information = try await download.bringFirst()
     guard await download.mayBeStream(information), let source = try await download.source() else {
       return
@@ -152,9 +150,9 @@ final class PageDownloads: Sendable {
 
   /// Ends all downloads; what they have fetched stays.
   func stop() async {
-    let tasks = state.withLock { state in
-      state.isOver = true
-      return state.tasks.values.map(\.task)
+    let tasks = downloads.withLock { downloads in
+      defer { downloads = nil }
+      return (downloads ?? []).compactMap(\.task)
     }
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }

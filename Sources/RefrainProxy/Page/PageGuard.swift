@@ -21,11 +21,10 @@ enum PageGuard {
     case change
   }
 
-  /// - Parameter host: the value of Host; nil if there is none.
   static func check(
-    _ method: String, _ fields: HeaderFields, host: String?, for kind: Kind
+    _ method: String, _ fields: HeaderFields, for kind: Kind
   ) throws(HTTPError) {
-    guard let host else {
+    guard let host = fields["Host"] else {
       throw HTTPError(400, "A request for the page needs a Host field.")
     }
     switch kind {
@@ -67,22 +66,19 @@ enum PageGuard {
     return origin[slashes.upperBound...].lowercased() == host.trimmingOWS.lowercased()
   }
 
-  /// The fields of every response of the page.
+  /// Adds the fields of every response of the page.
   ///
   /// - Parameter media: the source of the media besides the page's own; nil: none.
-  static func fields(media: String? = nil) -> HeaderFields {
+  static func protect(_ fields: inout HeaderFields, media: String?) {
     let mediaSource = media.map { "; media-src 'self' \($0)" } ?? ""
-    return [
-      "Content-Security-Policy":
-        "default-src 'self'\(mediaSource); object-src 'none'; base-uri 'none'; "
+    fields.append(
+      "Content-Security-Policy",
+      "default-src 'self'\(mediaSource); object-src 'none'; base-uri 'none'; "
         + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-        + "trusted-types 'none'",
-      "Referrer-Policy": "no-referrer",
-      "X-Content-Type-Options": "nosniff",
-      "X-Frame-Options": "DENY",
-      "Cross-Origin-Resource-Policy": "same-origin",
-      "Cross-Origin-Opener-Policy": "same-origin",
-      "Cache-Control": "no-store",
-    ]
+        + "trusted-types 'none'")
+    fields.append("Referrer-Policy", "no-referrer")
+    fields.append("X-Frame-Options", "DENY")
+    fields.append("Cross-Origin-Resource-Policy", "same-origin")
+    fields.append("Cross-Origin-Opener-Policy", "same-origin")
   }
 }

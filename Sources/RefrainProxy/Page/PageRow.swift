@@ -3,36 +3,6 @@ import Foundation
 import Refrain
 import RefrainStreams
 
-/// What is known of one entry: what is recorded of it, and what is going on. A value.
-struct PageEntry: Sendable, Hashable {
-  /// Nil before it is recorded.
-  var summary: EntrySummary?
-  /// Nil while it is not open.
-  var activity: EntryActivity?
-  /// Bytes per second from the origin.
-  var rate: Int64 = 0
-
-  var url: String { (activity?.url ?? summary?.url)?.absoluteString ?? "" }
-  var type: String? { activity?.mimeType ?? summary?.mimeType }
-  /// In bytes; nil while unknown.
-  var length: Int64? { activity?.length ?? summary?.length }
-  var spans: RangeSet<Int64> { activity?.spans ?? summary?.spans ?? RangeSet() }
-  var stored: Int64 { spans.ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
-  /// In bytes. The blocks are counted when the entry is recorded.
-  var disk: Int64 { max(summary?.allocatedBytes ?? 0, activity == nil ? 0 : stored) }
-  /// In seconds since 1970; 0 before it is recorded.
-  var used: Int64 { Int64(summary?.lastAccess.timeIntervalSince1970 ?? 0) }
-  var isPinned: Bool { summary?.isPinned ?? false }
-  /// The key of the first manifest of its stream; nil if it belongs to none.
-  var stream: CacheKey? { activity?.group ?? summary?.group }
-
-  /// Whether it is all of a resource that is no manifest.
-  fileprivate var isWholePart: Bool {
-    guard length == stored else { return false }
-    return URL(string: url).map { !Manifest.isNamed(mimeType: type, url: $0) } ?? true
-  }
-}
-
 /// One row of the page: a resource, or a stream with all its parts; or a download of which nothing
 /// is stored yet. A value.
 struct PageRow: Sendable, Hashable, Encodable {
@@ -46,50 +16,114 @@ struct PageRow: Sendable, Hashable, Encodable {
   /// The length of a resource in bytes; nil while unknown, and for a stream.
   var length: Int64?
   /// In bytes.
-  var stored: Int64
+  var stored: Int64 = 0
   /// In bytes.
-  var disk: Int64
-  /// In seconds since 1970.
-  var used: Int64
-  var pinned: Pinned
+  var disk: Int64 = 0
+  /// In seconds since 1970; 0 before anything is recorded.
+  var used: Int64 = 0
+  var pinned = Pinned.no
   /// Bytes per second from the origin.
-  var rate: Int64
+  var rate: Int64 = 0
   /// The bounds of the stored ranges, one after the other; none for a stream.
-  var spans: [Int64]
+  var spans: [Int64] = []
   /// The bounds of what is to arrive, likewise.
-  var fetching: [Int64]
+  var fetching: [Int64] = []
   /// The positions of the readers that play; of a stream, each in its part.
-  var readers: [Int64]
+  var readers: [Int64] = []
   var download: PageDownloads.Item?
+
+  /// The key of the first manifest of a resource's stream; nil if it belongs to none.
+  var stream: CacheKey?
+  /// Whether all of a resource is stored that is no manifest.
+  var isWholePart = false
+
+  private enum CodingKeys: String, CodingKey {
+    case key, url, type, parts, length, stored, disk, used, pinned, rate, spans, fetching, readers
+    case download
+  }
 
   /// The most spans and readers of a strip: no screen shows more.
   static let mostSpans = 256
   private static let cells: Int64 = 1024
 
+  /// The row of what is known by its URL alone.
+  init(key: CacheKey, url: String) { (self.key, self.url) = (key, url) }
+
+  /// Returns the row of an entry; nil if there is none.
+  ///
   /// - Parameters:
-  ///   - own: the resource's entry, or that of the stream's first manifest; nil if it is not stored.
-  ///   - parts: all others of the stream; nil for a resource.
-  init(
-    _ key: CacheKey, _ own: PageEntry?, parts: [PageEntry]? = nil,
-    download: PageDownloads.Item? = nil
-  ) {
-    let all = [own].compactMap { $0 } + (parts ?? [])
-    self.key = key
-    url = own?.url ?? download?.url ?? key.rawValue
-    type = own?.type
-    self.parts = parts?.count(where: \.isWholePart)
-    length = parts == nil ? own?.length : nil
-    stored = all.reduce(0) { $0 + $1.stored }
-    disk = all.reduce(0) { $0 + $1.disk }
-    used = all.reduce(0) { max($0, $1.used) }
-    let count = all.count(where: \.isPinned)
-    pinned = count == 0 ? .no : count == all.count ? .yes : .partly
-    rate = all.reduce(0) { $0 + $1.rate }
-    spans = parts == nil ? Self.shown(own?.spans, of: own?.length) : []
-    let activities = all.compactMap(\.activity)
-    fetching = Self.bounds(activities.flatMap(\.fetching).prefix(Self.mostSpans))
-    readers = Array(activities.flatMap(\.readers).prefix(Self.mostSpans))
-    self.download = download
+  ///   - summary: what is recorded of it.
+  ///   - activity: what is going on; nil while it is not open.
+  ///   - rate: in bytes per second from the origin.
+  init?(_ summary: EntrySummary?, _ activity: EntryActivity?, rate: Int64 = 0) {
+    guard let key = activity?.key ?? summary?.key, let url = activity?.url ?? summary?.url,
+      let spans = activity?.spans ?? summary?.spans
+    else { return nil }
+    // Nothing is shown of what may never be stored.
+    if summary == nil, spans.isEmpty, activity?.fetching.isEmpty != false { return nil }
+    self.init(key: key, url: url.absoluteString)
+    type = activity?.mimeType ?? summary?.mimeType
+    length = activity?.length ?? summary?.length
+    stored = spans.ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    // The blocks are counted when the entry is recorded.
+    disk = max(summary?.allocatedBytes ?? 0, activity == nil ? 0 : stored)
+    used = Int64(summary?.lastAccess.timeIntervalSince1970 ?? 0)
+    pinned = summary?.isPinned == true ? .yes : .no
+    self.rate = rate
+    self.spans = Self.shown(spans, of: length)
+    fetching = Self.bounds(activity?.fetching.prefix(Self.mostSpans) ?? [])
+    readers = Array(activity?.readers.prefix(Self.mostSpans) ?? [])
+    stream = activity?.group ?? summary?.group
+    isWholePart = length == stored && !Manifest.isNamed(mimeType: type, url: url)
+  }
+
+  /// The row of a stream, whose first manifest may be missing.
+  init(stream key: CacheKey, entries: [PageRow]) {
+    let first = entries.first { $0.key == key }
+    self.init(key: key, url: first?.url ?? key.rawValue)
+    type = first?.type
+    parts = entries.count { $0.isWholePart && $0.key != key }
+    for entry in entries {
+      stored += entry.stored
+      disk += entry.disk
+      used = max(used, entry.used)
+      rate += entry.rate
+      fetching += entry.fetching
+      readers += entry.readers
+    }
+    fetching = Array(fetching.prefix(2 * Self.mostSpans))
+    readers = Array(readers.prefix(Self.mostSpans))
+    let pins = entries.count { $0.pinned == .yes }
+    pinned = pins == 0 ? .no : pins == entries.count ? .yes : .partly
+  }
+
+  /// Returns the entries by their rows: those of a stream together, under the key of its first
+  /// manifest. Takes time linear in their number.
+  static func members(_ entries: [CacheKey: PageRow]) -> [CacheKey: [PageRow]] {
+    let all = Array(entries.values)
+    let roots = GroupRoots(all) {
+      $0.key
+    } group: {
+      $0.stream
+    }
+    return Dictionary(grouping: all) { roots.root(of: $0.key, group: $0.stream) ?? $0.key }
+  }
+
+  /// Returns the rows of entries and downloads.
+  static func rows(
+    _ members: [CacheKey: [PageRow]], _ downloads: [CacheKey: PageDownloads.Item]
+  ) -> [CacheKey: PageRow] {
+    var rows = members.reduce(into: [CacheKey: PageRow](minimumCapacity: members.count)) {
+      let (key, entries) = $1
+      // A manifest alone is a resource.
+      $0[key] =
+        entries.count == 1 && entries[0].key == key
+        ? entries[0] : PageRow(stream: key, entries: entries)
+    }
+    for (key, item) in downloads {
+      rows[key, default: PageRow(key: key, url: item.url)].download = item
+    }
+    return rows
   }
 
   private static func bounds(_ ranges: some Sequence<ByteRange>) -> [Int64] {
@@ -97,8 +131,7 @@ struct PageRow: Sendable, Hashable, Encodable {
   }
 
   /// Returns the bounds of spans; of too many, those of the cells that are stored whole.
-  private static func shown(_ spans: RangeSet<Int64>?, of length: Int64?) -> [Int64] {
-    guard let spans else { return [] }
+  private static func shown(_ spans: RangeSet<Int64>, of length: Int64?) -> [Int64] {
     guard spans.ranges.count > mostSpans, let length, length > cells else {
       return bounds(spans.ranges)
     }

@@ -27,7 +27,7 @@ extension CachedAnswer {
     // Nothing is removed from an MPD that changes, and a list of segments names no variants.
     guard selected.known.freshness.pace?.isLive != true, !cache.isShared, !cache.isOffline,
       !terms.directives.onlyIfCached,
-      service.reached.isReached(exchange.url, at: cache.now.uptime) == nil,
+      service.hasReachedOrigin(of: exchange.url) == nil,
       let body = try await ManifestAnswer(self, selected).body(),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
@@ -44,7 +44,7 @@ extension CachedAnswer {
       return confirmed
     } catch let error as MediaCacheError {
       let isReached = ![.unreachable, .offline, .networkNotAllowed].contains(error.code)
-      service.reached.note(exchange.url, isReached: isReached, at: cache.now.uptime)
+      service.noteOrigin(of: exchange.url, isReached: isReached)
       return selected
     } catch is HTTPError {
       return selected
@@ -59,7 +59,7 @@ extension CachedAnswer {
     case .miss, .revalidated: isReached = true
     case .hit, .partial, .relayed, .proxy: return
     }
-    service.reached.note(exchange.url, isReached: isReached, at: service.cache.now.uptime)
+    service.noteOrigin(of: exchange.url, isReached: isReached)
   }
 
   /// Returns the source of the whole response.

@@ -39,14 +39,14 @@ extension CachedAnswer {
         SelectedResponse(reader: reader, known: known, isManifest: isManifest, started: started))
     } catch let error as MediaCacheError where error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
-      service.uncacheable.insert(memory, .encoded)
+      service.uncacheable.insert(.encoded, on: memory, at: .now)
       return .relayed(.uriMiss, asksWhole: true)
     } catch let error as MediaCacheError where error.status == 508 {
       // A relayed redirect would only send the client round as well.
       throw HTTPError.loop
     } catch let error as MediaCacheError where error.isPersonal {
       if terms.directives.onlyIfCached { throw Self.notThere }
-      service.uncacheable.insert(memory, .notStorable)
+      service.uncacheable.insert(.notStorable, on: memory, at: .now)
       return .relayed(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
       if let refusal = refusal(in: error, to: resource) { return refusal }

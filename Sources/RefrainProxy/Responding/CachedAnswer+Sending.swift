@@ -10,7 +10,7 @@ extension CachedAnswer {
     let known = selected.known
     let length = known.information.length
     var selection = length.map { range.selection(length: $0) } ?? .whole
-    if length == nil, isGrowing, let part = try await GrowingRange(self, selected).settled() {
+    if length == nil, isGrowing, let part = try await settledRange(of: selected.reader) {
       selection = .single(part)
     }
     if let conditions = Preconditions(fields: exchange.fields) {
@@ -104,7 +104,7 @@ extension CachedAnswer {
     _ range: ByteRange, of selected: SelectedResponse, status: Int
   ) async throws {
     let length = selected.known.information.length
-    let size = length == nil && status == 200 ? nil : GrowingRange.size(of: range)
+    let size = length == nil && status == 200 ? nil : Self.size(of: range)
     let body: ResponseHead.Body = isHEAD ? .omitted(size) : size.map { .length($0) } ?? .open
     var head = head(status, selected, [range], body: body)
     if status == 206 {

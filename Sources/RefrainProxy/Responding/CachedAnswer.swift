@@ -24,8 +24,9 @@ struct CachedAnswer: Sendable {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
     let key = key(for: resource)
-    var terms = Self.terms(
-      directives, for: service.configuration.servesOnePlay ? .player : .client)
+    var terms = ReadTerms()
+    (terms.directives, terms.passesOnErrors) = (directives, true)
+    terms.audience = service.configuration.servesOnePlay ? .player : .client
     terms.hasCookies = isPersonal(resource)
     if !service.cache.isShared { relax(&terms) }
     if !isGrowing {
@@ -37,13 +38,14 @@ struct CachedAnswer: Sendable {
     if key != service.cache.key(for: resource) {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
     }
+    let uncacheable = service.uncacheable.note(on: memory, at: .now)
     if directives.onlyIfCached {
-      if service.uncacheable.reason(memory) != nil { throw Self.notThere }
+      if uncacheable != nil { throw Self.notThere }
     } else {
       if directives.noStore { return try await relay(.request) }
       if isSharedKey(resource) { return try await relay(.bypass) }
-      if let reason = service.uncacheable.reason(memory) {
-        return try await relay(.bypass, asksWhole: reason == .encoded)
+      if let uncacheable {
+        return try await relay(.bypass, asksWhole: uncacheable == .encoded)
       }
       if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
         return try await relay(.stale)
@@ -69,7 +71,9 @@ struct CachedAnswer: Sendable {
     guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { service.uncacheable.insert(memory, .notStorable) }
+      if reader.statistics.requests > 0 {
+        service.uncacheable.insert(.notStorable, on: memory, at: .now)
+      }
       guard isHanded(selected) else { return try await relay(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
@@ -157,13 +161,6 @@ struct CachedAnswer: Sendable {
     service.cache.isShared && resource.headers["Cookie"] != nil
   }
 
-  static func terms(_ directives: RequestDirectives, for audience: ReadTerms.Audience) -> ReadTerms
-  {
-    var terms = ReadTerms()
-    (terms.directives, terms.audience, terms.passesOnErrors) = (directives, audience, true)
-    return terms
-  }
-
   /// Relaxes the conditions of a request for a manifest or a part of a stream.
   ///
   /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
@@ -189,4 +186,12 @@ struct CachedAnswer: Sendable {
     answer.asksWhole = asksWhole
     try await answer.run()
   }
+}
+
+/// Why a response is not stored.
+enum Uncacheable: Sendable {
+  /// The origin forbids it.
+  case notStorable
+  /// It has a content coding, of which no ranges are requested.
+  case encoded
 }

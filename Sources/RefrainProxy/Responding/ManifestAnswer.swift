@@ -47,7 +47,7 @@ struct ManifestAnswer: Sendable {
     switch answer.source(of: selected) {
     case .stale: return true
     case .hit:
-      return exchange.service.reached.isReached(exchange.url, at: cache.now.uptime) == false
+      return exchange.service.hasReachedOrigin(of: exchange.url) == false
     case .miss, .partial, .revalidated, .relayed, .proxy: return false
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import NIOCore
+import NIOFoundationCompat
 import Refrain
 import RefrainStreams
 
@@ -36,15 +37,8 @@ struct RelayedAnswer: Sendable {
     let isSafe = request.isGET || request.isHEAD
     let resource = CachedAnswer(exchange: exchange).resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
-    let relay = Relay(
-      transport: service.cache.relayingTransport,
-      requiresPublicAddress: service.routes.filter(for: exchange.url)
-        .requiresPublicAddress(of: exchange.url),
-      longestSilence: service.cache.longestSilence)
     service.traffic.noteRelayedRequest()
-    let response = try await relay.send(
-      method: request.method, url: exchange.url, fields: fields, framing: request.framing,
-      writer: exchange.writer)
+    let response = try await send(request, fields)
     if isSafe {
       service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
@@ -52,6 +46,53 @@ struct RelayedAnswer: Sendable {
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
+  }
+
+  /// Sends the client's request to the origin, and streams its body there.
+  private func send(
+    _ request: RequestHead, _ fields: HeaderFields
+  ) async throws -> OriginResponse {
+    let cache = exchange.service.cache
+    var relayed = RelayedRequest(method: request.method, url: exchange.url, headers: fields)
+    // The host's name must not lead to a private address.
+    relayed.requiresPublicAddress = exchange.service.routes.filter(for: exchange.url)
+      .requiresPublicAddress(of: exchange.url)
+    relayed.longestSilence = cache.longestSilence
+    switch request.framing {
+    case .none: break
+    case .length(let length): relayed.body = body(length: Int64(length))
+    case .chunked: relayed.body = body(length: nil)
+    }
+    do {
+      var response = try await cache.relayingTransport.relay(relayed)
+      response.headers.dropNoCodings()
+      guard (200...599).contains(response.status) else {
+        throw HTTPError(
+          502,
+          "\(exchange.url.host() ?? "The origin") answered \(response.status), not a final status.")
+      }
+      return response
+    } catch let error as TransportError {
+      throw Self.httpError(for: error)
+    }
+  }
+
+  /// Returns the client's body, which is read from its connection as the origin accepts it.
+  private func body(length: Int64?) -> RelayedRequest.Body {
+    RelayedRequest.Body(length: length) { [writer = exchange.writer] in
+      try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
+    }
+  }
+
+  private static func httpError(for error: TransportError) -> HTTPError {
+    switch error.code {
+    case .badURL where error.isForPrivateAddress:
+      HTTPError(403, "\(error.reason) \(AllowedHosts.remedy)")
+    case .badURL: HTTPError(400, error.reason)
+    case .timedOut: HTTPError(504, error.reason)
+    case .unreachable where error.isForLackOfDescriptors: HTTPError(503, error.reason)
+    default: HTTPError(error.isForLackOfTime ? 504 : 502, error.reason)
+    }
   }
 
   private func checkIsAllowed() throws {

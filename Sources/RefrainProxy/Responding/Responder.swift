@@ -2,6 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
+import RefrainLocks
 
 /// Responds to one request that cannot be served at once: determines the URL and the kind of
 /// response, and reports errors.
@@ -21,13 +22,6 @@ struct Responder: Sendable {
     if let refusal = request.refusal {
       await say(refusal)
       return log(request.head.method)
-    }
-    if let target = service.adminTarget(of: request) {
-      return await AdminResponder(service: service, request: request, writer: writer)
-        .run(target: target)
-    }
-    if service.isHealthCheck(request.head) {
-      return await AdminResponder(service: service, request: request, writer: writer).runHealth()
     }
     let method = request.head.method
     do {
@@ -54,7 +48,7 @@ struct Responder: Sendable {
   private func answer(_ method: String) async throws {
     let fields = request.head.fields
     let target = request.head.target
-    if try await answerPage() { return }
+    if try await answerForOperator() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
       listening: service.knownAddress)
@@ -74,18 +68,12 @@ struct Responder: Sendable {
     case "GET" where !hasBody, "HEAD" where !hasBody:
       try await CachedAnswer(exchange: exchange).run()
     case "OPTIONS" where isPreflight(fields):
-      try await writer.begin(
-        ResponseHead(status: 204, fields: service.fields.preflight(fields), body: .none))
-      report.note { $0.status = 204 }
-      try await writer.end()
+      try await sendEmpty(service.fields.preflight(fields))
     case "OPTIONS" where target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      let fields: HeaderFields = [
+      try await sendEmpty([
         "Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow,
-      ]
-      try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
-      report.note { $0.status = 204 }
-      try await writer.end()
+      ])
     case "TRACE":
       throw HTTPError(405, "This proxy does not serve TRACE.")
     default:
@@ -94,18 +82,42 @@ struct Responder: Sendable {
     }
   }
 
-  /// Responds if the request is for the page. Returns whether it is.
-  private func answerPage() async throws -> Bool {
-    guard let page = service.page,
-      let place = try service.routes.pageTarget(
-        of: request.head, localAddress: request.localAddress, listening: service.knownAddress)
-    else { return false }
+  /// Responds if the request is for the page, or the operator's. Returns whether it is.
+  private func answerForOperator() async throws -> Bool {
+    let head = request.head
+    let admin = AdminResponder(service: service, request: request, writer: writer)
+    if service.isHealthCheck(head) {
+      report.note { $0.isSilent = true }
+      await admin.runHealth()
+      return true
+    }
+    let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
+    guard let token = service.routes.token, service.routes.mayBeOurs(target: whole) else {
+      return false
+    }
+    // No proxied URL begins so: a scheme, or `~` and a session, follows the token.
+    let target = try service.routes.ownTarget(
+      of: head, target: head.target, localAddress: request.localAddress,
+      listening: service.knownAddress
+    ).dropFirst(1 + token.utf8.count)
+    if AdminResponder.isTarget(target) {
+      report.note { $0.isSilent = true }
+      await admin.run(target: String(target))
+      return true
+    }
+    guard let page = service.page, PageAnswer.isTarget(target) else { return false }
     report.note { $0.isSilent = true }
     try await PageAnswer(
       service: service, page: page, request: request, writer: writer, report: report,
-      target: place
+      target: String(target)
     ).run()
     return true
+  }
+
+  private func sendEmpty(_ fields: HeaderFields) async throws {
+    try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
+    report.note { $0.status = 204 }
+    try await writer.end()
   }
 
   private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }
@@ -120,27 +132,17 @@ struct Responder: Sendable {
   private func say(_ httpError: HTTPError) async {
     report.note { $0.error = httpError.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
-    var fields = HeaderFields()
+    var answer = OwnAnswer(httpError)
     // RFC 9110 §15.5.6.
-    if httpError.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
-    service.fields.addWebOrigin(to: &fields)
-    var (head, body) = OwnAnswer.make(httpError, fields: fields)
+    if httpError.status == 405 { answer.fields.append("Allow", service.requestPolicy.allow) }
+    service.fields.addWebOrigin(to: &answer.fields)
+    let length = request.head.isHEAD ? 0 : Int64(answer.body.count)
     report.note { values in
-      values.status = httpError.status
-      values.source = .proxy
+      (values.status, values.source) = (httpError.status, .proxy)
     }
     do {
-      let length = Int64(body.utf8.count)
-      if request.head.isHEAD {
-        head.body = .omitted(length)
-        body = ""
-      }
-      try await writer.begin(head)
-      if !body.isEmpty {
-        try await writer.write(ByteBuffer(string: body))
-        report.note { $0.bytesSent = length }
-      }
-      try await writer.end()
+      try await writer.send(answer, to: request.head, isMeasured: true)
+      report.note { $0.bytesSent = length }
     } catch {
       await writer.abort()
     }
@@ -200,5 +202,31 @@ struct Exchange: Sendable {
   /// The path and query of the request's target.
   var clientTarget: String {
     target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
+  }
+}
+
+/// The facts recorded for the log while a response is sent.
+final class AnswerReport: Sendable {
+  struct Values: Sendable {
+    var url: String?
+    var status = 0
+    var range: ByteRange?
+    var bytesSent: Int64 = 0
+    /// Those of them that were stored before the request.
+    var bytesFromCache: Int64 = 0
+    /// Whether the request is not logged: it was for the page, and succeeded.
+    var isSilent = false
+    var source = ServedRequest.Source.proxy
+    var error: String?
+    /// Whether it shares a request to the origin.
+    var isJoined = false
+  }
+
+  private let state = Mutex(Values())
+
+  var values: Values { state.withLock { $0 } }
+
+  func note(_ change: (inout Values) -> Void) {
+    state.withLock { change(&$0) }
   }
 }

@@ -9,8 +9,6 @@ struct HostCheck: Sendable {
   private let hosts: Set<String>
   private let names: Set<String>
   private let port: Int
-  /// The spellings that clients use, which are recognised without parsing.
-  private let common: [[UInt8]]
 
   /// - Parameters:
   ///   - addresses: numeric addresses, with or without brackets, and names of this machine besides
@@ -29,7 +27,6 @@ struct HostCheck: Sendable {
     hosts = Set((bracketed + mapped + ["localhost"]).compactMap { Authority($0)?.plainHost })
       .union(given.subtracting(self.names))
     self.port = port
-    common = hosts.union(self.names).sorted().map { Array("\($0):\(port)".utf8) }
   }
 
   /// Returns those of the names that the user gave which are recognized with any port, in the form
@@ -48,8 +45,18 @@ struct HostCheck: Sendable {
     let host = authority.plainHost
     return names.contains(host) || ((authority.port ?? 80) == port && hosts.contains(host))
   }
+}
 
-  func isOurs(_ value: UnsafeRawBufferPointer) -> Bool {
-    common.contains { value.elementsEqual($0) } || isOurs(value.text)
+/// IPv4 addresses in their IPv6 form (RFC 4291 §2.5.5.2): a socket for both shows those of its IPv4
+/// clients so.
+enum MappedAddress {
+  /// Returns the IPv4 form of such an address; nil for any other text.
+  ///
+  /// - Parameter text: without brackets.
+  static func ipv4(_ text: String) -> String? {
+    guard let bytes = LoopbackAddress.bytesOfIPv6(text),
+      bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF
+    else { return nil }
+    return bytes[12...].map(String.init).joined(separator: ".")
   }
 }

@@ -112,24 +112,9 @@ final class Listener: Sendable {
   private func bind() async throws -> any Channel {
     let configuration = service.configuration
     let port = state.withLock { $0.port } ?? configuration.port
-    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .serverChannelOption(.backlog, value: 1024)
-      // Nobody is accepted before the address is known, by which requests are recognized as meant
-      // for this proxy: clients may wait already, in a given socket.
-      .serverChannelOption(.autoRead, value: false)
-      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .serverChannelInitializer { [count] channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
-        }
-      }
-      .childChannelOption(.allowRemoteHalfClosure, value: true)
-      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-      .childChannelOption(.maxMessagesPerRead, value: 2)
-      .childChannelInitializer { [self] channel in
-        channel.eventLoop.makeCompletedFuture { try accept(channel) }
-      }
-    let channel = try await configuration.place.open(bootstrap, port: port)
+    let channel = try await configuration.place.open(port: port, count) { [self] in
+      try accept($0)
+    }
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? configuration.address,
       port: channel.localAddress?.port ?? port)
@@ -259,7 +244,7 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
-    await service.page?.close()
+    await service.page?.downloads.stop()
     service.hits.releaseAll()
   }
 

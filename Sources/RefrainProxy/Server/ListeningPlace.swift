@@ -2,18 +2,40 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import Refrain
 
 /// Where connections are accepted.
 enum ListeningPlace: Sendable {
   case address(ListeningAddress)
   case socket(ListeningSocket)
 
-  /// Opens the listening channel.
+  /// Opens a listening channel, which accepts nobody before its option `autoRead` is set: clients may
+  /// wait already, and the address by which requests are recognized as meant for this proxy is not
+  /// known yet.
   ///
   /// - Parameters:
   ///   - port: replaces the port of an address: the one that it received before.
+  ///   - accept: adds the handlers of a connection.
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
-  func open(_ bootstrap: ServerBootstrap, port: Int? = nil) async throws -> any Channel {
+  func open(
+    port: Int?, _ count: ConnectionCount,
+    accept: @Sendable @escaping (any Channel) throws -> Void
+  ) async throws -> any Channel {
+    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 1024)
+      .serverChannelOption(.autoRead, value: false)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
+        }
+      }
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.maxMessagesPerRead, value: 2)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try accept(channel) }
+      }
     switch self {
     case .socket(let socket):
       return try await Self.open(bootstrap, socket)
@@ -22,7 +44,7 @@ enum ListeningPlace: Sendable {
       do {
         return try await bootstrap.bind(host: address.host, port: port).get()
       } catch {
-        throw Listener.explained(error, address.host, port)
+        throw Self.explained(error, address.host, port)
       }
     }
   }
@@ -38,7 +60,7 @@ enum ListeningPlace: Sendable {
       try await Self.lengthenQueue(of: channel)
       return channel
     } catch {
-      throw Listener.explained(error, socket.address.host, socket.address.port)
+      throw Self.explained(error, socket.address.host, socket.address.port)
     }
   }
 
@@ -52,5 +74,37 @@ enum ListeningPlace: Sendable {
         _ = listen($0, 1024)
       }
     }.get()
+  }
+
+  /// Returns the error for the user if the proxy cannot listen.
+  private static func explained(_ error: any Error, _ address: String, _ port: Int) -> any Error {
+    let place = ListeningAddress(host: address, port: port)
+    if let unknown = error as? SocketAddressError.UnknownHost {
+      return CacheProxyError(
+        .addressUnavailable,
+        "The proxy cannot listen on \(place): '\(address)' is not an address, and no address of that "
+          + "name was found (\(unknown.errorDescription)).",
+        remedy: "Use an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all of them.")
+    }
+    guard let code = (error as? IOError)?.errnoCode else {
+      return CacheProxyError(
+        .addressUnavailable, "The proxy cannot listen on \(place): \(error).",
+        remedy: "Use an address of this machine.")
+    }
+    switch code {
+    case EADDRINUSE:
+      return CacheProxyError(
+        .addressInUse, "\(place) is already in use.",
+        remedy: "Choose another port, or use the proxy there if it is this program.")
+    case EACCES:
+      return CacheProxyError(
+        .addressUnavailable, "Listening on \(place) is not permitted.",
+        remedy: "Choose a port above 1023.")
+    default:
+      return CacheProxyError(
+        .addressUnavailable,
+        "The proxy cannot listen on \(place): \(String(cString: strerror(code))).",
+        remedy: "Use an address of this machine.")
+    }
   }
 }

@@ -5,6 +5,23 @@ import Foundation
   import Darwin
 #endif
 
+/// The address on which a proxy listens.
+public struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
+  /// A numeric address, without brackets: `127.0.0.1`, `::1`.
+  public var host: String
+  public var port: Int
+
+  public init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  /// As in a URL: `127.0.0.1:8573`, `[::1]:8573`.
+  public var description: String {
+    host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+}
+
 /// A TCP socket that listens already: a service manager opens it before it starts the program
 /// (systemd.socket(5)), and keeps it open while the program is replaced.
 public struct ListeningSocket: Sendable, Hashable {

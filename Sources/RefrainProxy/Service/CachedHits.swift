@@ -21,7 +21,7 @@ final class CachedHits: Sendable {
   /// - Parameter isAllowed: whether the target may still be requested. Asked under the lock: what
   ///   is inserted was allowed after the last `releaseAll()`.
   func insert(
-    _ resource: CachedHit, for target: String, if isAllowed: () -> Bool = { true }
+    _ resource: CachedHit, for target: String, if isAllowed: () -> Bool
   ) {
     let dropped = resources.withLock { resources in
       guard isAllowed() else { return [resource] }

@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import Refrain
 import RefrainLocks
+import RefrainStreams
 
 /// The shared state of a proxy's connections.
 final class ProxyService: Sendable {
@@ -13,7 +14,8 @@ final class ProxyService: Sendable {
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
   let hits = CachedHits()
-  let uncacheable = UncacheableKeys()
+  /// Keys found not to be cacheable, which are relayed without another attempt.
+  let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
   let invalidations: Invalidations
   let fills: BackgroundFills
   let responders = RunningResponders()
@@ -23,7 +25,8 @@ final class ProxyService: Sendable {
   let chains = VariantChains()
   let growing = GrowingSegments()
   let listings = LiveListings()
-  let reached = ReachedOrigins()
+  /// Whether origins could be reached, as the requests for manifests have shown.
+  let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
   /// Nil if the proxy has no page.
   let page: Page?
   /// Records each request.
@@ -36,8 +39,6 @@ final class ProxyService: Sendable {
   /// The number of connections whose clients have ended their side, and have received nothing for
   /// `crowdedEndedInputTimeout`.
   let endedInputs = Atomic(0)
-  /// The pages for the operator.
-  let adminRoutes = ProxyService.adminRoutes()
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
   private let isFollowing = Atomic(false)
@@ -67,20 +68,8 @@ final class ProxyService: Sendable {
     clients = Clients(configuration.clientLimits)
     fills = BackgroundFills(cache: cache)
     let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
-    page =
-      configuration.servesPage && hasPlaceForPage
-      ? Self.page(cache, routes: routes, originFields: originFields, traffic) : nil
+    page = configuration.servesPage && hasPlaceForPage ? Page(cache: cache) : nil
     log = configuration.log
-  }
-
-  private static func page(
-    _ cache: MediaCache, routes: Routes, originFields: OriginFields, _ traffic: Traffic
-  ) -> Page {
-    Page(cache: cache, traffic: traffic) { url in
-      var resource = Resource(url: url, headers: originFields.forCache([:]))
-      resource.filter = routes.filter(for: url)
-      return resource
-    }
   }
 
   /// The page, if it is on the operator's listener: where there is a token, it is under the token
@@ -122,7 +111,41 @@ final class ProxyService: Sendable {
     }
   }
 
+  // MARK: Streams
+
+  /// Returns what a resource is by the manifests that name it. The versions of a live playlist
+  /// (`_HLS_msn`) belong to the stream of the playlist.
+  func policy(of url: URL) -> ResourcePolicy {
+    if let known = parts.policy(of: url) { return known }
+    let playlist = url.withoutDeliveryDirectives
+    return (playlist == url ? nil : parts.policy(of: playlist)) ?? .streams
+  }
+
+  /// Returns the key of the first manifest of the stream to which a manifest belongs: its own,
+  /// unless another manifest has named it.
+  ///
+  /// - Parameter recorded: the stream in its record, which is known after a restart too.
+  func stream(of manifest: URL, recorded: CacheKey?) -> CacheKey {
+    policy(of: manifest).group?.first ?? recorded
+      ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
+  }
+
+  func noteOrigin(of url: URL, isReached: Bool) {
+    guard let origin = WebOrigin(url) else { return }
+    reached.insert(isReached, on: origin, at: cache.now.uptime)
+  }
+
+  /// Whether the last attempt has reached the origin of a URL; nil if there was none lately.
+  func hasReachedOrigin(of url: URL) -> Bool? {
+    WebOrigin(url).flatMap { reached.note(on: $0, at: cache.now.uptime) }
+  }
+
   // MARK: Answering at once
+
+  /// Whether a request is a balancer's, at the path for it.
+  func isHealthCheck(_ head: RequestHead) -> Bool {
+    (head.isGET || head.isHEAD) && head.target == configuration.healthPath
+  }
 
   private static let slowMarks: Marks = [.conditional, .cacheControl, .authorization]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainProxy
@@ -74,15 +75,55 @@ import Testing
   }
 
   @Test func `Nothing is collected after the last client leaves`() async throws {
-    try await withPage { test, page async throws in
+    try await withPage { test, _ async throws in
       for _ in 0..<3 {
         try await test.connect { connection async throws in
           try await connection.request("/\(test.token)/page/events", host: test.host)
           _ = try await connection.readHead()
-          #expect(page.visitors == 1)
+          #expect(test.proxy.connectionCount == 1)
         }
-        try await eventually("the client is gone") { page.visitors == 0 }
-        await page.collecting?.value
+        // Whoever collects answers, and keeps the connection.
+        try await eventually("the client is gone") { test.proxy.connectionCount == 0 }
+        await test.proxy.service.responders.waitForAll()
+      }
+    }
+  }
+
+  @Test func `However entries change, the events add up to the state`() async throws {
+    let seed = TestSeed.next()
+    print("REFRAIN_SEED=\(seed) (events of the page)")
+    try await withPage { test, _ async throws in
+      let segments = (0..<3).map { "s\($0).ts" }
+      test.serve(
+        "#EXTM3U\n" + segments.map { "#EXTINF:4,\n\($0)\n" }.joined() + "#EXT-X-ENDLIST\n",
+        at: "/main.m3u8", headers: [Field("Cache-Control", "max-age=600")])
+      let names = (segments + ["a", "b", "c", "d", "e"]).map { "/" + $0 }
+      for name in names { test.serve(name, ["Cache-Control": "max-age=600"]) }
+      try await test.connect { connection async throws in
+        try await connection.request("/\(test.token)/page/events", host: test.host)
+        _ = try await connection.readHead()
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<12 {
+          let name = (names + ["/main.m3u8"]).randomElement(using: &random) ?? "/a"
+          switch Int.random(in: 0..<4, using: &random) {
+          case 0: _ = try await test.cache.remove(test.key(name))
+          case 1:
+            _ = try await test.change(#"{"action":"pin","key":"\#(test.key(name).rawValue)"}"#)
+          default: #expect(try await test.get(name).status == 200)
+          }
+        }
+        try await eventually("every entry is at rest") {
+          test.proxy.service.hits.releaseAll()
+          return test.cache.activity().isEmpty
+        }
+        let state = try await test.page("/page/state").json["rows"] as? [[String: Any]] ?? []
+        let wanted = Dictionary(state.map { ($0["key"] as? String, $0 as NSDictionary) }) { $1 }
+        var found: [String?: NSDictionary] = [:]
+        _ = try await connection.nextEvent { event in
+          for row in rows(event) { found[row["key"] as? String] = row as NSDictionary }
+          for key in event["removed"] as? [String] ?? [] { found[key] = nil }
+          return found == wanted
+        }
       }
     }
   }

@@ -12,14 +12,11 @@ import Testing
   private static let length: Int64 = 1 << 20
   private static let limit: Int64 = 64 << 20
 
-  private func withLimitedPage(_ body: (TestProxy, Page) async throws -> Void) async throws {
+  private func withLimitedPage(_ body: (TestProxy) async throws -> Void) async throws {
     try await withProxy(
       cache: { $0.limit = Self.limit },
       proxy: { configuration, _ in configuration.servesPage = true }
-    ) { test in
-      let page = try #require(test.proxy.service.page)
-      try await body(test, page)
-    }
+    ) { test in try await body(test) }
   }
 
   /// The rates in the events of a page, as they arrive.
@@ -55,7 +52,7 @@ import Testing
   }
 
   @Test func `The rates are those of a fetch while it runs, and zero after it`() async throws {
-    try await withLimitedPage { test, page async throws in
+    try await withLimitedPage { test async throws in
       var resource = OriginResource.synthetic(seed: 6, length: Self.length)
       resource.bytesPerSecond = 512 << 10
       resource.headers = [Field("Cache-Control", "max-age=600")]
@@ -93,14 +90,12 @@ import Testing
   }
 
   @Test func `The first state has the use of the disk and the limit`() async throws {
-    try await withLimitedPage { test, page async throws in
+    try await withLimitedPage { test async throws in
       for name in ["/a", "/b"] {
         test.serve(name, ["Cache-Control": "max-age=600"])
         #expect(try await test.get(name).status == 200)
       }
       try await eventually("the page shows what the cache uses") {
-        // Each visitor is the first.
-        guard page.visitors == 0 else { return false }
         let state = try await test.page("/page/state").state
         let used = try await test.cache.usage().allocatedBytes
         #expect(state["limit"] as? Int64 == Self.limit)

@@ -2,14 +2,7 @@
 // Only the rows in sight are elements. Names are text, never markup.
 
 const byID = (id) => document.getElementById(id);
-const [grid, body, head] = [byID("grid"), byID("rows"), byID("head")];
-
-function element(tag, style, text) {
-  const made = document.createElement(tag);
-  if (style) made.className = style;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
+const [grid, body, head, player] = ["grid", "rows", "head", "player"].map(byID);
 
 function setText(place, text) { if (place.textContent !== text) place.textContent = text; }
 
@@ -45,36 +38,37 @@ function nameOf(url) {
   try { return decodeURIComponent(last); } catch { return last; }
 }
 
-/** The stored share, 0 to 1; null while it is unknown. */
+/** The stored share, 0 to 1; undefined while it is unknown. */
 function share(row) {
   const length = row.length ?? row.download?.total;
-  if (length === undefined) return null;
-  return length === 0 ? 1 : row.stored / length;
+  return length === undefined ? undefined : length === 0 ? 1 : row.stored / length;
 }
+
+const parts = (row) => row.parts === undefined ? "?" : count(row.parts, "part");
 
 function percent(row) {
   const part = share(row);
-  if (part === null) return row.parts === undefined ? "?" : count(row.parts, "part");
+  if (part === undefined) return parts(row);
   // The size of a stream is an estimate.
   return part >= 1 && row.parts === undefined ? "100%" : Math.min(99, Math.floor(part * 100)) + "%";
 }
 
 /** What the strip shows, for those who do not see it. */
 function label(row) {
-  const facts = [row.parts === undefined ? percent(row) : count(row.parts, "part")];
-  facts[0] += " stored";
+  const facts = [(row.parts === undefined ? percent(row) : parts(row)) + " stored"];
   if (row.spans.length > 2) facts.push("in " + count(row.spans.length / 2, "piece"));
   if (row.fetching.length > 0) facts.push("being fetched");
   if (row.readers.length > 0) facts.push(count(row.readers.length, "reader"));
   return facts.join(", ");
 }
 
+const isUnderWay = (row) => ["running", "waiting"].includes(row.download?.state);
+
 // MARK: What the proxy has reported
 
 export const rows = new Map();
-/** The rows that are shown, in order, and the place of each. */
+/** The rows that match the search, in order. */
 export let shown = [];
-let places = new Map();
 const view = { search: "", sort: "used", descending: true };
 
 const keys = {
@@ -86,7 +80,7 @@ const keys = {
   rate: (row) => row.rate,
 };
 
-/** Finds the shown rows again: after a change of the view, or of what it depends on. */
+/** Finds the shown rows: after a change of the rows or of the view. */
 export function arrange() {
   const sign = view.descending ? -1 : 1;
   const words = view.search.toLowerCase().split(/\s+/);
@@ -96,76 +90,43 @@ export function arrange() {
   }
   found.sort(([x, a], [y, b]) => x === y ? (a.key < b.key ? -1 : 1) : x < y ? -sign : sign);
   shown = found.map(([, row]) => row);
-  places = new Map(shown.map((row, index) => [row.key, index]));
   request();
 }
 
-/** Adopts rows. Their order is found again only if it may have changed. */
-export function take(part) {
-  const key = keys[view.sort];
-  let isOther = false;
-  for (const row of part.rows) {
-    const old = rows.get(row.key);
+function take({ rows: changed, removed, state }) {
+  for (const row of changed) {
     row.name = nameOf(row.url);
     row.text = (row.url + " " + row.name + " " + (row.type ?? "")).toLowerCase();
     rows.set(row.key, row);
-    if (old && old.text === row.text && key(old) === key(row)) {
-      if (places.has(row.key)) shown[places.get(row.key)] = row;
-    } else {
-      isOther = true;
-    }
   }
-  for (const gone of part.removed) isOther = rows.delete(gone) || isOther;
-  if (isOther) arrange();
-  showFigures(part.state);
-  request();
-}
-
-function showFigures(state) {
+  for (const key of removed) rows.delete(key);
+  arrange();
   const limit = state.limit === undefined ? "" : " of " + size(state.limit);
+  const part = state.requests > 0 ? Math.floor(100 * state.hits / state.requests) : 0;
   setText(byID("disk"), size(state.disk) + limit);
   setText(byID("saved"), size(state.saved));
-  const part = state.requests > 0 ? Math.floor(100 * state.hits / state.requests) : 0;
   setText(byID("hits"), state.hits + " of " + state.requests + " (" + part + "%)");
   setText(byID("received"), state.isOffline ? "offline" : rate(state.received));
   setText(byID("sent"), rate(state.sent));
   const meter = byID("meter");
   meter.hidden = state.limit === undefined;
-  if (!meter.hidden) {
-    meter.max = Math.max(1, state.limit);
-    meter.high = meter.max * 0.95;
-    meter.value = state.disk;
-    meter.setAttribute("aria-valuetext", size(state.disk) + limit);
-  }
+  meter.value = state.disk / Math.max(1, state.limit ?? 1);
+  meter.setAttribute("aria-valuetext", size(state.disk) + limit);
   if (state.problem) say(state.problem, true);
 }
 
 /** Follows the proxy: first everything, then what changes. The browser connects again by itself. */
 function follow() {
   const source = new EventSource("page/events");
-  let late = [];
-  source.onopen = async () => {
-    late = [];
-    const early = late;
-    try {
-      const all = await read(await fetch("page/state"));
-      if (early !== late) return;
-      rows.clear();
-      shown = [];
-      late = null;
-      say("");
-      take(all);
-      arrange();
-      for (const part of early) take(part);
-    } catch (error) {
-      say(error.message, true);
-      source.close();
-      setTimeout(follow, 3000);
-    }
-  };
+  let isFirst = true;
+  source.onopen = () => { isFirst = true; };
   source.onmessage = (event) => {
-    const part = JSON.parse(event.data);
-    if (late) late.push(part); else take(part);
+    if (isFirst) {
+      rows.clear();
+      say("");
+    }
+    isFirst = false;
+    take(JSON.parse(event.data));
   };
   source.onerror = () => {
     say("The proxy does not respond. If it was stopped, start it again: 'refrain serve'.", true);
@@ -179,8 +140,9 @@ export function say(text, isError = false) {
   byID("message").className = isError ? "error" : "";
 }
 
-/** A refusal is JSON of the page, or the text of who is in between. */
-async function read(answer) {
+/** Requests a place of the page. A refusal is its JSON, or the text of who is in between. */
+async function ask(place, options) {
+  const answer = await fetch("page/" + place, options);
   const text = await answer.text();
   let json;
   try { json = JSON.parse(text); } catch { json = undefined; }
@@ -189,15 +151,10 @@ async function read(answer) {
     json?.error ?? (text.trim().slice(0, 300) || "The proxy responded " + answer.status + "."));
 }
 
-/** Asks for a change. Returns whether it was made; the person is informed either way. */
-export async function act(change) {
+/** Does what a person has asked for, and says what came of it. Returns whether it was done. */
+async function attempt(work) {
   try {
-    const answer = await fetch("page/action", {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "X-Refrain-Page": "1" },
-      body: JSON.stringify(change),
-    });
-    say((await read(answer)).message);
+    say(await work() ?? "");
     return true;
   } catch (error) {
     say(error.message, true);
@@ -205,35 +162,30 @@ export async function act(change) {
   }
 }
 
-/** Calls `use` with the proxy's URL of a URL. */
-async function withAddress(url, use) {
-  try {
-    const answer = await fetch("page/address?url=" + encodeURIComponent(url));
-    await use(new URL((await read(answer)).address, location.origin).href);
-  } catch (error) {
-    say(error.message, true);
-  }
+/** Asks for a change. */
+export const act = (change) => attempt(async () => (await ask("action", {
+  method: "POST",
+  headers: { "Content-Type": "application/json", "X-Refrain-Page": "1" },
+  body: JSON.stringify(change),
+})).message);
+
+/** Returns the proxy's URL of a URL. */
+async function addressOf(url) {
+  const { address } = await ask("address?url=" + encodeURIComponent(url));
+  return new URL(address, location.origin).href;
 }
 
 // MARK: Strips: above, what is stored; below, what is being fetched and where readers are
 
 const names = ["full", "part", "none", "fetch", "reader", "rail"];
-let colors = null;
-
-function palette() {
-  const style = getComputedStyle(document.documentElement);
-  return Object.fromEntries(
-    names.map((name) => [name, style.getPropertyValue("--" + name).trim()]));
-}
 
 /** A pixel is full only if all its bytes are stored. */
-function draw(canvas, row, box) {
+function draw(canvas, row, colors) {
   const ratio = window.devicePixelRatio || 1;
-  const width = Math.max(1, Math.round(box.width * ratio));
-  const height = Math.max(1, Math.round(box.height * ratio));
+  const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
+  const height = Math.max(1, Math.round(canvas.clientHeight * ratio));
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
-  colors ??= palette();
   const context = canvas.getContext("2d");
   const fill = (color, x, y, wide, high) => {
     context.fillStyle = colors[color];
@@ -278,109 +230,65 @@ function draw(canvas, row, box) {
 
 /** Rows drawn beyond the sight, so that scrolling shows no gaps. */
 const margin = 4;
-/** The elements in use, by the row's key, and those that wait for use. */
-const used = new Map();
-const spare = [];
 let chosen = null;
 let height = 46;
 let isDue = false;
-/** The size of every strip, measured once: measuring between changes is slow. */
-let box = null;
 
 const states = { waiting: "waits for its turn", running: "is fetched", paused: "paused" };
 
-function make() {
-  const row = element("div", "row");
-  row.setAttribute("role", "row");
-  const item = { row, shown: null };
-  for (const [index, part] of
-    ["name", "type", "strip", "stored", "size", "rate", "used"].entries()) {
-    item[part] = element("span", part);
-    item[part].setAttribute("role", "gridcell");
-    item[part].setAttribute("aria-colindex", index + 1);
-    row.append(item[part]);
-  }
-  item.title = element("b");
-  item.place = element("small");
-  item.name.append(item.title, item.place);
-  item.canvas = element("canvas");
-  item.canvas.setAttribute("role", "img");
-  item.amount = element("span");
-  item.strip.append(item.canvas, item.amount);
-  item.time = element("span");
-  item.used.append(item.time);
-  for (const action of ["fetch", "remove"]) {
-    item[action] = element("button");
-    item[action].dataset.action = action;
-    // By keyboard: the keys of the list.
-    item[action].tabIndex = -1;
-    item.used.append(item[action]);
-  }
-  return item;
-}
-
-function fill(item, row, index) {
-  item.row.style.transform = `translateY(${index * height}px)`;
-  item.row.setAttribute("aria-rowindex", index + 2);
-  item.row.setAttribute("aria-selected", String(row.key === chosen));
-  item.row.id = "row-" + index;
-  setText(item.time, row.download ? "" : row.readers.length > 0 ? "now" : ago(row.used));
-  if (item.shown === row) return;
-  item.shown = row;
-  item.row.dataset.key = row.key;
-  item.row.title = row.url;
+function fill(element, row, index) {
+  const part = (selector) => element.querySelector(selector);
   const { download } = row;
   const pin = { yes: "pinned", partly: "partly pinned" }[row.pinned];
   const facts = [states[download?.state], pin, URL.parse(row.url)?.host];
-  item.row.classList.toggle("failed", download?.state === "failed");
-  setText(item.title, row.name);
-  setText(item.place, download?.error ?? facts.filter((fact) => fact).join(", "));
-  setText(item.type, row.parts === undefined ? row.type ?? "unknown" : "stream");
-  setText(item.stored, percent(row));
-  setText(item.size, size(row.length ?? row.stored));
-  setText(item.rate, rate(row.rate));
-  const isUnderWay = download?.state === "running" || download?.state === "waiting";
-  item.fetch.hidden = item.remove.hidden = !download;
-  setText(item.fetch, isUnderWay ? "Pause" : "Go on");
-  setText(item.remove, "Cancel");
+  const attributes = {
+    id: "row-" + index, title: row.url, "data-key": row.key, "aria-rowindex": index + 2,
+    "aria-selected": row.key === chosen,
+  };
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.classList.toggle("failed", download?.state === "failed");
+  setText(part("b"), row.name);
+  setText(part("small"), download?.error ?? facts.filter((fact) => fact).join(", "));
+  setText(part(".type"), row.parts === undefined ? row.type ?? "unknown" : "stream");
+  setText(part(".stored"), percent(row));
+  setText(part(".size"), size(row.length ?? row.stored));
+  setText(part(".rate"), rate(row.rate));
+  setText(part(".time"), download ? "" : row.readers.length > 0 ? "now" : ago(row.used));
+  setText(part("[data-action=fetch]"), isUnderWay(row) ? "Pause" : "Go on");
+  for (const button of element.querySelectorAll("button")) button.hidden = !download;
   // The parts of a stream have no place in a row of bytes.
-  item.canvas.hidden = row.parts !== undefined;
-  setText(item.amount, row.parts === undefined ? "" : label(row));
-  if (item.canvas.hidden) return;
-  item.canvas.setAttribute("aria-label", label(row));
-  box ??= { width: item.canvas.clientWidth, height: item.canvas.clientHeight };
-  draw(item.canvas, row, box);
+  part("canvas").hidden = row.parts !== undefined;
+  part("canvas").setAttribute("aria-label", label(row));
+  setText(part(".amount"), row.parts === undefined ? "" : label(row));
 }
 
-function paint() {
+/** Shows everything as it is now. */
+function render() {
   isDue = false;
   const number = shown.length;
-  height = parseFloat(getComputedStyle(grid).getPropertyValue("--row"));
-  body.style.height = number * height + "px";
-  grid.setAttribute("aria-rowcount", number + 1);
+  const style = getComputedStyle(grid);
+  height = parseFloat(style.getPropertyValue("--row"));
   // Fewer rows than before: the browser scrolls back later.
   const most = Math.max(0, number * height - grid.clientHeight);
   const top = Math.min(most, Math.max(0, grid.scrollTop - head.offsetHeight));
   const first = Math.max(0, Math.floor(top / height) - margin);
   const inSight = shown.slice(first, Math.ceil((top + grid.clientHeight) / height) + margin);
-  const wanted = new Set(inSight.map((row) => row.key));
-  for (const [key, item] of used) {
-    if (wanted.has(key)) continue;
-    used.delete(key);
-    item.row.remove();
-    spare.push(item);
-  }
+  body.style.height = number * height + "px";
+  body.style.paddingTop = first * height + "px";
+  grid.setAttribute("aria-rowcount", number + 1);
+  const elements = body.children;
+  const made = byID("row").content.firstElementChild;
+  while (elements.length < inSight.length) body.append(made.cloneNode(true));
+  while (elements.length > inSight.length) body.lastElementChild.remove();
+  for (const [index, row] of inSight.entries()) fill(elements[index], row, first + index);
+  // Measured after all changes: between them it is slow.
+  const colors = Object.fromEntries(
+    names.map((name) => [name, style.getPropertyValue("--" + name)]));
   for (const [index, row] of inSight.entries()) {
-    const item = used.get(row.key) ?? spare.pop() ?? make();
-    used.set(row.key, item);
-    // Readers of screens follow the order of the elements.
-    const place = body.children[index];
-    if (place !== item.row) body.insertBefore(item.row, place ?? null);
-    fill(item, row, first + index);
+    if (row.parts === undefined) draw(elements[index].querySelector("canvas"), row, colors);
   }
-  spare.length = Math.min(spare.length, 60);
-  const active = used.get(chosen)?.row.id;
-  if (active) grid.setAttribute("aria-activedescendant", active);
+  const active = body.querySelector("[aria-selected=true]");
+  if (active) grid.setAttribute("aria-activedescendant", active.id);
   else grid.removeAttribute("aria-activedescendant");
   byID("none").hidden = number > 0;
   setText(byID("empty"), rows.size > 0 ? "No row matches the search."
@@ -388,16 +296,10 @@ function paint() {
   showChosen();
 }
 
-/** Paints with the next frame. */
+/** Renders with the next frame. */
 function request() {
-  if (!isDue) requestAnimationFrame(paint);
+  if (!isDue) requestAnimationFrame(render);
   isDue = true;
-}
-
-function repaint() {
-  [box, colors] = [null, null];
-  for (const [, item] of used) item.shown = null;
-  request();
 }
 
 function showChosen() {
@@ -421,83 +323,79 @@ function showChosen() {
   if (panel.contains(focused) && !focused.checkVisibility()) grid.focus({ preventScroll: true });
 }
 
-function choose(key) {
-  chosen = key;
-  const index = places.get(key);
-  if (index !== undefined) {
-    const inner = grid.clientHeight - head.offsetHeight;
-    if (index * height < grid.scrollTop) grid.scrollTop = index * height;
-    const end = (index + 1) * height - inner;
-    if (end > grid.scrollTop) grid.scrollTop = end;
+const placeOf = (key) => shown.findIndex((row) => row.key === key);
+
+function choose(row) {
+  chosen = row?.key;
+  const index = placeOf(chosen);
+  const inner = grid.clientHeight - head.offsetHeight;
+  if (index >= 0) {
+    grid.scrollTop = Math.max(
+      (index + 1) * height - inner, Math.min(grid.scrollTop, index * height));
   }
   request();
 }
 
 function move(step) {
-  const next = Math.min(shown.length - 1, Math.max(0, (places.get(chosen) ?? -1) + step));
-  if (shown.length > 0) choose(shown[next].key);
+  const next = Math.max(0, Math.min(shown.length - 1, placeOf(chosen) + step));
+  if (shown.length > 0) choose(shown[next]);
 }
 
 // MARK: What a person can do
 
 function remove(row) {
   if (row.download) return act({ action: "cancel", key: row.key });
-  const ask = byID("ask");
+  const dialog = byID("ask");
   setText(byID("question"), "Remove " + row.name + (row.parts === undefined ? "" : " and its parts")
     + " from the cache?" + (row.pinned === "no" ? "" : " It is pinned."));
-  ask.returnValue = "";
+  dialog.returnValue = "";
   // A dialog that is closed says so later: when it may have been opened again.
-  ask.onclose = () => { if (!ask.open && ask.returnValue === "yes") removeAtOnce(row); };
-  ask.showModal();
-}
-
-async function removeAtOnce(row) {
-  const index = places.get(row.key);
-  // The row may go before the response arrives.
-  const next = shown[index + 1] ?? shown[index - 1];
-  if (await act({ action: "remove", key: row.key }) && next) choose(next.key);
+  dialog.onclose = async () => {
+    if (dialog.open || dialog.returnValue !== "yes") return;
+    const index = placeOf(row.key);
+    // The row may go before the response arrives.
+    const next = shown[index + 1] ?? shown[index - 1];
+    if (await act({ action: "remove", key: row.key })) choose(next);
+  };
+  dialog.showModal();
 }
 
 function stop() {
-  const panel = byID("player");
-  const isFocused = panel.contains(document.activeElement);
-  const media = panel.querySelector("audio, video");
+  const isFocused = player.contains(document.activeElement);
+  const media = player.querySelector("audio, video");
   media?.pause();
   media?.removeAttribute("src");
   media?.load();
-  panel.replaceChildren();
-  panel.hidden = true;
+  media?.remove();
+  player.hidden = true;
   if (isFocused) grid.focus({ preventScroll: true });
 }
 
 /** @param type the content type; undefined while unknown. */
-function play(url, type = "") {
-  return withAddress(url, (address) => {
-    stop();
-    const isSound = type.startsWith("audio/")
-      || /\.(mp3|m4a|aac|flac|ogg|oga|opus|wav)([?#]|$)/i.test(url);
-    const media = element(isSound ? "audio" : "video");
-    media.controls = true;
-    media.setAttribute("aria-label", nameOf(url));
-    media.addEventListener("error", () => {
-      if (!media.hasAttribute("src")) return;
-      say("The browser cannot play this: " + (media.error?.message || "unknown type")
-        + ". Copy the proxy URL, and play it with another player, such as mpv.", true);
-    });
-    const end = element("button", "", "Stop");
-    end.addEventListener("click", stop);
-    byID("player").append(media, element("span", "", nameOf(url)), end);
-    byID("player").hidden = false;
-    media.src = address;
-    say("");
-    // A browser may want another click; the controls are there.
-    media.play().catch(() => {});
+const play = (url, type = "") => attempt(async () => {
+  const address = await addressOf(url);
+  stop();
+  const isSound = type.startsWith("audio/")
+    || /\.(mp3|m4a|aac|flac|ogg|oga|opus|wav)([?#]|$)/i.test(url);
+  const media = document.createElement(isSound ? "audio" : "video");
+  media.controls = true;
+  media.setAttribute("aria-label", nameOf(url));
+  media.addEventListener("error", () => {
+    if (!media.hasAttribute("src")) return;
+    say("The browser cannot play this: " + (media.error?.message || "unknown type")
+      + ". Copy the proxy URL, and play it with another player, such as mpv.", true);
   });
-}
+  setText(byID("playing"), nameOf(url));
+  player.prepend(media);
+  player.hidden = false;
+  media.src = address;
+  // A browser may want another click; the controls are there.
+  media.play().catch(() => {});
+});
 
 function copyByHand(text) {
   const focused = document.activeElement;
-  const field = element("textarea");
+  const field = document.createElement("textarea");
   field.value = text;
   document.body.append(field);
   field.select();
@@ -507,60 +405,65 @@ function copyByHand(text) {
   if (!isDone) throw new Error("The browser did not copy it. The URL: " + text);
 }
 
-function copy(url) {
-  return withAddress(url, async (address) => {
-    // Only for secure contexts, as this computer's own addresses are.
-    if (navigator.clipboard) await navigator.clipboard.writeText(address);
-    else copyByHand(address);
-    say("Copied " + address);
-  });
-}
+const copy = (url) => attempt(async () => {
+  const address = await addressOf(url);
+  // Only for secure contexts, as this computer's own addresses are.
+  if (navigator.clipboard) await navigator.clipboard.writeText(address);
+  else copyByHand(address);
+  return "Copied " + address;
+});
 
 const actions = {
   play: (row) => play(row.url, row.type),
   copy: (row) => copy(row.url),
   pin: (row) => act({ action: row.pinned === "yes" ? "unpin" : "pin", key: row.key }),
-  fetch: (row) => ["running", "waiting"].includes(row.download?.state)
-    ? act({ action: "pause", key: row.key })
-    : act({ action: "add", url: row.url, pin: row.pinned === "yes" }),
+  fetch: (row) => act(isUnderWay(row) ? { action: "pause", key: row.key }
+    : { action: "add", url: row.url, pin: row.pinned === "yes" }),
   remove,
 };
 const page = () => Math.max(1, Math.floor(grid.clientHeight / height) - 1);
 const moves = {
-  ArrowDown: () => move(1), ArrowUp: () => move(-1), PageDown: () => move(page()),
-  PageUp: () => move(-page()), Home: () => move(-Infinity), End: () => move(Infinity),
+  ArrowDown: () => 1, ArrowUp: () => -1, PageDown: page, PageUp: () => -page(),
+  Home: () => -Infinity, End: () => Infinity,
 };
 const shortcuts = {
-  " ": "play", Enter: "play", c: "copy", p: "pin", f: "fetch", Delete: "remove",
+  " ": "play", enter: "play", c: "copy", p: "pin", f: "fetch", delete: "remove",
 };
 
 grid.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   const row = rows.get(chosen);
-  const action = actions[shortcuts[event.key] ?? shortcuts[event.key.toLowerCase()]];
-  if (moves[event.key]) moves[event.key]();
+  const action = actions[shortcuts[event.key.toLowerCase()]];
+  if (moves[event.key]) move(moves[event.key]());
   else if (row && action) action(row);
   else return;
   event.preventDefault();
 });
+
+const rowOf = (event) => rows.get(event.target.closest(".row")?.dataset.key);
+let pressed;
+
+body.addEventListener("pointerdown", (event) => { pressed = rowOf(event)?.key; });
 body.addEventListener("click", (event) => {
-  const key = event.target.closest(".row")?.dataset.key;
-  if (!rows.has(key)) return;
-  choose(key);
+  const row = rowOf(event);
+  // Another row may have taken its place meanwhile.
+  if (!row || row.key !== pressed) return;
+  choose(row);
   grid.focus({ preventScroll: true });
-  actions[event.target.dataset.action]?.(rows.get(key));
+  actions[event.target.dataset.action]?.(row);
 });
 body.addEventListener("dblclick", (event) => {
-  const row = rows.get(event.target.closest(".row")?.dataset.key);
+  const row = rowOf(event);
   if (row && !event.target.dataset.action) actions.play(row);
 });
 byID("chosen").addEventListener("click", (event) => {
   const row = rows.get(chosen);
   if (row) actions[event.target.dataset.action]?.(row);
 });
+byID("stop").addEventListener("click", stop);
 grid.addEventListener("scroll", request, { passive: true });
-new ResizeObserver(repaint).observe(grid);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+new ResizeObserver(request).observe(grid);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", request);
 // "3 min. ago" grows without news.
 setInterval(request, 30_000);
 
@@ -569,8 +472,9 @@ byID("add").addEventListener("submit", async (event) => {
   event.preventDefault();
   if (await act({ action: "add", url: url.value, pin: byID("pin").checked })) url.value = "";
 });
-byID("play").addEventListener("click", () => { if (url.reportValidity()) play(url.value.trim()); });
-byID("copy").addEventListener("click", () => { if (url.reportValidity()) copy(url.value.trim()); });
+for (const [id, action] of Object.entries({ play, copy })) {
+  byID(id).addEventListener("click", () => { if (url.reportValidity()) action(url.value.trim()); });
+}
 
 const search = byID("search");
 search.addEventListener("input", () => {
@@ -583,7 +487,7 @@ search.addEventListener("keydown", (event) => {
   if (event.key !== "ArrowDown" && event.key !== "Enter") return;
   event.preventDefault();
   grid.focus();
-  if (shown.length > 0) choose(shown[0].key);
+  if (shown.length > 0) choose(shown[0]);
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.target.closest("input, select, textarea, dialog")) return;
@@ -593,10 +497,11 @@ document.addEventListener("keydown", (event) => {
 
 function setSort(sort, descending = !["name", "type"].includes(sort)) {
   [view.sort, view.descending, byID("sort").value] = [sort, descending, sort];
+  const order = descending ? "descending" : "ascending";
   setText(byID("direction"), descending ? "Descending" : "Ascending");
   for (const column of head.querySelectorAll("[data-sort]")) {
-    if (column.dataset.sort !== sort) column.removeAttribute("aria-sort");
-    else column.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    if (column.dataset.sort === sort) column.setAttribute("aria-sort", order);
+    else column.removeAttribute("aria-sort");
   }
   arrange();
 }

@@ -3,14 +3,9 @@ import Refrain
 
 /// The range to send of a segment that the origin still writes: its length is unknown, and the
 /// response has `Content-Range: bytes a-b/*` (RFC 9110 §14.4).
-struct GrowingRange {
-  private let answer: CachedAnswer
-  private let selected: SelectedResponse
-
-  init(_ answer: CachedAnswer, _ selected: SelectedResponse) {
-    self.answer = answer
-    self.selected = selected
-  }
+extension CachedAnswer {
+  /// Whether the client requests a range of a segment that may still grow.
+  var isGrowing: Bool { range != .none && service.growing.contains(exchange.url) }
 
   /// A longer range is one without a known end (RFC 8673).
   private static let longest: Int64 = 1 << 40
@@ -24,12 +19,9 @@ struct GrowingRange {
   /// Returns the range as soon as all of it is stored or announced: the requested one, or as much as
   /// exists if the client requests all that follows. Nil if the client, or the request to the
   /// origin, is for the whole segment.
-  func settled() async throws -> ByteRange? {
-    guard case .simple(let asked) = answer.range, let end = answer.range.bounds.end else {
-      return nil
-    }
-    let start = answer.range.bounds.start
-    let reader = selected.reader
+  func settledRange(of reader: MediaReader) async throws -> ByteRange? {
+    guard case .simple(let asked) = range, let end = range.bounds.end else { return nil }
+    let start = range.bounds.start
     guard var announced = reader.announcedEnd(from: start) else { return nil }
     if case .closed = asked, end - start < Self.longest {
       while announced < end {
@@ -40,9 +32,4 @@ struct GrowingRange {
     }
     return announced > start ? start..<min(announced, end) : nil
   }
-}
-
-extension CachedAnswer {
-  /// Whether the client requests a range of a segment that may still grow.
-  var isGrowing: Bool { range != .none && service.growing.contains(exchange.url) }
 }
