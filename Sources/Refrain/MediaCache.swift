@@ -278,18 +278,6 @@ public final class MediaCache: Sendable {
     }
   }
 
-  private func reportingStorage<Result: Sendable>(
-    _ work: () async throws -> Result
-  ) async throws -> Result {
-    do {
-      return try await work()
-    } catch let error as DiskError {
-      throw MediaCacheError(
-        .storage, "The cache directory cannot be read: \(error).",
-        remedy: "Check the disk and its permissions, then try again.")
-    }
-  }
-
   // MARK: Removing
 
   /// Removes an entry, and those of other representations of its resource. Readers of this process
@@ -301,12 +289,12 @@ public final class MediaCache: Sendable {
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
     let removal = Removal(context: context)
-    let others = try await removal.reporting {
+    let others = try await reportingStorage {
       try await CacheInspector(context: context).representations(of: [key])
     }
     let outcome = try await removal.remove(others.union([key]))
     if let failure = outcome.failures.first { throw failure }
-    return outcome.freed > 0 ? outcome.freed : nil
+    return outcome.freedBytes > 0 ? outcome.freedBytes : nil
   }
 
   /// Removes every entry that no other process is writing, the headers and cookies that proxies
@@ -348,5 +336,16 @@ public final class MediaCache: Sendable {
     await context.evictor.close()
     await context.budget.close()
     context.events.finish()
+  }
+}
+
+/// Returns the result of work that reads a cache directory, whose failures it reports.
+func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
+  do {
+    return try await work()
+  } catch let error as DiskError {
+    throw MediaCacheError(
+      .storage, "The cache directory cannot be read: \(error).",
+      remedy: "Check the disk and its permissions, then try again.")
   }
 }

@@ -46,22 +46,11 @@ package struct PurgeSelection: Sendable, Hashable {
 /// Purging: the origin's resources have changed, and the stored responses must not be used as if
 /// they had not.
 extension MediaCache {
-  /// The outcome of a purge.
-  package struct Purged: Sendable {
-    /// The number of entries.
-    package var entries: Int
-    package var freedBytes: Int64
-    /// The keys of the resources of these entries.
-    package var resources: Set<CacheKey>
-    /// The reasons why some entries could not be purged.
-    package var failures: [MediaCacheError]
-  }
-
   /// Removes entries (`Removal`).
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
   ///   with some of the entries purged.
-  package func purge(_ selection: PurgeSelection) async throws -> Purged {
+  package func purge(_ selection: PurgeSelection) async throws -> Removed {
     let removal = Removal(context: context)
     var keys: Set<CacheKey> = []
     // First: what requests from before this moment bring is not to be used.
@@ -72,16 +61,13 @@ extension MediaCache {
     let inspector = CacheInspector(context: context)
     keys.formUnion(selection.keys)
     keys.formUnion(
-      try await removal.reporting {
+      try await reportingStorage {
         guard selection.needsSearch else {
           return try await inspector.representations(of: selection.keys, isCertain: true)
         }
         return Set(
           try await inspector.keys { key, record in selection.contains(key, url: record.url) })
       })
-    let outcome = try await removal.remove(keys)
-    return Purged(
-      entries: outcome.entries, freedBytes: outcome.freed, resources: outcome.resources,
-      failures: outcome.failures)
+    return try await removal.remove(keys)
   }
 }

@@ -26,7 +26,7 @@ extension Removal {
 
   /// - Returns: the bytes of disk that were freed.
   private func removeEntries(_ progress: Sweep.Progress?) async throws -> Int64 {
-    let parts = try await reporting {
+    let parts = try await reportingStorage {
       try await Sweep(budget: context.budget).run(progress: progress) { names, done in
         removeClosed(names, done)
       }

@@ -8,13 +8,13 @@ extension Removal {
     _ group: CacheKey, _ progress: Sweep.Progress?
   ) async throws -> MediaCache.RemovedGroup? {
     for entry in await context.table.settledEntries() { await entry.recordNow() }
-    let keys = try await reporting { try await members(of: group) }
+    let keys = try await reportingStorage { try await members(of: group) }
     guard !keys.isEmpty else { return nil }
     let outcome = try await remove(keys) { progress?($0, keys.count) }
     if let failure = outcome.failures.first { throw failure }
     guard outcome.entries > 0 else { return nil }
     return MediaCache.RemovedGroup(
-      freedBytes: outcome.freed, parts: outcome.entries - (keys.contains(group) ? 1 : 0))
+      freedBytes: outcome.freedBytes, parts: outcome.entries - (keys.contains(group) ? 1 : 0))
   }
 
   /// A recorded entry.

@@ -17,30 +17,6 @@ struct Removal: Sendable {
     time = context.now.wall
   }
 
-  /// The outcome for several entries.
-  struct Outcome: Sendable {
-    /// The number of entries.
-    var entries = 0
-    /// In bytes of disk.
-    var freed: Int64 = 0
-    /// The keys of the resources of these entries.
-    var resources: Set<CacheKey> = []
-    /// The reasons why some entries could not be removed.
-    var failures: [MediaCacheError] = []
-
-    fileprivate mutating func note(_ result: Result<Int64?, any Error>, of key: CacheKey) {
-      switch result {
-      case .success(let freed):
-        guard let freed else { return }
-        entries += 1
-        self.freed += freed
-        resources.insert(Selection.resourceKey(of: key) ?? key)
-      case .failure(let error):
-        failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
-      }
-    }
-  }
-
   /// The number of entries removed at once, each of which waits for the disk.
   private static let width = 4
 
@@ -48,7 +24,9 @@ struct Removal: Sendable {
   ///
   /// - Parameter done: called with the number of finished entries.
   /// - Throws: `CancellationError`, with some of the entries removed.
-  func remove(_ keys: Set<CacheKey>, done: (Int) -> Void = { _ in }) async throws -> Outcome {
+  func remove(_ keys: Set<CacheKey>, done: (Int) -> Void = { _ in }) async throws
+    -> MediaCache.Removed
+  {
     try await withThrowingTaskGroup(
       of: (key: CacheKey, result: Result<Int64?, any Error>).self
     ) { group in
@@ -56,16 +34,16 @@ struct Removal: Sendable {
       for _ in 0..<min(Self.width, waiting.count) {
         group.addTask { [key = waiting.removeLast()] in try await result(of: key) }
       }
-      var outcome = Outcome()
+      var removed = MediaCache.Removed()
       var count = 0
       while let (key, result) = try await group.next() {
-        outcome.note(result, of: key)
+        removed.note(result, of: key)
         count += 1
         done(count)
         guard let next = waiting.popLast() else { continue }
         group.addTask { try await self.result(of: next) }
       }
-      return outcome
+      return removed
     }
   }
 
@@ -181,15 +159,30 @@ struct Removal: Sendable {
       .storage, "\(text) could not be removed: \(error).",
       remedy: "Check the disk and the permissions of the cache directory.")
   }
+}
 
-  /// Reports an error of the directory.
-  func reporting<Value: Sendable>(_ work: () async throws -> Value) async throws -> Value {
-    do {
-      return try await work()
-    } catch let error as DiskError {
-      throw MediaCacheError(
-        .storage, "The cache directory cannot be listed: \(error).",
-        remedy: "Check the disk and its permissions, then try again.")
+extension MediaCache {
+  /// The outcome of removing several entries.
+  package struct Removed: Sendable {
+    /// The number of entries.
+    package var entries = 0
+    /// The disk space freed, in bytes.
+    package var freedBytes: Int64 = 0
+    /// The keys of the resources of these entries.
+    package var resources: Set<CacheKey> = []
+    /// The reasons why some entries could not be removed.
+    package var failures: [MediaCacheError] = []
+
+    fileprivate mutating func note(_ result: Result<Int64?, any Error>, of key: CacheKey) {
+      switch result {
+      case .success(let freed):
+        guard let freed else { return }
+        entries += 1
+        freedBytes += freed
+        resources.insert(Selection.resourceKey(of: key) ?? key)
+      case .failure(let error):
+        failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
+      }
     }
   }
 }

@@ -55,13 +55,8 @@ public final class MediaReader: Sendable {
     reader.fillsWhole = fillsWhole
     reader.terms = terms
     reader.resource = resource
+    reader.hasRead = settled != nil
     let (id, stored, obstacle) = Self.attach(reader, to: generation, at: configuration.clock())
-    if settled != nil {
-      generation.withState { state in
-        state.readers[id]?.hasRead = true
-        state.readers[id]?.awaitsConfirmation = false
-      }
-    }
     state = Mutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
@@ -107,7 +102,7 @@ public final class MediaReader: Sendable {
       // The response that began the new generation arrived after the reader attached: no other is
       // needed.
       reader.awaitsConfirmation =
-        !isMoved && state.info != nil && !state.isLive
+        !isMoved && !reader.hasRead && state.info != nil && !state.isLive
         && !state.isUsable(on: reader.terms, asking, at: now)
       state.readers[id] = reader
       guard reader.awaitsConfirmation else { return (id, state.stored, nil) }

@@ -56,7 +56,7 @@ extension ProxyService {
   ///
   /// - Throws: `HTTPError` if some of them could not be purged; `MediaCacheError`, `.storage`;
   ///   `CancellationError`.
-  func purge(_ selection: PurgeSelection) async throws -> MediaCache.Purged {
+  func purge(_ selection: PurgeSelection) async throws -> MediaCache.Removed {
     // Responses that were stored for credentials are confirmed before they are used.
     for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
     let purged = try await cache.purge(selection)

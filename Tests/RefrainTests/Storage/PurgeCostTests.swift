@@ -115,7 +115,7 @@ import Testing
     try await withEntries { cache, disk in
       let selection = try selection(["unknown"])
       let reads = Atomic(0)
-      let purge = Mutex<Task<MediaCache.Purged, any Error>?>(nil)
+      let purge = Mutex<Task<MediaCache.Removed, any Error>?>(nil)
       watchRecords(disk) {
         reads.add(1, ordering: .relaxed)
         purge.withLock { $0?.cancel() }
