@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// Identifies the credentials of requests.
 package enum Credentials {
@@ -19,5 +20,61 @@ package enum Credentials {
     let credentials = of(resource)
     guard credentials != none else { return key }
     return CacheKey(rawValue: "\(key.rawValue)\(Selection.credentialsMark)\(credentials)")
+  }
+}
+
+/// A user and a password. Octets, since neither need be UTF-8.
+struct UserPassword: Sendable, Hashable {
+  var user: [UInt8]
+  var password: [UInt8]
+
+  /// Reads Basic credentials (RFC 7617 §2).
+  ///
+  /// - Parameter authorization: the value of an Authorization field; nil and other schemes have no
+  ///   password.
+  init?(authorization: String?) {
+    let words = (authorization ?? "").split(separator: " ", maxSplits: 1)
+    guard words.count == 2, words[0].lowercased() == "basic",
+      let pair = Data(base64Encoded: String(words[1].trimmingOWS)),
+      let colon = pair.firstIndex(of: UInt8(ascii: ":")), !pair.contains(0)
+    else { return nil }
+    user = Array(pair[..<colon])
+    password = Array(pair[(colon + 1)...])
+  }
+}
+
+/// The authentication schemes that a 401 offers (RFC 9110 §11.6.1).
+package enum Challenges {
+  /// Whether one of them is Digest (RFC 7616).
+  package static func offerDigest(_ headers: HeaderFields) -> Bool {
+    headers.values(of: "WWW-Authenticate").contains { value in
+      parts(of: value).contains { part in
+        let scheme = part.prefix { $0 != " " && $0 != "\t" }
+        // `digest = x` is a parameter.
+        let rest = part[scheme.endIndex...].trimmingOWS
+        return scheme.lowercased() == "digest" && !rest.hasPrefix("=")
+      }
+    }
+  }
+
+  /// Splits a list at the commas outside of quotes.
+  private static func parts(of list: String) -> [Substring] {
+    var parts: [Substring] = []
+    var start = list.startIndex
+    var isQuoted = false
+    var isEscaped = false
+    for index in list.indices {
+      switch list[index] {
+      case _ where isEscaped: isEscaped = false
+      case "\\" where isQuoted: isEscaped = true
+      case "\"": isQuoted.toggle()
+      case "," where !isQuoted:
+        parts.append(list[start..<index].trimmingOWS)
+        start = list.index(after: index)
+      default: break
+      }
+    }
+    parts.append(list[start...].trimmingOWS)
+    return parts
   }
 }
