@@ -29,6 +29,12 @@ public struct Resource: Sendable, Hashable {
     self.headers = headers
     self.key = key
   }
+
+  /// Whether a request for this resource is the same as one for another: credentials and cookies are
+  /// among its headers.
+  func isAsked(as other: Resource) -> Bool {
+    headers == other.headers && url.absoluteString == other.url.absoluteString
+  }
 }
 
 /// The identity of a whole resource, never of a range of it. Two URLs with one key share one entry.

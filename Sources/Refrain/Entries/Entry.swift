@@ -294,6 +294,13 @@ final class Entry: Sendable {
     return nil
   }
 
+  /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
+  func setApart(_ generation: Generation) {
+    var next = emptyState()
+    next.storage.replace(generation.withState { $0.storage.replaced })
+    _ = startAnew(after: generation, with: next)
+  }
+
   /// Makes a new generation the current one in place of `last`, whose readers continue with it.
   ///
   /// - Returns: false if `last` is not the current one any more, or the entry is closed.

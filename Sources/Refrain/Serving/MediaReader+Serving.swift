@@ -28,6 +28,14 @@ extension MediaReader {
     }
   }
 
+  /// All fields of a response that is handed to this reader alone, since a shared cache must not store
+  /// it; nil for any other response.
+  package var handedFields: HeaderFields? {
+    // A cancelled reader receives nothing.
+    guard let (generation, id) = try? current() else { return nil }
+    return generation.withState { $0.handed.flatMap { $0.reader == id ? $0.headers : nil } }
+  }
+
   /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
   package func isSelected(_ known: StoredResponse, by request: HeaderFields) -> Bool {
     known.otherKey(than: entry.key, for: request) == nil

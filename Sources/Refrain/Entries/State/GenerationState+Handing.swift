@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 
 /// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
 /// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
@@ -44,31 +43,4 @@ extension GenerationState {
   static let handedInPart = MediaCacheError(
     .unreachable, "The origin's response, which may not be stored, has ended before these bytes.",
     remedy: "Open the resource again to request them.")
-}
-
-extension Entry {
-  /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
-  func setApart(_ generation: Generation) {
-    var next = emptyState()
-    next.storage.replace(generation.withState { $0.storage.replaced })
-    _ = startAnew(after: generation, with: next)
-  }
-}
-
-extension MediaReader {
-  /// All fields of a response that is handed to this reader alone, since a shared cache must not store
-  /// it; nil for any other response.
-  package var handedFields: HeaderFields? {
-    // A cancelled reader receives nothing.
-    guard let (generation, id) = try? current() else { return nil }
-    return generation.withState { $0.handed.flatMap { $0.reader == id ? $0.headers : nil } }
-  }
-}
-
-extension Resource {
-  /// Whether a request for this resource is the same as one for another: credentials and cookies are
-  /// among its headers.
-  func isAsked(as other: Resource) -> Bool {
-    headers == other.headers && url.absoluteString == other.url.absoluteString
-  }
 }
