@@ -318,6 +318,7 @@ final class Entry: Sendable {
       return (true, filler)
     }
     filler?.cancel()
+    if isReplaced { last.perform { $0.stopExpecting() } }
     return isReplaced
   }
 

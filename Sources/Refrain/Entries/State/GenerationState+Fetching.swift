@@ -164,6 +164,12 @@ extension GenerationState {
     expectedReaders.remove(id) == nil ? [] : releaseUnwanted()
   }
 
+  /// Stops expecting readers: another generation has become the current one.
+  mutating func stopExpecting() -> [Action] {
+    expectedReaders = []
+    return releaseUnwanted()
+  }
+
   /// Like `hasAudience`, for one fetch, which is called off if there are no readers.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
     if !hasAudience { fetches[id]?.isCalledOff = true }
