@@ -20,6 +20,7 @@ final class PageDownloads: Sendable {
   }
 
   private struct Download {
+    let id = UUID()
     var key: CacheKey
     var resource: Resource
     var item: Item
@@ -52,44 +53,49 @@ final class PageDownloads: Sendable {
   /// - Throws: 409 if there are too many.
   func add(_ resource: Resource, isPinned: Bool) throws(HTTPError) {
     let key = cache.key(for: Resource(url: resource.url))
-    try change { downloads throws(HTTPError) in
+    // Cancelled outside the lock: that runs the handlers of whatever the task waits for.
+    let task = try change { downloads throws(HTTPError) -> Task<Void, Never>? in
       let known = downloads.first { $0.key == key }?.item
       guard known != nil || downloads.count < Self.most else {
         throw HTTPError(409, "Too many downloads have not ended. Cancel some of them first.")
       }
       let isPinned = isPinned || known?.isPinned == true
       let isUnderWay = known?.state == .running || known?.state == .waiting
-      guard !isUnderWay || known?.isPinned != isPinned else { return }
-      Self.remove(key, from: &downloads)
+      guard !isUnderWay || known?.isPinned != isPinned else { return nil }
+      let ended = Self.remove(key, from: &downloads)
       let item = Item(url: resource.url.absoluteString, isPinned: isPinned)
       downloads.append(Download(key: key, resource: resource, item: item))
+      return ended?.task
     }
+    task?.cancel()
   }
 
   /// - Throws: 404 if there is no such download; 409 if it neither runs nor waits.
   func pause(_ key: CacheKey) throws(HTTPError) {
-    try change { downloads throws(HTTPError) in
+    let task = try change { downloads throws(HTTPError) -> Task<Void, Never>? in
       guard let index = downloads.firstIndex(where: { $0.key == key }) else { throw Self.unknown }
       guard [.running, .waiting].contains(downloads[index].item.state) else {
         throw HTTPError(409, "Only a running download pauses.")
       }
-      downloads[index].task?.cancel()
-      downloads[index].task = nil
+      defer { downloads[index].task = nil }
       downloads[index].item.state = .paused
+      return downloads[index].task
     }
+    task?.cancel()
   }
 
   /// Forgets a download; its bytes stay.
   ///
   /// - Returns: false if there is none.
   @discardableResult
-  func cancel(_ key: CacheKey) -> Bool { change { Self.remove(key, from: &$0) } }
+  func cancel(_ key: CacheKey) -> Bool {
+    let ended = change { Self.remove(key, from: &$0) }
+    ended?.task?.cancel()
+    return ended != nil
+  }
 
-  @discardableResult
-  private static func remove(_ key: CacheKey, from downloads: inout [Download]) -> Bool {
-    guard let index = downloads.firstIndex(where: { $0.key == key }) else { return false }
-    downloads.remove(at: index).task?.cancel()
-    return true
+  private static func remove(_ key: CacheKey, from downloads: inout [Download]) -> Download? {
+    downloads.firstIndex { $0.key == key }.map { downloads.remove(at: $0) }
   }
 
   /// Changes the downloads, and begins those for which there is a place then.
@@ -128,7 +134,7 @@ final class PageDownloads: Sendable {
   private func change(_ download: Download, _ body: (inout Item?) -> Void) {
     change { downloads in
       guard !Task.isCancelled,
-        let index = downloads.firstIndex(where: { $0.key == download.key })
+        let index = downloads.firstIndex(where: { $0.id == download.id })
       else { return }
       var item: Item? = downloads[index].item
       body(&item)
