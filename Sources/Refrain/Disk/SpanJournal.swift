@@ -97,8 +97,11 @@ final class JournalFile: Sendable {
 
   deinit { disk.close(descriptor) }
 
-  /// Returns the growth of the allocated size since the last call. Blocks for a microsecond.
-  func growth() -> Int64 {
+  /// Returns the growth of the allocated size since the last call. Blocks for a microsecond where
+  /// that record may have been the first in its block.
+  func growth(upTo number: Int) -> Int64 {
+    let end = Int64(SpanJournal.headerSize + (number + 1) * SpanJournal.recordSize)
+    if counted.withLock({ end <= $0 }) { return 0 }
     // On failure the file is counted when the entry is closed.
     let allocated = (try? disk.status(of: descriptor))?.allocated ?? 0
     return counted.withLock { counted in

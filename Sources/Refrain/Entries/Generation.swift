@@ -5,12 +5,17 @@ import RefrainLocks
 /// The bytes of a resource under one validator: holds the state, and carries out its actions.
 final class Generation: Sendable {
   let entry: Entry
-  private let state: Mutex<GenerationState>
+  private let state: CountedMutex<GenerationState>
 
   init(entry: Entry, state: GenerationState) {
     self.entry = entry
-    self.state = Mutex(state)
+    self.state = CountedMutex(state)
   }
+
+  #if DEBUG
+    /// How often the state's lock was taken.
+    var lockCount: Int { state.count }
+  #endif
 
   /// Reads or changes the state. `body` must only compute.
   func withState<Result: Sendable>(_ body: (inout GenerationState) -> Result) -> Result {
@@ -20,6 +25,15 @@ final class Generation: Sendable {
   /// Changes the state, then carries out the returned actions.
   func perform(_ body: (inout GenerationState) -> [GenerationState.Action]) {
     carryOut(state.withLock { body(&$0) })
+  }
+
+  /// As `perform`, with a result.
+  func perform<Result: Sendable>(
+    _ body: (inout GenerationState) -> (Result, [GenerationState.Action])
+  ) -> Result {
+    let (result, actions) = state.withLock { body(&$0) }
+    carryOut(actions)
+    return result
   }
 
   func carryOut(_ actions: [GenerationState.Action]) {
@@ -91,9 +105,7 @@ final class Generation: Sendable {
   }
 
   func lookUp(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Lookup {
-    let (lookup, actions) = state.withLock { $0.lookUp(reader, at: offset, count: count) }
-    if !actions.isEmpty { carryOut(actions) }
-    return lookup
+    perform { $0.lookUp(reader, at: offset, count: count) }
   }
 
   /// Waits until there are bytes at `offset` (nil: until the content information is known), or the

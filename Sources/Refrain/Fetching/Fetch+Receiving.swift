@@ -8,17 +8,20 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.perform { $0.beginBody(id) }
-    defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
+    defer {
+      generation.perform { $0.announce(id) + $0.endBody(id) }
+      bytes.settle()
+    }
     var body: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
     var hasBegun = false
     while true {
-      switch offset < range.upperBound ? standing(offset) : .foreground {
+      switch standing(at: offset < range.upperBound ? offset : nil) {
       case .over: return .done
       case .unwanted:
-        generation.perform { $0.announce(id) + $0.endBody(id) }
+        bytes.settle()
         note(&meter)
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
@@ -27,11 +30,9 @@ extension Fetch {
         generation.perform { $0.beginBody(id) }
         continue
       case .background:
-        generation.perform { $0.announce(id) }
         await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
       case .foreground: break
       }
-      generation.perform { $0.recount() }
       exchange.expectBody(isFirst: !hasBegun)
       meter.begin()
       var chunk: Data?
@@ -98,7 +99,7 @@ extension Fetch {
     generation.perform { $0.announce(id) }
     await context.originPace.pause(delay) {
       // Nobody may be left whom it would serve.
-      switch standing(offset) {
+      switch standing(at: offset) {
       case .over, .unwanted: true
       case .foreground, .background: false
       }
@@ -126,16 +127,8 @@ extension Fetch {
     return .done
   }
 
-  private enum Standing { case over, unwanted, background, foreground }
-
-  private func standing(_ offset: Int64) -> Standing {
-    generation.withState { state in
-      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed,
-        offset < fetch.range.upperBound
-      else { return .over }
-      if !state.isWanted(id) { return .unwanted }
-      return fetch.isBackground ? .background : .foreground
-    }
+  private func standing(at offset: Int64?) -> GenerationState.Standing {
+    generation.perform { $0.standing(id, at: offset) }
   }
 }
 

@@ -12,9 +12,9 @@ public final class MediaReader: Sendable {
   let entry: Entry
   private let configuration: MediaCache.Configuration
   private let fillsWhole: Bool
-  private let state: Mutex<State>
+  private let state: CountedMutex<State>
 
-  private struct State {
+  private struct State: Sendable {
     var generation: Generation
     var id: ReaderID
     /// The reader as it attaches to a generation.
@@ -57,7 +57,7 @@ public final class MediaReader: Sendable {
     reader.resource = resource
     reader.hasRead = settled != nil
     let (id, stored, obstacle) = Self.attach(reader, to: generation, at: configuration.clock())
-    state = Mutex(
+    state = CountedMutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
@@ -223,6 +223,11 @@ public final class MediaReader: Sendable {
   }
 
   var generation: Generation { state.withLock { $0.generation } }
+
+  #if DEBUG
+    /// How often its lock and that of its generation were taken.
+    var lockCount: Int { state.count + generation.lockCount }
+  #endif
 
   /// The ranges that were stored when the reader was opened, and were handed to it since.
   package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }

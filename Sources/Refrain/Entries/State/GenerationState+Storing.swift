@@ -1,8 +1,66 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Bytes: those stored, those only in memory, and when to sync.
+/// The way of a chunk: whether another one is received (`standing`), which of its parts are written
+/// (`admit`), and what follows once they are (`commit`). Each takes the lock once.
 extension GenerationState {
+  /// Whether a fetch receives more.
+  enum Standing: Sendable {
+    case over
+    /// It has to wait until a reader wants more.
+    case unwanted
+    /// It gives way to players.
+    case background
+    case foreground
+  }
+
+  /// - Parameter offset: the end of the bytes received; nil once all have been.
+  mutating func standing(_ id: FetchID, at offset: Int64?) -> (Standing, [Action]) {
+    guard let offset else { return (.foreground, recount()) }
+    guard let fetch = fetches[id], !isSuperseded, !isClosed, offset < fetch.range.upperBound else {
+      return (.over, [])
+    }
+    if !isWanted(id) { return (.unwanted, announce(id) + endBody(id)) }
+    // Waiting for its turn may take long.
+    return fetch.isBackground ? (.background, announce(id) + recount()) : (.foreground, recount())
+  }
+
+  /// What is to be done with a chunk.
+  struct Admission: Sendable {
+    /// The parts that are not stored yet.
+    var missing: RangeSet<Int64>
+    /// Those that are, if nothing vouches for their being the same.
+    var unproven: RangeSet<Int64>
+    /// The file of the generation.
+    var file: EntryFile?
+    /// Whether the file is ready to be written to.
+    var isPrepared: Bool
+    /// Whether nothing may be stored for now.
+    var isBanned: Bool
+    var isUnrepeatable: Bool
+    /// Whether all bytes may be a document whose pace is not known yet.
+    var mayBeDocument: Bool
+
+    /// Has nothing stored of the chunk.
+    mutating func refuse() { (isPrepared, isBanned) = (false, true) }
+  }
+
+  /// Decides on a chunk that has been received.
+  ///
+  /// - Returns: nil if the fetch is over.
+  func admit(_ id: FetchID, _ range: ByteRange) -> Admission? {
+    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return nil }
+    // No further than requested, or than this fetch was shortened to.
+    let end = fetch.isCalledOff ? range.upperBound : fetch.range.upperBound
+    let wanted = RangeSet(range.clamped(to: min(fetch.range.lowerBound, range.lowerBound)..<end))
+    return Admission(
+      missing: wanted.subtracting(stored),
+      unproven: validator.ifRange == nil ? stored.intersection(RangeSet(range)) : RangeSet(),
+      file: file, isPrepared: storage.isPrepared && !isTransient,
+      isBanned: storage.ban.holds(at: .now), isUnrepeatable: isUnrepeatable,
+      mayBeDocument: representation.mayBeUnreadDocument)
+  }
+
   /// Commits bytes that have been written: readers may use them from now on.
   ///
   /// - Parameter announces: whether waiting readers are woken now; otherwise with the next bytes,
@@ -12,9 +70,9 @@ extension GenerationState {
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
   ) -> Commit? {
+    moveFetch(id, to: range.upperBound)
     guard file === self.file else { return nil }
     let isNew = storage.commit(range)
-    moveFetch(id, to: range.upperBound)
     if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
     fetches[id]?.unannounced += range.upperBound - range.lowerBound
     let actions = announces || !mayDefer(id) ? announce(id) : []
@@ -36,6 +94,7 @@ extension GenerationState {
     }
     commit.syncDelay = storage.nextSync(now)
     commit.defersRecord = storage.scheduleRecord()
+    commit.wantsRecord = storage.wantsRecord
     return commit
   }
 

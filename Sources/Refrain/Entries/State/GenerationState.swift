@@ -81,6 +81,8 @@ struct GenerationState: Sendable {
     var syncDelay: Duration?
     /// Whether a record is due some time from now (`RecordState.deferred`).
     var defersRecord = false
+    /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
+    var wantsRecord = false
   }
 
   enum Lookup: Sendable {
