@@ -46,6 +46,9 @@ public protocol DocumentRules: AnyObject, Sendable {
   func decoder(of coding: String) -> DocumentDecoder?
 }
 
+/// The most first bytes of a body that its rules receive at once.
+let documentBeginning = 64
+
 /// Returns the decoded body, of at most `limit` bytes.
 public typealias DocumentDecoder =
   @Sendable (_ body: Data, _ limit: Int) throws(DocumentFault) -> Data

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// How far fetching goes beyond the bytes that readers ask for.
-public enum FillPolicy: String, Sendable, Hashable, Codable {
-  /// Nothing beyond the read-ahead window of a live reader.
-  case onDemand
-  /// While a reader has the resource open, its holes are filled to the end, behind the readers'
-  /// needs.
-  case wholeResource
-}
-
 extension MediaCache {
   /// How a cache behaves. A value: changing it after the cache was created has no effect; the
   /// cache's own `limit`, `isOffline` and `network` can be changed at any time.
@@ -120,5 +111,21 @@ extension MediaCache {
     public var transport: (any Transport)?
 
     public init() {}
+  }
+}
+
+extension MediaCache.Configuration {
+  func origin(_ transport: any Transport) -> Origin {
+    Origin(
+      transport, Origin.Settings(isOffline: offline, network: network), retry: retry,
+      responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
+      bytesPerSecond: originRate, authorize: authorize.map { GroupRenewals.checked($0) },
+      isShared: isShared, counters: CacheCounters(), clock: clock)
+  }
+
+  var plan: FetchPlan {
+    FetchPlan(
+      patience: joinPatience?.seconds, firstRequest: max(firstRequest, 1),
+      maximumReadAhead: max(maximumReadAhead, firstRequest))
   }
 }

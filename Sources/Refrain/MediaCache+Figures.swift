@@ -32,7 +32,7 @@ extension MediaCache {
 
   /// Returns the figures. Looks at no entry on disk, so that it is cheap in a large cache.
   package func figures() async -> Figures {
-    let (context, counters) = (context, context.counters)
+    let (context, counters) = (context, context.origin.counters)
     let open = context.table.openEntries
     let (used, free) = await IOThreads.background.run {
       (context.budget.usage.update { $0.used }, Self.freeBytes(context.budget.directory))

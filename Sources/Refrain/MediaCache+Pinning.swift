@@ -75,7 +75,7 @@ extension MediaCache {
   public func unpin(_ key: CacheKey) async throws -> Bool {
     let wasPinned = try await Pinning(self).unpin(key)
     // Even without a pin: an earlier call may have failed after it lifted the pin.
-    if !context.configuration.isShared, await isForbidden(key) {
+    if !context.isShared, await isForbidden(key) {
       let open = await context.table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
       do {

@@ -74,14 +74,14 @@ extension MediaCache {
   /// Returns the resource with what its policy does not set.
   func completed(_ resource: Resource) -> Resource {
     var resource = resource
-    resource.policy = resource.policy.completed(by: context.configuration.policy)
+    resource.policy = resource.policy.completed(by: configuration.policy)
     return resource
   }
 
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
-    let context = context
+    let (context, slots) = (context, slots)
     return try await context.table.entry(for: key) {
-      try await context.slots.take { _ = context.reclaimableLeases.releaseAll() }
+      try await slots.take { _ = context.reclaimableLeases.releaseAll() }
     } open: { slot in
       Entry(key: key, resource: resource, context: context, slot: slot)
     }
@@ -94,8 +94,8 @@ extension MediaCache {
   ) throws -> MediaReader {
     do {
       return try MediaReader(
-        entry: entry, resource: resource, configuration: context.configuration,
-        fill: fill ?? context.configuration.fill, isBackground: isBackground, terms: terms)
+        entry: entry, resource: resource, fill: fill ?? configuration.fill,
+        isBackground: isBackground, terms: terms)
     } catch {
       entry.release()
       throw error

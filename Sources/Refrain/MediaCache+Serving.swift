@@ -111,24 +111,24 @@ extension MediaCache {
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
-    context.rests.rest(of: resource, at: context.now)
+    context.origin.rests.rest(of: resource, at: context.now)
   }
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    context.rests.note(resource, status: status, headers: headers, at: context.now)
+    context.origin.rests.note(resource, status: status, headers: headers, at: context.now)
   }
 
   /// The longest time for which nothing may come from an origin that responds.
   package var longestSilence: Duration {
-    max(context.configuration.silenceTimeout, context.configuration.responseTimeout)
+    max(context.origin.silenceTimeout, context.origin.responseTimeout)
   }
 
   /// The current time of the cache.
   package var now: Moment { context.now }
 
   /// Whether the cache follows RFC 9111 as a shared cache.
-  package var isShared: Bool { context.configuration.isShared }
+  package var isShared: Bool { context.isShared }
 }
 
 extension MediaCache {

@@ -7,9 +7,9 @@ extension MediaCache {
   /// Going offline ends running requests; their received bytes stay. Readers that wait for missing
   /// bytes fail with `MediaCacheError.Code.offline`.
   public var isOffline: Bool {
-    get { context.isOffline }
+    get { context.origin.isOffline }
     set {
-      context.setOffline(newValue)
+      context.origin.setOffline(newValue)
       for entry in context.table.openEntries { entry.followOffline() }
     }
   }
@@ -17,8 +17,8 @@ extension MediaCache {
   /// Which networks may be used for what, and whether requests wait for a network. Applies to
   /// requests from now on; a request that runs is finished.
   public var network: NetworkPolicy {
-    get { context.network }
-    set { context.setNetwork(newValue) }
+    get { context.origin.network }
+    set { context.origin.setNetwork(newValue) }
   }
 
   /// The most bytes per second that are received from all origins together; nil for no limit. A
@@ -27,8 +27,8 @@ extension MediaCache {
   /// Applies at once, also to requests that run: those that pause for the old rate notice within a
   /// quarter of a second.
   public var originRate: Int64? {
-    get { context.originPace.bytesPerSecond }
-    set { context.originPace.bytesPerSecond = newValue }
+    get { context.origin.pace.bytesPerSecond }
+    set { context.origin.pace.bytesPerSecond = newValue }
   }
 
   /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.

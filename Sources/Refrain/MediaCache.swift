@@ -4,7 +4,8 @@ public import Foundation
 /// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
   let context: CacheContext
-  private let configuration: Configuration
+  let configuration: Configuration
+  let slots: EntrySlots
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
   /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
@@ -50,9 +51,12 @@ public final class MediaCache: Sendable {
       throw DirectoryProblem.error(error, path: path)
     }
     self.configuration = configuration
+    self.slots = slots
     context = CacheContext(
-      configuration: configuration, budget: budget,
-      transport: configuration.transport ?? Self.platformTransport(), slots: slots
+      origin: configuration.origin(configuration.transport ?? Self.platformTransport()),
+      budget: budget, plan: configuration.plan, isShared: configuration.isShared,
+      trustsStored: configuration.trustStored, abandonedSilence: configuration.abandonedSilence,
+      clock: configuration.clock
     ) { generation, id, range, confirms in
       let fetch = Fetch(id: id, generation: generation)
       if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
@@ -62,7 +66,7 @@ public final class MediaCache: Sendable {
 
   /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
   package var relayingTransport: any RelayingTransport {
-    context.transport as? any RelayingTransport ?? Self.platformTransport()
+    context.origin.transport as? any RelayingTransport ?? Self.platformTransport()
   }
 
   /// The default transport.
@@ -80,7 +84,7 @@ public final class MediaCache: Sendable {
   package func startThreads() {
     _ = (IOThreads.shared, IOThreads.background)
     #if os(Linux)
-      (context.transport as? CurlTransport)?.startThread()
+      (context.origin.transport as? CurlTransport)?.startThread()
     #endif
   }
 
@@ -149,7 +153,10 @@ public final class MediaCache: Sendable {
       let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
       do {
         return try await withTaskCancellationHandler {
-          try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()
+          try await Prefetch(
+            reader: reader, range: range ?? 0..<Int64.max,
+            writerSilence: configuration.writerSilence, report: progress
+          ).run()
         } onCancel: {
           reader.cancel()
         }

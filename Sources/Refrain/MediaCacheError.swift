@@ -80,4 +80,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   }
 
   public var description: String { remedy.isEmpty ? reason : "\(reason) \(remedy)" }
+
+  static let offline = MediaCacheError(
+    .offline, "The requested bytes are not stored, and no request is sent while offline.",
+    remedy: "Go online, or prefetch the resource beforehand.")
 }

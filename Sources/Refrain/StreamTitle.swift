@@ -92,11 +92,3 @@ struct StreamTitles: Sendable, Hashable {
     all.last { $0.offset <= offset }
   }
 }
-
-extension MediaReader {
-  /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
-  /// is known. The latest 64 titles are kept. `CacheEvent.streamTitle` reports each change.
-  public func streamTitle(at offset: Int64) -> StreamTitle? {
-    generation.withState { $0.titles.title(at: offset) }
-  }
-}

@@ -3,80 +3,53 @@ import RefrainLocks
 
 /// The state that all entries of a cache share.
 final class CacheContext: Sendable {
-  let configuration: MediaCache.Configuration
+  let origin: Origin
   let budget: DiskBudget
   let evictor: Evictor
   let events: EventStreams
-  let transport: any Transport
+  /// Whether the cache serves several people.
+  let isShared: Bool
+  /// Whether stored bytes are never revalidated.
+  private let trustsStored: Bool
+  private let plan: FetchPlan
+  /// How long a fetch without readers may stall.
+  let abandonedSilence: Duration
+  let clock: @Sendable () -> Moment
   let gate = PlaybackPriority()
-  let silenceTimeout = SilenceTimeout()
   let table = EntryTable()
   let reclaimableLeases = ReclaimableLeases()
-  let slots: EntrySlots
-  let rests: OriginRests
-  let counters: CacheCounters
-  let originPace: OriginPace
-  let renewals: GroupRenewals
   let companions = Companions()
-  let movedResources = MovedResources()
-  let redirectedResponses = RedirectedResponses()
   let representationKeys = RepresentationKeys()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork
   private let hasReportedLocks = Mutex(false)
-  private let settings: Mutex<Settings>
-
-  private struct Settings {
-    var isOffline: Bool
-    var network: NetworkPolicy
-  }
 
   /// Brings a range of a generation. The last argument says whether the response confirms the
   /// generation first.
   typealias FetchWork = @Sendable (Generation, FetchID, ByteRange, Bool) async -> Void
 
   init(
-    configuration: MediaCache.Configuration, budget: DiskBudget, transport: any Transport,
-    slots: EntrySlots = .ofProcess, fetch: @escaping FetchWork
+    origin: Origin, budget: DiskBudget, plan: FetchPlan, isShared: Bool, trustsStored: Bool,
+    abandonedSilence: Duration, clock: @escaping @Sendable () -> Moment, fetch: @escaping FetchWork
   ) {
+    (self.origin, self.budget, self.plan) = (origin, budget, plan)
+    (self.isShared, self.trustsStored) = (isShared, trustsStored)
+    self.abandonedSilence = abandonedSilence
+    self.clock = clock
     self.fetch = fetch
-    self.slots = slots
     let events = EventStreams()
-    self.configuration = configuration
-    renewals = GroupRenewals(isSharing: !configuration.isShared)
-    settings = Mutex(
-      Settings(isOffline: configuration.offline, network: configuration.network))
-    originPace = OriginPace(bytesPerSecond: configuration.originRate)
-    self.budget = budget
-    self.transport = transport
     self.events = events
-    rests = OriginRests(longest: configuration.retry.longestDelay)
-    let counters = CacheCounters()
-    self.counters = counters
     evictor = Evictor(budget: budget, reclaimableLeases: reclaimableLeases) { event in
-      if case .evicted(_, let bytes) = event { counters.noteEvicted(bytes) }
+      if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }
       events.send(event)
     }
   }
 
-  var now: Moment { configuration.clock() }
-
-  // MARK: Settings that can change
-
-  /// Whether no request is made at all.
-  var isOffline: Bool { settings.withLock(\.isOffline) }
-
-  func setOffline(_ isOffline: Bool) {
-    settings.withLock { $0.isOffline = isOffline }
-  }
-
-  var network: NetworkPolicy { settings.withLock(\.network) }
-
-  func setNetwork(_ network: NetworkPolicy) { settings.withLock { $0.network = network } }
+  var now: Moment { clock() }
 
   /// Whether the origin may be asked, and needs to be asked at all.
   var asking: GenerationState.Asking {
-    GenerationState.Asking(isOffline: isOffline, trustsStored: configuration.trustStored)
+    GenerationState.Asking(isOffline: origin.isOffline, trustsStored: trustsStored)
   }
 
   /// Reports, once, that files cannot be locked (`WriterLock.failure`).
@@ -105,12 +78,8 @@ final class CacheContext: Sendable {
 
   /// Returns the state of an empty generation of a resource.
   func emptyState(of resource: Resource) -> GenerationState {
-    let plan = FetchPlan(
-      patience: configuration.joinPatience?.seconds,
-      firstRequest: max(configuration.firstRequest, 1),
-      maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest))
-    return GenerationState(
-      limits: plan, isOffline: isOffline,
+    GenerationState(
+      limits: plan, isOffline: origin.isOffline,
       representation: Representation(
         documents: resource.policy.documents, requestedAt: resource.url))
   }

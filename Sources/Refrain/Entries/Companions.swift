@@ -19,11 +19,3 @@ final class Companions: Sendable {
 
   func removeAll() { values.withLock { $0 = [:] } }
 }
-
-extension MediaCache {
-  /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
-  /// time. `removeAll` forgets it.
-  package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
-    context.companions.value(make)
-  }
-}

@@ -9,7 +9,7 @@ final class Entry: Sendable {
   let context: CacheContext
   let storage: EntryStorage
   let asked: AskedResource
-  let counts = Mutex(EntryCounts())
+  let traffic: EntryTraffic
   private let slot: EntrySlot
 
   struct State {
@@ -46,7 +46,8 @@ final class Entry: Sendable {
       url: resource.url, context: context)
     context.budget.markOpen(name)
     let loaded = storage.load(context.emptyState(of: resource))
-    asked = AskedResource(resource, key: key, isShared: context.configuration.isShared)
+    traffic = EntryTraffic(of: key, counters: context.origin.counters, events: context.events)
+    asked = AskedResource(resource, key: key, isShared: context.isShared)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
@@ -343,4 +344,13 @@ final class Entry: Sendable {
       state.storage.noteRecordStale()
     }
   }
+
+  /// Whether the newest reader wants the response stored although the origin forbids it, and a cache
+  /// like this may do so.
+  var mayIgnoreNoStore: Bool {
+    resource.policy.group?.isKept == true && !context.isShared
+  }
+
+  /// The key of the first resource of the group to which the resource belongs; nil if none is known.
+  var group: String? { storage.policy.group(of: resource) }
 }

@@ -33,7 +33,7 @@ extension Entry {
     guard let current else { return nil }
     var activity = EntryActivity(
       key: key, url: resource.url.withoutUserInfo, group: group.map { CacheKey(rawValue: $0) },
-      spans: RangeSet(), fetching: [], readers: [], received: traffic.received)
+      spans: RangeSet(), fetching: [], readers: [], received: traffic.sums.received)
     (activity.mimeType, activity.length, activity.spans) = current.withState {
       ($0.info?.mimeType, $0.length, $0.stored)
     }

@@ -106,7 +106,7 @@ extension EntryStorage {
   /// Removes a response that may not be stored and has no pin: a process that ended suddenly left
   /// it.
   private func removeLeftOver() {
-    guard !context.configuration.isShared, !isKeptByPin,
+    guard !context.isShared, !isKeptByPin,
       (try? directory.loadRecord())?.record.freshness.noStore == true
     else { return }
     // It fails if another process holds the lock, and may be about to pin it. Bytes that stay are not
@@ -219,5 +219,17 @@ extension EntryStorage {
     isAnchored = false
     lock = nil
     return true
+  }
+
+  /// Whether a pin on disk keeps the files of a response that may not be stored.
+  nonisolated var isKeptByPin: Bool {
+    !context.isShared && (try? directory.isPinned) == true
+  }
+
+  /// Whether a stored response may be used.
+  nonisolated func mayUse(_ record: EntryRecord) -> Bool {
+    // Stored by a private cache: the response may be restricted to one user.
+    if context.isShared, record.isSharable != true { return false }
+    return !record.freshness.noStore || isKeptByPin
   }
 }

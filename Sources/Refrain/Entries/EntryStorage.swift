@@ -203,7 +203,7 @@ actor EntryStorage {
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant,
-      isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
+      isSharable: context.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
       group: policy.record(generation.entry.resource), spans: SpanList.encode(spans),
       epoch: files.epoch)
   }

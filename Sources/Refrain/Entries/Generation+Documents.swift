@@ -30,7 +30,7 @@ extension Generation {
       return (rules, file, length)
     }
     guard let (rules, file, length) = complete else { return false }
-    let start = min(length, Int64(Self.documentBeginning))
+    let start = min(length, Int64(documentBeginning))
     guard let beginning = Self.bytes(of: file, start) else { return true }
     var isUnreadable = false
     let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
@@ -48,9 +48,6 @@ extension Generation {
     }
     return true
   }
-
-  /// The most first bytes of a body that its rules receive at once.
-  static let documentBeginning = 64
 
   /// Returns the first bytes of the file; nil if they cannot be read.
   private static func bytes(of file: EntryFile, _ count: Int64) -> Data? {

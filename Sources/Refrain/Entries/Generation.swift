@@ -61,14 +61,14 @@ final class Generation: Sendable {
   /// that the last of several calls agrees with it.
   func followOffline() {
     let context = entry.context
-    perform { $0.setOffline(context.isOffline) }
+    perform { $0.setOffline(context.origin.isOffline) }
   }
 
   private func watchAbandoned() async {
     var positions = state.withLock { $0.abandonedPositions }
     while true {
       // Nothing cancels this task, so `sleep` cannot throw.
-      try? await Task.sleep(for: entry.context.configuration.abandonedSilence)
+      try? await Task.sleep(for: entry.context.abandonedSilence)
       let (actions, next) = state.withLock { $0.releaseStalled(since: positions) }
       carryOut(actions)
       guard let next else { return }

@@ -78,8 +78,3 @@ final class RecordedPolicy: Sendable {
     return state.group
   }
 }
-
-extension Entry {
-  /// The key of the first resource of the group to which the resource belongs; nil if none is known.
-  var group: String? { storage.policy.group(of: resource) }
-}

@@ -26,7 +26,8 @@ extension Fetch {
     }
     let purpose = confirmationPurpose
     let exchange = OriginExchange(
-      entry: entry, headers: request.headers(of: known), purpose: purpose,
+      entry.asked, of: context.origin, counting: entry.traffic, headers: request.headers(of: known),
+      purpose: purpose,
       isConfirmation: true, isBrief: isBrief,
       optionalRange: generation.withState { $0.optionalRange(request.range) })
     let outcome: Outcome = await exchange.run { response in
@@ -127,7 +128,7 @@ extension Fetch {
       return (isOfUse, state.confirmed(at: context.now), earlier)
     }
     if let earlier {
-      context.movedResources.note(entry.resource, from: earlier, to: response.url)
+      context.origin.moved.note(entry.resource, from: earlier, to: response.url)
     }
     generation.carryOut(actions)
     return isOfUse
@@ -135,7 +136,7 @@ extension Fetch {
 
   func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
     Freshness.Keeper(
-      isShared: context.configuration.isShared,
+      isShared: context.isShared,
       isAuthorized: response.asked["Authorization"] != nil,
       hasCookies: response.asked["Cookie"] != nil,
       isSecret: entry.resource.policy.group?.isSecret == true,

@@ -66,7 +66,7 @@ extension Fetch {
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      if !response.isRepeated { entry.countReceived(chunk.count) }
+      if !response.isRepeated { entry.traffic.countReceived(chunk.count) }
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       switch await bytes.keep(part, at: offset) {
@@ -95,9 +95,9 @@ extension Fetch {
 
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
-    guard let delay = context.originPace.delay(after: count) else { return }
+    guard let delay = context.origin.pace.delay(after: count) else { return }
     generation.perform { $0.announce(id) }
-    await context.originPace.pause(delay) {
+    await context.origin.pace.pause(delay) {
       // Nobody may be left whom it would serve.
       switch standing(at: offset) {
       case .over, .unwanted: true

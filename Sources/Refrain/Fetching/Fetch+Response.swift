@@ -12,7 +12,7 @@ extension Fetch {
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) async -> ResponseCheck.Verdict? {
     let (verdict, actions) = judged(
-      response, asked: asked, sentIfRange: sentIfRange, mayHand: context.configuration.isShared)
+      response, asked: asked, sentIfRange: sentIfRange, mayHand: context.isShared)
     if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
     await prepareIfEmpty()
     generation.carryOut(actions)

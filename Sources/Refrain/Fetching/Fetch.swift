@@ -78,7 +78,7 @@ struct Fetch: Sendable {
         }
         let isPlaying = generation.withState { $0.isPlaying(id) }
         guard
-          let delay = context.configuration.retry.delay(
+          let delay = context.origin.retry.delay(
             after: reason.failure, count: reason.failure == .cutShort ? cuts : failures,
             isPlaying: isPlaying, retryAfter: retryAfter, gained: gained),
           generation.withState({ $0.beginRest(id) })
@@ -172,7 +172,8 @@ struct Fetch: Sendable {
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
     let exchange = OriginExchange(
-      entry: entry, headers: headers, purpose: purpose, usesShortcut: asking.known != nil,
+      entry.asked, of: context.origin, counting: entry.traffic, headers: headers, purpose: purpose,
+      usesShortcut: asking.known != nil,
       optionalRange: generation.withState { $0.optionalRange(asking.range) }
     ) { connectivity in
       switch connectivity {

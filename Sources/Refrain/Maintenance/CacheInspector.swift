@@ -91,7 +91,7 @@ struct CacheInspector: Sendable {
     let known = open?.withState { $0.representation.selection }
     // If nothing is stored under the key itself, other representations may exist.
     guard let selection = selection(for: key) ?? known else { return true }
-    return !selection.varying.isEmpty || context.configuration.isShared || isSharable(key)
+    return !selection.varying.isEmpty || context.isShared || isSharable(key)
   }
 
   /// Whether a shared cache has stored the entry, which stores responses for credentials under keys

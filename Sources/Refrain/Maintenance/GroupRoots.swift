@@ -16,8 +16,9 @@ package struct GroupRoots {
   /// - Parameters:
   ///   - key: returns the key of an entry.
   ///   - group: returns the group that its record names.
-  package init<Entry>(
-    _ entries: [Entry], key: (borrowing Entry) -> CacheKey, group: (borrowing Entry) -> CacheKey?
+  package init<Element>(
+    _ entries: [Element], key: (borrowing Element) -> CacheKey,
+    group: (borrowing Element) -> CacheKey?
   ) {
     // The entries of a group often follow each other.
     var last: CacheKey?

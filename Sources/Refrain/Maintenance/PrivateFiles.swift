@@ -109,10 +109,3 @@ package struct PrivateFiles: Sendable {
   /// Files without secrets, which other processes rely on.
   static let permanent: Set = [lockName, removalName]
 }
-
-extension MediaCache {
-  package var privateFiles: PrivateFiles { PrivateFiles(context.budget) }
-
-  /// Sends a warning to the listeners of `events`.
-  package func report(warning: String) { context.events.send(.warning(warning)) }
-}

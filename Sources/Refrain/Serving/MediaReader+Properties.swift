@@ -61,4 +61,10 @@ extension MediaReader {
   /// The key of the first resource of the group to which the resource is known to belong; nil if
   /// none is.
   package var group: CacheKey? { entry.group.map { CacheKey(rawValue: $0) } }
+
+  /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
+  /// is known. The latest 64 titles are kept. `CacheEvent.streamTitle` reports each change.
+  public func streamTitle(at offset: Int64) -> StreamTitle? {
+    generation.withState { $0.titles.title(at: offset) }
+  }
 }

@@ -10,7 +10,6 @@ import RefrainLocks
 /// `cancel()`.
 public final class MediaReader: Sendable {
   let entry: Entry
-  private let configuration: MediaCache.Configuration
   private let fillsWhole: Bool
   private let state: CountedMutex<State>
 
@@ -40,23 +39,22 @@ public final class MediaReader: Sendable {
   ///     the reader may leave for a newer one until it has read.
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
-    configuration: MediaCache.Configuration, fill: FillPolicy, isBackground: Bool = false,
+    fill: FillPolicy, isBackground: Bool = false,
     terms: ReadTerms = ReadTerms()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
       throw GenerationState.closed
     }
     self.entry = entry
-    self.configuration = configuration
     fillsWhole = fill == .wholeResource
-    let traffic = entry.traffic
+    let traffic = entry.traffic.sums
     var reader = GenerationState.Reader()
     reader.isBackground = isBackground
     reader.fillsWhole = fillsWhole
     reader.terms = terms
     reader.resource = resource
     reader.hasRead = settled != nil
-    let (id, stored, obstacle) = Self.attach(reader, to: generation, at: configuration.clock())
+    let (id, stored, obstacle) = Self.attach(reader, to: generation)
     state = CountedMutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
@@ -78,8 +76,7 @@ public final class MediaReader: Sendable {
     let (generation, _) = try current()
     guard entry.tryHold() else { throw GenerationState.closed }
     do {
-      return try MediaReader(
-        entry: entry, generation: generation, configuration: configuration, fill: fill)
+      return try MediaReader(entry: entry, generation: generation, fill: fill)
     } catch {
       entry.release()
       throw error
@@ -91,10 +88,9 @@ public final class MediaReader: Sendable {
   }
 
   private static func attach(
-    _ reader: GenerationState.Reader, to generation: Generation, at now: Moment,
-    isMoved: Bool = false
+    _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
-    let asking = generation.entry.context.asking
+    let (asking, now) = (generation.entry.context.asking, generation.entry.context.now)
     return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
       let id = state.makeID()
       var reader = reader
@@ -146,7 +142,7 @@ public final class MediaReader: Sendable {
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
       (state.id, state.storedBefore, _) = Self.attach(
-        state.reader, to: next, at: configuration.clock(), isMoved: true)
+        state.reader, to: next, isMoved: true)
       state.generation = next
       return before
     }
@@ -213,7 +209,7 @@ public final class MediaReader: Sendable {
 
   /// The statistics of this reader so far.
   public var statistics: Statistics {
-    let traffic = entry.traffic
+    let traffic = entry.traffic.sums
     return state.withLock { state in
       var statistics = state.statistics
       statistics.bytesFromOrigin = traffic.received - state.receivedBefore

@@ -6,6 +6,8 @@ import Foundation
 struct Prefetch: Sendable {
   let reader: MediaReader
   let range: ByteRange
+  /// How long it waits while another process that stores the resource makes no progress.
+  let writerSilence: Duration
   let report: (@Sendable (MediaCache.PrefetchProgress) -> Void)?
 
   private static let reportInterval: Duration = .milliseconds(100)
@@ -88,7 +90,7 @@ struct Prefetch: Sendable {
   /// complete, or that process ends, returns.
   private func waitForWriter() async throws {
     let storage = reader.entry.storage
-    let patience = reader.entry.context.configuration.writerSilence
+    let patience = writerSilence
     var stored: Int64 = -1
     var quietSince = ContinuousClock.now
     while true {

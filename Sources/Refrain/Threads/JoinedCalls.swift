@@ -6,16 +6,16 @@ import RefrainLocks
 ///
 /// All methods may be called from any thread.
 final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  private typealias Waiter = CheckedContinuation<Value, any Error>
+  private typealias Continuation = CheckedContinuation<Value, any Error>
 
-  private struct Running {
+  private struct Call {
     var task: Task<Void, Never>
     var number: Int
-    var waiters: [Int: Waiter] = [:]
+    var waiters: [Int: Continuation] = [:]
   }
 
   private struct State {
-    var running: [Key: Running] = [:]
+    var running: [Key: Call] = [:]
     var nextNumber = 0
 
     mutating func makeNumber() -> Int {
@@ -53,23 +53,23 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private func start(
     _ key: Key, _ call: @Sendable @escaping () async throws -> Value, _ state: inout State
-  ) -> Running {
+  ) -> Call {
     let number = state.makeNumber()
     let task = Task {
       let result: Result<Value, any Error>
       do { result = .success(try await call()) } catch { result = .failure(error) }
-      let waiters = self.state.withLock { state -> [Waiter] in
+      let waiters = self.state.withLock { state -> [Continuation] in
         // Another call may have begun after all tasks left this one.
         guard state.running[key]?.number == number else { return [] }
         return state.running.removeValue(forKey: key).map { Array($0.waiters.values) } ?? []
       }
       for waiter in waiters { waiter.resume(with: result) }
     }
-    return Running(task: task, number: number)
+    return Call(task: task, number: number)
   }
 
   private func leave(_ waiter: Int, _ key: Key) {
-    let (continuation, abandoned) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+    let (continuation, abandoned) = state.withLock { state -> (Continuation?, Task<Void, Never>?) in
       guard let continuation = state.running[key]?.waiters.removeValue(forKey: waiter) else {
         return (nil, nil)
       }

@@ -138,12 +138,18 @@ struct UsageRecord: Sendable, Hashable {
   /// Ends a measurement. All bytes that may have been written since it began are added, because it
   /// may have missed them, and so are held bytes of removed files. Bytes freed since then are not
   /// subtracted, because it may have missed those already.
+  ///
+  /// A count that was no guess, and that the measurement does not contradict, is the better one: bytes
+  /// written meanwhile would be counted twice, and entries be evicted for them.
   mutating func endCheck(_ start: CheckStart, measured: Int64, at now: Double) {
-    slack = start.outstanding + (granted - start.granted) - (returned - start.returned)
-    used = measured + slack
     writers.removeAll { start.dead.contains($0.id) }
-    unchecked = nil
     checkedAt = now
+    let added = start.outstanding + (granted - start.granted) - (returned - start.returned)
+    let possible = measured...max(measured, measured + added)
+    if unchecked == nil, possible.contains(used) { return }
+    slack = added
+    used = measured + added
+    unchecked = nil
     checks += 1
   }
 }

@@ -22,7 +22,7 @@ extension GenerationState {
 
   /// Whether a fetch is received to its end, although nobody may want its bytes now: another
   /// response could not bring them.
-  func isKeptToEnd(_ fetch: Fetch) -> Bool {
+  func isKeptToEnd(_ fetch: RunningFetch) -> Bool {
     isOneResponse && !fetch.isConfirmation && (fetch.isReceivingWhole || fetch.hasBody)
       && !isTransient
       && length != nil

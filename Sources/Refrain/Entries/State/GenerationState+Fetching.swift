@@ -11,7 +11,7 @@ extension GenerationState {
     guard !fetches.values.contains(where: \.isConfirmation) else { return [] }
     let request = confirmingRequest(for: reader, at: offset)
     let id = makeID()
-    fetches[id] = Fetch(
+    fetches[id] = RunningFetch(
       range: request.range, purpose: .confirmation(fills: request.fills),
       isBackground: reader.isBackground)
     return [.startConfirmation(id, request.range)]
@@ -94,7 +94,7 @@ extension GenerationState {
     // Another attempt says more than what became of earlier ones.
     for reader in readers.keys { readers[reader]?.missedCut = nil }
     let id = makeID()
-    var fetch = Fetch(range: range, isWhole: comesWhole, isBackground: isBackground)
+    var fetch = RunningFetch(range: range, isWhole: comesWhole, isBackground: isBackground)
     fetch.furthest = range.lowerBound
     fetches[id] = fetch
     return .startFetch(id, range)

@@ -131,7 +131,7 @@ extension GenerationState {
   }
 }
 
-extension GenerationState.Fetch {
+extension GenerationState.RunningFetch {
   /// The range that it has yet to bring.
   var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
 

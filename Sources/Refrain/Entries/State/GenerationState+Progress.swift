@@ -17,7 +17,7 @@ extension GenerationState {
     return waiters.values.contains { isLeft($0, by: fetch, id) }
   }
 
-  private func isLeft(_ waiter: Waiter, by fetch: Fetch, _ id: FetchID) -> Bool {
+  private func isLeft(_ waiter: Waiter, by fetch: RunningFetch, _ id: FetchID) -> Bool {
     guard !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0, hasAudience,
       readers[waiter.reader]?.awaitsConfirmation == false, !isServed(waiter)
     else { return false }
@@ -59,7 +59,7 @@ extension GenerationState {
 
   /// Whether a player waits for the fetch's bytes, or has less ahead than is safe. A live stream
   /// arrives as slowly as it plays on any network, so only its start counts.
-  func isShort(of fetch: Fetch) -> Bool {
+  func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isSuperseded, !isClosed else { return false }
     if isLive, liveEnd >= limits.firstRequest { return false }
     let isWaitedFor = waiters.values.contains { waiter in
@@ -86,7 +86,23 @@ extension GenerationState {
   }
 }
 
-extension GenerationState.Fetch {
+extension GenerationState.RunningFetch {
   /// Whether the fetch has yet to bring the byte at an offset.
   func isAhead(_ offset: Int64) -> Bool { position <= offset && offset < range.upperBound }
+}
+
+extension GenerationState {
+  /// Whether a reader that waits passes on the origin's error response.
+  var passesOnErrors: Bool {
+    readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
+  }
+
+  /// How many error responses in a row are reported without a delay, while nothing is known and
+  /// every reader wants them reported; nil if `RetryPolicy` decides.
+  var mostErrors: Int? {
+    guard info == nil, !readers.isEmpty, readers.values.allSatisfy(\.terms.passesOnErrors) else {
+      return nil
+    }
+    return 2
+  }
 }

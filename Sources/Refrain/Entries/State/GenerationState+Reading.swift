@@ -121,10 +121,6 @@ extension GenerationState {
     .resourceChanged, "The resource changed at the origin while it was being read.",
     remedy: "Open the resource again to read the new version.")
 
-  static let offline = MediaCacheError(
-    .offline, "The requested bytes are not stored, and no request is sent while offline.",
-    remedy: "Go online, or prefetch the resource beforehand.")
-
   // MARK: Waiting
 
   /// Registers a waiter, unless its bytes are there or can never come.
@@ -140,7 +136,7 @@ extension GenerationState {
     if isSuperseded || withheld(from: waiter.reader) != nil { return (.success(()), []) }
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
     if isOffline {
-      return (.failure(Self.offline), [])
+      return (.failure(MediaCacheError.offline), [])
     }
     if let error = takeMissedCut(by: waiter) { return (.failure(error), []) }
     if handed != nil, fetches.isEmpty { return (.failure(Self.handedInPart), []) }

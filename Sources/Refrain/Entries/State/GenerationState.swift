@@ -121,7 +121,7 @@ struct GenerationState: Sendable {
   var lastCut: LastCut?
 
   var readers: [ReaderID: Reader] = [:]
-  var fetches: [FetchID: Fetch] = [:]
+  var fetches: [FetchID: RunningFetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
   /// Readers of the previous generation, under their identifiers there, that had requested
   /// something and read nothing when this one replaced it. They are about to arrive, so fetches

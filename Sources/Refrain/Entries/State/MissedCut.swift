@@ -16,7 +16,7 @@ extension GenerationState {
   ///
   /// - Parameter waiting: the readers that received the error, or wait for other bytes.
   mutating func keepCut(
-    _ error: MediaCacheError, of fetch: Fetch, except waiting: Set<ReaderID>
+    _ error: MediaCacheError, of fetch: RunningFetch, except waiting: Set<ReaderID>
   ) {
     if info == nil { return keepRefusal(error) }
     // A range begins where the response ended.

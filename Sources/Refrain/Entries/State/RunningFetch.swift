@@ -3,7 +3,7 @@
 extension GenerationState {
   /// One request to the origin, or a row of them, that fills a hole. A pure value: `Fetch` beside the
   /// state carries it out.
-  struct Fetch: Sendable {
+  struct RunningFetch: Sendable {
     /// What it is for. A confirmation becomes an ordinary fetch if the response brings bytes of the
     /// generation.
     enum Purpose: Sendable, Equatable {

@@ -64,6 +64,21 @@ struct UsageRecordTests {
     }
   }
 
+  @Test func `A measurement does not count bytes twice that are known to be counted`() {
+    var record = UsageRecord(used: 300, bootIdentity: "run")
+    let start = record.beginCheck(dead: [])
+    _ = grant(&record, 50, to: one)
+    // It saw all of them, and cannot know.
+    record.endCheck(start, measured: 350, at: 1)
+    #expect(record.used == 350)
+    // Somebody has removed files by hand, or added some.
+    for measured in [100, 700] as [Int64] {
+      var other = record
+      other.endCheck(other.beginCheck(dead: []), measured: measured, at: 2)
+      #expect(other.used == measured + 50)
+    }
+  }
+
   @Test func `Granted bytes that are never written do not stay counted`() {
     var record = UsageRecord(used: 300, bootIdentity: "run")
     _ = grant(&record, 200, to: one)

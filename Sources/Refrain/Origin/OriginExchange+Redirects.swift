@@ -4,17 +4,17 @@ import Foundation
 /// Follows redirects from the request to the final response.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    if usesShortcut, let shortcut = entry.asked.shortcut(for: resource) {
+    if usesShortcut, let shortcut = asked.shortcut(for: resource) {
       if let response = try await take(shortcut, request, for: resource) { return response }
     }
-    entry.asked.note(nil, for: resource)
+    asked.note(nil, for: resource)
     var redirects = RedirectPolicy(request: request)
     var followed: [Redirection] = []
     var statedLength: Int64?
     while true {
       let response = try await ask(redirects.request, for: resource)
       let next = try redirects.follow(
-        status: response.status, headers: response.headers, at: entry.context.now.wall)
+        status: response.status, headers: response.headers, at: origin.now.wall)
       if let next {
         try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
         resource.filter?.noteReference(to: next.url, from: resource.url)
@@ -23,7 +23,7 @@ extension OriginExchange {
         switch judge(response, to: redirects.request) {
         case .response(var received):
           if !followed.isEmpty {
-            received = entry.context.redirectedResponses.noting(
+            received = origin.redirected.noting(
               received, to: redirects.request,
               isPublic: Self.isPublic(redirects.request, resource.filter))
           }
@@ -32,7 +32,7 @@ extension OriginExchange {
           if Self.isUseful(response.status) {
             var shortcut = redirects.shortcut
             shortcut?.redirections = followed
-            entry.asked.note(shortcut, for: resource)
+            asked.note(shortcut, for: resource)
           }
           return received
         case .askAgain(let fields):
@@ -51,7 +51,7 @@ extension OriginExchange {
   private func take(
     _ shortcut: RedirectPolicy.Shortcut, _ request: OriginRequest, for resource: Resource
   ) async throws -> Response? {
-    var redirects = RedirectPolicy(request: request, at: shortcut, now: entry.context.now.wall)
+    var redirects = RedirectPolicy(request: request, at: shortcut, now: origin.now.wall)
     var statedLength: Int64?
     do {
       while true {
@@ -72,7 +72,7 @@ extension OriginExchange {
       }
     } catch {
       // Also after a timeout: the next attempt follows the chain.
-      entry.asked.note(nil, for: resource)
+      asked.note(nil, for: resource)
       if Task.isCancelled { throw error }
       return nil
     }
@@ -85,23 +85,23 @@ extension OriginExchange {
 
   private func ask(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     try Self.check(request.url, against: resource.filter)
-    if let rest = entry.context.rests.rest(of: resource, at: entry.context.now) {
+    if let rest = origin.rests.rest(of: resource, at: origin.now) {
       return unasked(request, for: resource, rest)
     }
     if let response = redirected(request, for: resource) { return response }
     expectHead()
-    entry.countRequest()
-    let requestTime = entry.context.now.wall
+    traffic.countRequest()
+    let requestTime = origin.now.wall
     let response = try await send(request, resource.filter)
     resource.observer?.received(response.headers, from: request.url)
     rest()
-    entry.context.rests.note(
-      resource, status: response.status, headers: response.headers, at: entry.context.now)
+    origin.rests.note(
+      resource, status: response.status, headers: response.headers, at: origin.now)
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, url: request.url,
       askedURL: resource.url, asked: resource.headers, requestTime: requestTime,
-      responseTime: entry.context.now.wall)
+      responseTime: origin.now.wall)
     received.wasHeldBack = isHeldBack
     received.headers.dropNoCodings()
     received.droppedRange = headers["Range"] != nil && request.headers["Range"] == nil
@@ -112,12 +112,12 @@ extension OriginExchange {
     _ request: OriginRequest, _ filter: URLFilter?
   ) async throws -> OriginResponse {
     guard let filter, Self.isPublic(request, filter) else {
-      return try await entry.context.transport.send(request)
+      return try await origin.transport.send(request)
     }
     var request = request
     request.requiresPublicAddress = true
     do {
-      return try await entry.context.transport.send(request)
+      return try await origin.transport.send(request)
     } catch let error as TransportError where error.isForPrivateAddress {
       throw filter.refusal(of: request.url, because: error.reason)
     }
@@ -132,7 +132,7 @@ extension OriginExchange {
   private func unasked(
     _ request: OriginRequest, for resource: Resource, _ rest: OriginRests.Rest
   ) -> Response {
-    let now = entry.context.now.wall
+    let now = origin.now.wall
     var response = Response(
       status: rest.status, headers: ["Retry-After": String(rest.seconds)],
       body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
@@ -145,9 +145,9 @@ extension OriginExchange {
   /// is none, or the request is to confirm stored bytes.
   private func redirected(_ request: OriginRequest, for resource: Resource) -> Response? {
     guard !isConfirmation, request.url == resource.url,
-      var response = entry.context.redirectedResponses.take(
+      var response = origin.redirected.take(
         for: request, isPublic: Self.isPublic(request, resource.filter),
-        at: entry.context.now.wall)
+        at: origin.now.wall)
     else { return nil }
     response.askedURL = resource.url
     response.asked = resource.headers

@@ -11,7 +11,7 @@
 /// A pin needs stored bytes, so they are stored first, for the wish of a reader
 /// (`ResourcePolicy.Group.isKept`). The pin on disk decides what stays: when the entry is closed without
 /// one, because the download was refused or cancelled or another process has unpinned it, the
-/// response is removed; what a process left that ended suddenly is not used.
+/// response is removed; what a process left that ended suddenly is not used (`EntryStorage`).
 extension GenerationState {
   /// Whether the response may not be stored.
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
@@ -20,27 +20,5 @@ extension GenerationState {
   mutating func obeyNoStore() {
     storage.obeyNoStore()
     if isForbidden { storage.forbid(.forGood, .forbidden) }
-  }
-}
-
-extension Entry {
-  /// Whether the newest reader wants the response stored although the origin forbids it, and a cache
-  /// like this may do so.
-  var mayIgnoreNoStore: Bool {
-    resource.policy.group?.isKept == true && !context.configuration.isShared
-  }
-}
-
-extension EntryStorage {
-  /// Whether a pin on disk keeps the files of a response that may not be stored.
-  nonisolated var isKeptByPin: Bool {
-    !context.configuration.isShared && (try? directory.isPinned) == true
-  }
-
-  /// Whether a stored response may be used.
-  nonisolated func mayUse(_ record: EntryRecord) -> Bool {
-    // Stored by a private cache: the response may be restricted to one user.
-    if context.configuration.isShared, record.isSharable != true { return false }
-    return !record.freshness.noStore || isKeptByPin
   }
 }

@@ -40,7 +40,9 @@ final class OriginExchange: Sendable {
     var hasInterleavedLength = false
   }
 
-  let entry: Entry
+  let origin: Origin
+  let asked: AskedResource
+  let traffic: EntryTraffic
   let headers: HeaderFields
   private let purpose: OriginRequest.Purpose
   let isConfirmation: Bool
@@ -81,12 +83,13 @@ final class OriginExchange: Sendable {
   ///     where the response is unusable.
   ///   - onConnectivity: called when the transport begins or stops waiting for a network.
   init(
-    entry: Entry, headers: HeaderFields, purpose: OriginRequest.Purpose,
+    _ asked: AskedResource, of origin: Origin, counting traffic: EntryTraffic,
+    headers: HeaderFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false, isBrief: Bool = false, usesShortcut: Bool = false,
     optionalRange: ByteRange? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
-    self.entry = entry
+    (self.asked, self.origin, self.traffic) = (asked, origin, traffic)
     self.headers = headers
     self.purpose = purpose
     self.isConfirmation = isConfirmation
@@ -94,7 +97,7 @@ final class OriginExchange: Sendable {
     self.usesShortcut = usesShortcut
     self.optionalRange = headers["Range"] == nil ? nil : optionalRange
     self.onConnectivity = onConnectivity
-    let resource = entry.resource
+    let resource = asked.resource
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
@@ -105,14 +108,14 @@ final class OriginExchange: Sendable {
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
-    let silenceTimeout = entry.context.silenceTimeout
-    let watch = silenceTimeout.watch { [weak self] in self?.end() }
+    let watch = origin.silence.watch { [weak self] in self?.end() }
     self.watch.withLock { $0 = watch }
-    defer { silenceTimeout.forget(watch) }
+    defer { origin.silence.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
       do {
         let response = try await self.exchange()
-        self.entry.note(response)
+        self.traffic.note(
+          status: response.status, response.headers, at: response.responseTime)
         return await body(response)
       } catch let error as MediaCacheError {
         return failure(error, error.retry == nil)
@@ -152,25 +155,22 @@ final class OriginExchange: Sendable {
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
-    let limit = entry.context.configuration.responseTimeout
+    let limit = origin.responseTimeout
     if isBrief { return min(limit, Self.briefTimeout) }
     return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
   }
-
-  /// The longest silence within a body.
-  private var silenceTimeout: Duration { entry.context.configuration.silenceTimeout }
 
   func expectHead() { expect(within: headTimeout) }
 
   /// - Parameter isFirst: whether nothing of the body has come yet.
   func expectBody(isFirst: Bool) {
-    let limit = entry.context.configuration.responseTimeout
-    expect(within: isFirst ? max(limit, silenceTimeout) : silenceTimeout)
+    let limit = origin.silenceTimeout
+    expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
   /// Expects all of a short body, of which nothing is used but that it ended, or that helps no
   /// reader to play.
-  func expectShortBody() { expect(within: min(headTimeout, silenceTimeout)) }
+  func expectShortBody() { expect(within: min(headTimeout, origin.silenceTimeout)) }
 
   /// The longest silence of an origin that holds its response back until the resource exists.
   private static let heldBackTimeout: Duration = .seconds(60)
@@ -198,7 +198,7 @@ final class OriginExchange: Sendable {
   func outcome<Outcome>(
     of error: any Error, _ failure: (MediaCacheError) -> Outcome, cancelled: () -> Outcome
   ) -> Outcome {
-    let host = entry.resource.url.host() ?? "The origin"
+    let host = asked.resource.url.host() ?? "The origin"
     if watch.withLock({ $0 })?.hasFired == true {
       var error = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
@@ -222,12 +222,12 @@ final class OriginExchange: Sendable {
   // MARK: Exchange
 
   private func exchange() async throws -> Response {
-    if entry.context.isOffline { throw GenerationState.offline }
+    if origin.isOffline { throw MediaCacheError.offline }
     var attempts = Self.mostAuthorizations
     var isWhole = false
     while true {
-      let (resource, number) = entry.asked.authorized(by: entry.context.renewals)
-      let given = entry.asked.given(for: resource)
+      let (resource, number) = asked.authorized(by: origin.renewals)
+      let given = asked.given(for: resource)
       var request = request(for: resource)
       if isWhole { request.headers.dropRange() }
       var response = try await follow(request, for: resource)
@@ -254,9 +254,9 @@ final class OriginExchange: Sendable {
   private static let mostAuthorizations = 2
 
   private func authorize(_ number: Int, _ status: Int) async throws -> AskedResource.Authorization {
-    guard let hook = entry.context.authorize else { return .none }
-    let renewals = entry.context.renewals
-    return try await entry.asked.authorize(refused: number, status: status) { refused, status in
+    guard let hook = origin.authorize else { return .none }
+    let renewals = origin.renewals
+    return try await asked.authorize(refused: number, status: status) { refused, status in
       try await renewals.renewed(refused, status, by: hook)
     }
   }
@@ -276,7 +276,7 @@ final class OriginExchange: Sendable {
     // The fragment is only for the user agent (RFC 9110 §4.2.5).
     let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
     var request = OriginRequest(url: url ?? plain, headers: fields)
-    let policy = entry.context.network
+    let policy = origin.network
     request.purpose = purpose
     request.documents = resource.policy.documents
     request.expectsDocument =

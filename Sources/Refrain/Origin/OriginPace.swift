@@ -75,11 +75,3 @@ final class OriginPace: Sendable {
     }
   }
 }
-
-extension MediaCache {
-  /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
-  package func paceOrigin(_ count: Int) async {
-    guard let delay = context.originPace.delay(after: count) else { return }
-    await context.originPace.pause(delay)
-  }
-}

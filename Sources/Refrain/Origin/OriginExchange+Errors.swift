@@ -46,52 +46,11 @@ extension OriginExchange {
     defer { rest() }
     var body = Data()
     for try await chunk in response.body {
-      entry.countReceived(chunk.count)
+      traffic.countReceived(chunk.count)
       body += chunk
       guard body.count <= ErrorResponse.longestBody else { return nil }
-      if let delay = entry.context.originPace.delay(after: chunk.count) {
-        await entry.context.originPace.pause(delay)
-      }
+      if let delay = origin.pace.delay(after: chunk.count) { await origin.pace.pause(delay) }
     }
     return body
-  }
-}
-
-extension Fetch {
-  /// As `OriginExchange.keeping`, if a reader passes on error responses.
-  func keeping(
-    _ response: OriginExchange.Response, in failure: MediaCacheError, _ exchange: OriginExchange
-  ) async -> MediaCacheError {
-    guard generation.withState(\.passesOnErrors) else { return failure }
-    return await exchange.keeping(response, to: response.given, in: failure)
-  }
-
-  /// Whether the request is sent again at once after an error response, before it is reported.
-  ///
-  /// - Parameters:
-  ///   - count: the failures in a row.
-  ///   - most: the failures after which it is reported (`GenerationState.mostErrors`).
-  func repeatsAtOnce(
-    after failure: MediaCacheError, count: Int, of most: Int, retryAfter: Duration?
-  ) -> Bool {
-    guard count < most, (retryAfter ?? .zero) <= .zero else { return false }
-    let retry = context.configuration.retry
-    return retry.delay(after: failure.failure, count: count, isPlaying: false) != nil
-  }
-}
-
-extension GenerationState {
-  /// Whether a reader that waits passes on the origin's error response.
-  var passesOnErrors: Bool {
-    readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
-  }
-
-  /// How many error responses in a row are reported without a delay, while nothing is known and
-  /// every reader wants them reported; nil if `RetryPolicy` decides.
-  var mostErrors: Int? {
-    guard info == nil, !readers.isEmpty, readers.values.allSatisfy(\.terms.passesOnErrors) else {
-      return nil
-    }
-    return 2
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 import RefrainLocks
 
 /// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
@@ -33,38 +33,6 @@ final class MovedResources: Sendable {
   func move(from url: URL) -> Move? { moves.withLock { $0[Self.text(url)] } }
 
   private static func text(_ url: URL) -> String { url.withoutUserInfo.absoluteString }
-}
-
-extension MediaCache {
-  /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
-  /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then
-  /// on.
-  ///
-  /// - Parameters:
-  ///   - url: the earlier URL after redirects.
-  ///   - fields: those that further requests may have. Where a redirect leads that the origin
-  ///     gave to other credentials is not told: the URL may grant access.
-  package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let move = context.movedResources.move(from: url) else { return nil }
-    let asked = move.resource
-    let granted = [HeaderFields()] + fields
-    // What cannot be opened is not stored.
-    guard
-      granted.contains(where: {
-        Credentials.of(Resource(url: asked.url, headers: $0)) == Credentials.of(asked)
-      }),
-      let reader = try? await open(move.resource, fill: .onDemand)
-    else { return nil }
-    defer { reader.cancel() }
-    reader.entry.current?.withState { state in
-      state.representation.move(to: move.target)
-      state.storage.noteRecordStale()
-    }
-    return move.target
-  }
-
-  /// Whether redirects that led to a URL lead to another one by now.
-  package func hasMoved(from url: URL) -> Bool { context.movedResources.move(from: url) != nil }
 }
 
 extension MediaCacheError {

@@ -5,11 +5,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-extension CacheContext {
-  /// The user's hook; nil if there is none. Throws `MediaCacheError` and `CancellationError` only.
-  var authorize: GroupRenewals.Hook? {
-    guard let hook = configuration.authorize else { return nil }
-    return { refused, status in
+extension GroupRenewals {
+  /// Returns the user's hook, with its errors as those of requests: throws `MediaCacheError` and
+  /// `CancellationError` only.
+  static func checked(_ hook: @escaping Hook) -> Hook {
+    { refused, status in
       do {
         return try await hook(refused, status)
       } catch let error as MediaCacheError {

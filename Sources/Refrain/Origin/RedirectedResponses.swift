@@ -123,7 +123,7 @@ private struct CopiedBody: AsyncSequence, Sendable {
 extension DocumentRules {
   /// Whether a whole body is that of a document, by its content alone.
   fileprivate func isDocument(_ body: Data, at url: URL) -> Bool {
-    pace(at: url, beginning: body.prefix(Generation.documentBeginning)) { body } != nil
+    pace(at: url, beginning: body.prefix(documentBeginning)) { body } != nil
   }
 }
 

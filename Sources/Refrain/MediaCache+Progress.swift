@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+extension MediaCache {
+  /// Returns how much of the resource is stored. Makes no request.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  public func progress(of resource: Resource) async throws -> CacheProgress {
+    try await progress(of: storedKey(for: resource))
+  }
+
+  /// Returns `progress(of:)` for the entry stored under a key.
+  public func progress(of key: CacheKey) async throws -> CacheProgress {
+    if let generation = context.table.openEntry(for: key)?.current {
+      return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
+    }
+    guard let summary = try await entry(for: key) else {
+      return CacheProgress(length: nil, spans: RangeSet())
+    }
+    return CacheProgress(length: summary.length, spans: summary.spans)
+  }
+
+  /// Returns the ranges of the entry open under a key that are being fetched: those of requests
+  /// that run, or are sent again after a delay. An unknown end is `Int64.max`. Changes with the
+  /// events `fetchStarted` and `fetchFinished`; unlike those, it is right about requests that share
+  /// bytes, or were shortened, or began earlier.
+  package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
+    context.table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
+  }
+
+  /// Returns the progress now and after each change, at most ten times a second, until the
+  /// consuming task is cancelled or the cache is closed.
+  public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
+    let key = key(for: resource)
+    let events = context.events.stream(includingTraffic: true, takesEarly: false)
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
+    let task = Task { [weak self] in
+      var last: CacheProgress?
+      func send() async {
+        // A failed look-up counts as no change.
+        guard let now = try? await self?.progress(of: resource), now != last else { return }
+        last = now
+        continuation.yield(now)
+      }
+      await send()
+      await withTaskGroup { group in
+        let dirty = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        group.addTask {
+          for await event in events {
+            if event.changesStored(key) { dirty.continuation.yield() }
+          }
+          dirty.continuation.finish()
+        }
+        for await _ in dirty.stream {
+          await send()
+          // On cancellation the streams end the loop.
+          try? await Task.sleep(for: .milliseconds(100))
+        }
+        group.cancelAll()
+      }
+      await send()
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return stream
+  }
+}
+
+extension CacheEvent {
+  fileprivate func changesStored(_ key: CacheKey) -> Bool {
+    switch self {
+    case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
+      .fetchFinished(let other, _, _), .opened(let other):
+      other == key || Selection.isRepresentation(other, of: key)
+    default: false
+    }
+  }
+}
