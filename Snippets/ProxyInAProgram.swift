@@ -50,6 +50,27 @@ func log(_ configuration: inout CacheProxy.Configuration) {
   // snippet.hide
 }
 
+// snippet.show
+struct Favourites: ProxyHandler {
+  let list: @Sendable () async -> [URL]
+
+  func response(to request: ProxyRequest) async throws -> ProxyResponse? {
+    guard request.target == "/favourites.m3u" else { return nil }
+    let lines = await list().map(\.absoluteString).joined(separator: "\n")
+    return ProxyResponse(
+      fields: ["Content-Type": "audio/x-mpegurl"], body: Data("#EXTM3U\n\(lines)\n".utf8))
+  }
+}
+
+// snippet.hide
+func handle(
+  _ configuration: inout CacheProxy.Configuration, favourites: @escaping @Sendable () async -> [URL]
+) {
+  // snippet.show
+  configuration.handlers = [Favourites(list: favourites)]
+  // snippet.hide
+}
+
 func stop(_ proxy: CacheProxy, cache: MediaCache) async throws {
   // snippet.show
   do {

@@ -60,6 +60,9 @@ extension CacheProxy {
     /// `Accept` and `Accept-Language` alone.
     public var headers = HeaderFields()
 
+    /// Handlers of the app's own, asked in this order before the cache.
+    public var handlers: [any ProxyHandler] = []
+
     /// Whether all requests are of one player in this process: they join the origin's responses of
     /// the last seconds, as the readers of one play do.
     package var servesOnePlay = false

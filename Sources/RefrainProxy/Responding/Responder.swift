@@ -48,7 +48,7 @@ struct Responder: Sendable {
   private func answer(_ method: String) async throws {
     let fields = request.head.fields
     let target = request.head.target
-    if try await answerForOperator() { return }
+    if try await answerByItself() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
       listening: service.knownAddress)
@@ -82,8 +82,9 @@ struct Responder: Sendable {
     }
   }
 
-  /// Responds if the request is for the page, or the operator's. Returns whether it is.
-  private func answerForOperator() async throws -> Bool {
+  /// Responds to a request for the proxy itself: the operator's, the page's, or one that a handler
+  /// takes. Returns whether it was.
+  private func answerByItself() async throws -> Bool {
     let head = request.head
     let admin = AdminResponder(service: service, request: request, writer: writer)
     if service.isHealthCheck(head) {
@@ -91,25 +92,30 @@ struct Responder: Sendable {
       await admin.runHealth()
       return true
     }
+    let token = service.routes.token
     let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
-    guard let token = service.routes.token, service.routes.mayBeOurs(target: whole) else {
-      return false
-    }
-    // No proxied URL begins so: a scheme, or `~` and a session, follows the token.
-    let target = try service.routes.ownTarget(
+    guard token == nil ? !service.configuration.handlers.isEmpty : true,
+      service.routes.mayBeOurs(target: whole)
+    else { return false }
+    let own = try service.routes.ownTarget(
       of: head, target: head.target, localAddress: request.localAddress,
-      listening: service.knownAddress
-    ).dropFirst(1 + token.utf8.count)
-    if AdminResponder.isTarget(target) {
+      listening: service.knownAddress)
+    guard let token else { return try await answerByHandler(String(own)) }
+    // No proxied URL begins as the operator's targets do: a scheme, or `~` and a session, follows the
+    // token.
+    let target = String(own.dropFirst(1 + token.utf8.count))
+    if AdminResponder.isTarget(target[...]) {
       report.note { $0.isSilent = true }
-      await admin.run(target: String(target))
+      await admin.run(target: target)
       return true
     }
-    guard let page = service.page, PageAnswer.isTarget(target) else { return false }
+    guard let page = service.page, PageAnswer.isTarget(target) else {
+      return try await answerByHandler(target)
+    }
     report.note { $0.isSilent = true }
     try await PageAnswer(
       service: service, page: page, request: request, writer: writer, report: report,
-      target: String(target)
+      target: target
     ).run()
     return true
   }

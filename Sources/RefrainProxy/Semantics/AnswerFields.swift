@@ -41,6 +41,16 @@ struct AnswerFields: Sendable {
     return fields
   }
 
+  /// Returns the fields of a response that the app has made, without those of its message.
+  func own(_ headers: HeaderFields) -> HeaderFields {
+    var fields = HopByHop.removed(from: headers)
+    fields["Content-Length"] = nil
+    fields = HeaderFields(fields.fields.lazy.filter(Self.isField).map { ($0.name, $0.value) })
+    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
+    addWebOrigin(to: &fields)
+    return fields
+  }
+
   /// Returns those of an origin's fields that clients may receive.
   func passable(_ headers: HeaderFields) -> HeaderFields {
     let passable = headers.fields.lazy.filter { field in

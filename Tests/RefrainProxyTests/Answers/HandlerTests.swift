@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import TestSupport
+import Testing
+
+@testable import RefrainProxy
+
+/// Handlers of the app's own (`ProxyHandler`).
+@Suite(.timeLimit(.minutes(1))) struct HandlerTests {
+  /// Takes what `take` returns a response to.
+  private struct Handler: ProxyHandler {
+    let take: @Sendable (ProxyRequest) async throws -> ProxyResponse?
+
+    func response(to request: ProxyRequest) async throws -> ProxyResponse? {
+      try await take(request)
+    }
+  }
+
+  private struct Failure: Error {}
+
+  private static let token = "a-token-of-this-test"
+
+  /// Runs a proxy with handlers: under a token, or in front of one origin.
+  private func withHandlers(
+    _ handlers: [Handler], servesOrigin: Bool = false,
+    _ body: (TestProxy, _ prefix: String) async throws -> Void
+  ) async throws {
+    try await withProxy(proxy: { configuration, origin in
+      configuration.handlers = handlers
+      if servesOrigin {
+        configuration.origin = origin.baseURL
+      } else {
+        configuration.token = Self.token
+      }
+    }) { try await body($0, servesOrigin ? "" : "/\(Self.token)") }
+  }
+
+  @Test(arguments: [false, true])
+  func `The first handler that takes a request responds, and the cache to the others`(
+    _ servesOrigin: Bool
+  ) async throws {
+    let first = Handler { request in
+      guard request.target.hasPrefix("/lists/") else { return nil }
+      return ProxyResponse(
+        fields: ["Content-Type": "text/plain", "Content-Length": "3", "X-Bad": "a\r\nX-Forged: 1"],
+        body: Data("\(request.method) \(request.target) of \(request.client)".utf8))
+    }
+    let second = Handler { request in
+      switch request.target {
+      case "/lists/a?b=c", "/moved":
+        ProxyResponse(status: 302, fields: ["Location": "/elsewhere"])
+      default: nil
+      }
+    }
+    try await withHandlers([first, second], servesOrigin: servesOrigin) { test, prefix in
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/song")
+      let list = try await test.reply(to: "\(prefix)/lists/a?b=c")
+      #expect(list.status == 200)
+      #expect(list.text == "GET /lists/a?b=c of 127.0.0.1")
+      #expect(list["Content-Type"] == "text/plain")
+      #expect(list["X-Bad"] == nil && list["X-Forged"] == nil)
+      let head = try await test.reply(to: "\(prefix)/lists/a?b=c", method: "HEAD")
+      #expect(head.status == 200 && head.body.isEmpty)
+      #expect(head["Content-Length"] == "30")
+      let moved = try await test.reply(to: "\(prefix)/moved")
+      #expect(moved.status == 302 && moved["Location"] == "/elsewhere")
+      for _ in 0..<2 { #expect(try await test.get("/song").body.count == 1000) }
+      #expect(test.origin.log("/song").bodyBytesSent == 1000)
+      #expect(test.origin.log("/lists/a?b=c").requests.isEmpty)
+    }
+  }
+
+  @Test func `A handler reads the body of a request, within its limit`() async throws {
+    let handler = Handler { request in
+      guard request.target == "/notes" else { return nil }
+      return ProxyResponse(status: 201, body: Data(try await request.body(limit: 5).reversed()))
+    }
+    try await withHandlers([handler]) { test, prefix in
+      func post(_ body: String) async throws -> Reply {
+        let request =
+          "POST \(prefix)/notes HTTP/1.1\r\nHost: \(test.host)\r\nContent-Length: \(body.utf8.count)\r\n"
+          + "Connection: close\r\n\r\n\(body)"
+        return try await test.connect { connection in
+          try await connection.send(request)
+          return try await connection.readReply()
+        }
+      }
+      let short = try await post("abcde")
+      #expect(short.status == 201 && short.text == "edcba")
+      #expect(try await post("abcdef").status == 413)
+    }
+  }
+
+  @Test func `No handler hears of a request that is not for this proxy`() async throws {
+    let handler = Handler { request in
+      Issue.record("\(request.method) \(request.target) came")
+      return ProxyResponse()
+    }
+    try await withHandlers([handler]) { test, prefix in
+      let misled = try await test.reply(to: "\(prefix)/a", host: "evil.example")
+      #expect(misled.status == 421)
+      let guessed = try await test.reply(to: "/another-token-of-this/a")
+      #expect(guessed.status >= 400)
+      let traced = try await test.reply(to: "\(prefix)/a", method: "TRACE")
+      #expect(traced.status >= 400)
+    }
+    try await withHandlers([handler], servesOrigin: true) { test, _ in
+      let misled = try await test.reply(to: "/a", host: "evil.example")
+      #expect(misled.status == 421)
+      let foreign = [
+        "Origin: https://evil.example", "Sec-Fetch-Site: cross-site", "Content-Length: 0",
+      ]
+      let forged = try await test.reply(to: "/a", foreign, method: "POST")
+      #expect(forged.status == 403)
+    }
+  }
+
+  @Test func `The failure of a handler is a 500 without details, and a warning`() async throws {
+    let handler = Handler { request in
+      switch request.target {
+      case "/a": throw Failure()
+      case "/b": throw MediaCacheError(.offline, "It is not there.")
+      case "/c": return ProxyResponse(status: 99)
+      default: return nil
+      }
+    }
+    try await withHandlers([handler]) { test, prefix in
+      let events = test.cache.events(includingTraffic: false)
+      let failed = try await test.reply(to: "\(prefix)/a")
+      #expect(failed.status == 500)
+      #expect(!failed.text.contains("Failure"))
+      for await case .warning(let warning) in events {
+        #expect(warning.contains("Failure") && warning.contains("/a"))
+        break
+      }
+      #expect(try await test.reply(to: "\(prefix)/b").status == 504)
+      #expect(try await test.reply(to: "\(prefix)/c").status == 500)
+    }
+  }
+}
