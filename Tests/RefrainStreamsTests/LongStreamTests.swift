@@ -78,7 +78,7 @@ import Testing
         name: "\(number)", lastAccess: Double(number), allocatedBytes: 4096)
     }
     var queue = EvictionQueue()
-    queue.fill(segments)
+    queue.fill(segments) { _ in true }
     var known: [String: Eviction.Candidate] = [:]
     known.reserveCapacity(segments.count)
     for segment in segments { known[segment.name] = segment }

@@ -103,7 +103,7 @@ struct EntryIndex: Sendable {
     func mayGo(_ name: String) -> Bool { open[name] == nil && !spared.contains(name) }
     let first = queue.first(toFree: wanted, of: entries, where: mayGo)
     if !first.isEmpty || wanted <= 0 { return first }
-    queue.fill(entries.values.filter { mayGo($0.name) })
+    queue.fill(entries.values, where: mayGo)
     return queue.first(toFree: wanted, of: entries, where: mayGo)
   }
 

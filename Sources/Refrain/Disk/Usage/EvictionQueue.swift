@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The next entries to evict, kept in order between calls: sorting all of a large cache takes tens
-/// of milliseconds, and room is made for every few hundred kilobytes separately. A pure value.
+/// The next entries to evict, kept in order between calls: a look at all of a large cache takes
+/// milliseconds, and room is made for every few hundred kilobytes separately. A pure value.
 struct EvictionQueue: Sendable {
   /// Candidates in eviction order. Their values may be out of date.
   private var entries: [Eviction.Candidate] = []
@@ -10,15 +10,24 @@ struct EvictionQueue: Sendable {
   static let length = 1000
 
   /// Replaces the queue by the first entries of all candidates.
-  mutating func fill(_ candidates: [Eviction.Candidate]) {
-    var first = candidates
-    if candidates.count > Self.length {
-      let bound = candidates.map(\.lastAccess).sorted()[Self.length - 1]
-      first = candidates.filter { $0.lastAccess < bound }
-      // Among entries with the same last access, any will do.
-      first += candidates.lazy.filter { $0.lastAccess == bound }.prefix(Self.length - first.count)
+  ///
+  /// - Parameter mayGo: whether the entry of that name may be evicted now.
+  mutating func fill(
+    _ candidates: some Sequence<Eviction.Candidate>, where mayGo: (String) -> Bool
+  ) {
+    var first: [Eviction.Candidate] = []
+    // Nothing later is among the first: most candidates are passed over by this comparison.
+    var bound = Double.infinity
+    for candidate in candidates
+    where candidate.lastAccess <= bound && mayGo(candidate.name) {
+      first.append(candidate)
+      guard first.count == 2 * Self.length else { continue }
+      first.sort(by: Eviction.goesBefore)
+      first.removeLast(Self.length)
+      bound = first.last?.lastAccess ?? bound
     }
-    entries = first.sorted(by: Eviction.goesBefore)
+    first.sort(by: Eviction.goesBefore)
+    entries = Array(first.prefix(Self.length))
   }
 
   /// Inserts an entry whose values have changed, if it precedes others in the queue.

@@ -80,7 +80,7 @@ import Testing
       index.note(entry(name, age))
     }
     // More than are sorted at once, some with the same time of use.
-    for number in 0..<1500 { put("\(number)", Double(Int.random(in: 0..<1000, using: &random))) }
+    for number in 0..<6000 { put("\(number)", Double(Int.random(in: 0..<1000, using: &random))) }
     for round in 0..<1000 {
       let name = "\(Int.random(in: 0..<2000, using: &random))"
       switch Int.random(in: 0..<8, using: &random) {
