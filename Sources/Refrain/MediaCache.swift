@@ -6,6 +6,7 @@ public final class MediaCache: Sendable {
   let context: CacheContext
   let configuration: Configuration
   let slots: EntrySlots
+  let representationKeys = RepresentationKeys()
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
   /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
@@ -297,7 +298,7 @@ public final class MediaCache: Sendable {
   public func remove(_ key: CacheKey) async throws -> Int64? {
     let removal = Removal(context: context)
     let others = try await reportingStorage {
-      try await CacheInspector(context: context).representations(of: [key])
+      try await CacheInspector(context: context).representations(of: [key], representationKeys)
     }
     let outcome = try await removal.remove(others.union([key]))
     if let failure = outcome.failures.first { throw failure }

@@ -19,7 +19,6 @@ final class CacheContext: Sendable {
   let table = EntryTable()
   let reclaimableLeases = ReclaimableLeases()
   let companions = Companions()
-  let representationKeys = RepresentationKeys()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork
   private let hasReportedLocks = Mutex(false)

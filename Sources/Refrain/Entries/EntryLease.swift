@@ -27,7 +27,7 @@ package final class EntryLease: Sendable {
     guard let generation = entry.current else { return nil }
     let asking = entry.context.asking
     return generation.withState { state in
-      guard !state.isSuperseded, !state.isClosed, let known = state.known else { return nil }
+      guard !state.isOver, let known = state.known else { return nil }
       return state.isUsable(on: terms, asking, at: now) ? known : nil
     }
   }

@@ -5,7 +5,7 @@ import Foundation
 extension EntryStorage {
   func begin(_ generation: Generation) throws -> EntryFile? {
     // The files belong to another generation now.
-    if generation.withState({ $0.isSuperseded || $0.isClosed }) { return nil }
+    if generation.withState({ $0.isOver }) { return nil }
     // Another fetch may have been faster while room was made.
     let ready = generation.withState { $0.storage.isPrepared ? $0.file : nil }
     if let ready { return ready }

@@ -33,7 +33,7 @@ extension EntryStorage {
       let decision = StoringDecision.decide(
         holdsLock: false, found: found, memory: generation.withState(\.storingMemory))
       if decision == .catchUp {
-        generation.perform { $0.isSuperseded || $0.isClosed ? [] : $0.catchUp(contents) }
+        generation.perform { $0.isOver ? [] : $0.catchUp(contents) }
       } else if mayUse(contents.record) {
         generation.perform { state in
           if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
@@ -62,7 +62,7 @@ extension GenerationState {
   mutating func adoptLate(
     _ contents: EntryDirectory.Contents, _ asking: Asking, at now: Moment
   ) -> [Action] {
-    guard info == nil, generationID == nil, !isSuperseded, !isClosed, fetches.isEmpty else {
+    guard info == nil, generationID == nil, !isOver, fetches.isEmpty else {
       return []
     }
     var next = self

@@ -90,7 +90,7 @@ final class Generation: Sendable {
         self.entry.endTask()
       }
       state.fetches[id]?.task = task
-      return state.isClosed || state.isSuperseded || state.isOffline ? task : nil
+      return state.isOver || state.isOffline ? task : nil
     }
     late?.cancel()
   }

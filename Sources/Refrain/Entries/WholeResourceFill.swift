@@ -51,7 +51,7 @@ struct WholeResourceFill: Sendable {
         continue
       }
       let step = generation.withState { state -> Step in
-        if state.isSuperseded || state.isClosed { return .moved }
+        if state.isOver { return .moved }
         // A live stream is not stored.
         if state.isComplete || state.isLive { return .done }
         if state.isTransient, state.storage.ban.holds(at: .now) { return .rest }

@@ -9,7 +9,7 @@ extension Fetch {
     let now = context.now
     let asking = generation.withState {
       state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool)? in
-      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
+      guard let fetch = state.fetches[id], !state.isOver else { return nil }
       return (
         ConfirmingRequest(
           range: range, fills: fetch.bringsBytes,

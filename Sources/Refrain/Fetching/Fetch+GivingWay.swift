@@ -106,7 +106,7 @@ extension Entry {
     let task = generation.withState { $0.fetches.removeValue(forKey: fetch.id)?.task }
     let isLate = next.withState { state in
       state.fetches[successor.id]?.task = task
-      return state.isClosed || state.isSuperseded
+      return state.isOver
     }
     if isLate { task?.cancel() }
     superseded(generation, isContradicted: isContradicted)

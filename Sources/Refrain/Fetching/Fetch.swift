@@ -146,7 +146,7 @@ struct Fetch: Sendable {
     // Bytes that another process has stored by now are not requested.
     if generation.withState(\.isFollowing) { _ = await entry.storage.claim(generation) }
     let asking = generation.withState { state -> Asking? in
-      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
+      guard let fetch = state.fetches[id], !state.isOver else { return nil }
       // Bytes stored in the meantime need not be requested again. An origin without ranges begins
       // at its first byte whatever the request.
       guard let start = state.hole(from: fetch.position), start < fetch.range.upperBound else {

@@ -65,10 +65,12 @@ struct CacheInspector: Sendable {
   /// Returns the keys of other representations of resources. If there may be any, reads every
   /// record that `RepresentationKeys` does not know yet, once for all of the resources.
   ///
-  /// - Parameter isCertain: whether to search for them even if they are unlikely.
+  /// - Parameters:
+  ///   - remembered: what earlier searches have found.
+  ///   - isCertain: whether to search for them even if they are unlikely.
   /// - Throws: `DiskError`; `CancellationError`.
   func representations(
-    of keys: Set<CacheKey>, isCertain: Bool = false
+    of keys: Set<CacheKey>, _ remembered: RepresentationKeys, isCertain: Bool = false
   ) async throws -> Set<CacheKey> {
     let open = context.table.openEntries.map(\.key)
     var others = Set(open.filter { Selection.isRepresentation($0, ofAny: keys) })
@@ -81,7 +83,7 @@ struct CacheInspector: Sendable {
     }
     guard !searched.isEmpty else { return others }
     others.formUnion(
-      try await context.representationKeys.representations(of: searched, in: context.budget))
+      try await remembered.representations(of: searched, in: context.budget))
     return others
   }
 

@@ -63,7 +63,8 @@ extension MediaCache {
     keys.formUnion(
       try await reportingStorage {
         guard selection.needsSearch else {
-          return try await inspector.representations(of: selection.keys, isCertain: true)
+          return try await inspector.representations(
+            of: selection.keys, representationKeys, isCertain: true)
         }
         return Set(
           try await inspector.keys { key, record in selection.contains(key, url: record.url) })

@@ -90,7 +90,7 @@ import Testing
       for number in 0..<5 {
         try await cache.prefetch(Resource(url: directory.url("\(number)"), key: try key(number)))
       }
-      let keys = cache.context.representationKeys
+      let keys = cache.representationKeys
       // All but the new entries are remembered at first.
       _ = try await keys.representations(of: [], in: cache.context.budget)
       for number in 5..<10 {

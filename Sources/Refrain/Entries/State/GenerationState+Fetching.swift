@@ -37,7 +37,7 @@ extension GenerationState {
   }
 
   mutating func plan(for id: ReaderID, isWaiting: Bool) -> [Action] {
-    guard !isSuperseded, !isClosed, !isOffline, handed == nil, let reader = readers[id],
+    guard !isOver, !isOffline, handed == nil, let reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
     else { return [] }
     var limits = limits
@@ -114,7 +114,7 @@ extension GenerationState {
   /// always received, because it is already on its way. A paused fetch resumes when half of the
   /// window is left.
   func isWanted(_ id: FetchID) -> Bool {
-    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
+    guard let fetch = fetches[id], !isOver else { return false }
     if isKeptToEnd(fetch) { return true }
     if !fetch.isWhole {
       let rest = fetch.range.upperBound - fetch.position
@@ -150,12 +150,12 @@ extension GenerationState {
   /// Whether a fetch that is not wanted now may pause. One that would restart at the first byte is
   /// given up as soon as no readers are left.
   func mayWait(_ id: FetchID) -> Bool {
-    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
+    guard let fetch = fetches[id], !isOver else { return false }
     return hasReaders || !(fetch.isWhole || fetch.isConfirmation)
   }
 
   /// Whether there are readers that may come to want fetched bytes.
-  var hasAudience: Bool { hasReaders && !isSuperseded && !isClosed }
+  var hasAudience: Bool { hasReaders && !isOver }
 
   var hasReaders: Bool { !readers.isEmpty || !expectedReaders.isEmpty }
 

@@ -78,7 +78,7 @@ extension GenerationState {
   /// The fetches without readers whose rest another request could bring, oldest first. None while
   /// the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, expectedReaders.isEmpty, !isSuperseded, !isClosed else {
+    guard info != nil, !isOneResponse, expectedReaders.isEmpty, !isOver else {
       return []
     }
     let candidates = fetches.filter { $0.value.canBeAskedForAgain(limits) }.keys.sorted()

@@ -64,7 +64,7 @@ extension GenerationState {
       keepCut(error, of: fetch, except: waiting)
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
-    if fetch.isConfirmation, !isSuperseded, !isClosed,
+    if fetch.isConfirmation, !isOver,
       let waiter = waiters.values.first(where: { readers[$0.reader]?.awaitsConfirmation == true }),
       let reader = readers[waiter.reader]
     {

@@ -60,7 +60,7 @@ extension GenerationState {
   /// Whether a player waits for the fetch's bytes, or has less ahead than is safe. A live stream
   /// arrives as slowly as it plays on any network, so only its start counts.
   func isShort(of fetch: RunningFetch) -> Bool {
-    guard !fetch.isBackground, !isSuperseded, !isClosed else { return false }
+    guard !fetch.isBackground, !isOver else { return false }
     if isLive, liveEnd >= limits.firstRequest { return false }
     let isWaitedFor = waiters.values.contains { waiter in
       readers[waiter.reader]?.isBackground == false

@@ -17,7 +17,7 @@ extension GenerationState {
   /// - Parameter offset: the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> (Standing, [Action]) {
     guard let offset else { return (.foreground, recount()) }
-    guard let fetch = fetches[id], !isSuperseded, !isClosed, offset < fetch.range.upperBound else {
+    guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else {
       return (.over, [])
     }
     if !isWanted(id) { return (.unwanted, announce(id) + endBody(id)) }
@@ -49,7 +49,7 @@ extension GenerationState {
   ///
   /// - Returns: nil if the fetch is over.
   func admit(_ id: FetchID, _ range: ByteRange) -> Admission? {
-    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return nil }
+    guard let fetch = fetches[id], !isOver else { return nil }
     // No further than requested, or than this fetch was shortened to.
     let end = fetch.isCalledOff ? range.upperBound : fetch.range.upperBound
     let wanted = RangeSet(range.clamped(to: min(fetch.range.lowerBound, range.lowerBound)..<end))

@@ -157,6 +157,9 @@ struct GenerationState: Sendable {
     return nextID
   }
 
+  /// Whether another generation has replaced it, or the cache was closed.
+  var isOver: Bool { isSuperseded || isClosed }
+
   var length: Int64? { info?.length }
 
   var readable: RangeSet<Int64> {

@@ -15,6 +15,9 @@
     let upload: CurlUpload?
     private let loop: CurlLoop
     private let state = Mutex(State())
+    /// Whether `bytes` is not empty, as of a moment ago. Asked for each chunk while libcurl's thread
+    /// copies the next ones under the lock.
+    private let hasBytes = Atomic(false)
 
     fileprivate struct State {
       var head: Head?
@@ -103,15 +106,17 @@
       state.unstored = 0
       let step = state.take()
       switch step {
-      case .bytes(let bytes, _): state.unstored = bytes.count
+      case .bytes(let bytes, _):
+        state.unstored = bytes.count
+        hasBytes.store(false, ordering: .relaxed)
       case .wait: reducePart(&state)
       case .end: returnPart(&state)
       }
       return step
     }
 
-    /// Whether no bytes are available without waiting.
-    var isEmpty: Bool { state.withLock(\.bytes.isEmpty) }
+    /// Whether no bytes are available without waiting, as of a moment ago.
+    var isEmpty: Bool { !hasBytes.load(ordering: .relaxed) }
 
     private func wait() async {
       await withCheckedContinuation { continuation in
@@ -140,6 +145,7 @@
         guard mayEnd(state) else { return (nil, false) }
         let isRunning = state.end == nil
         state.bytes = Data()
+        hasBytes.store(false, ordering: .relaxed)
         state.end = end
         reducePart(&state)
         return (state.takeWaiters(), isRunning)
@@ -208,6 +214,7 @@
           return false
         }
         state.bytes.append(contentsOf: bytes)
+        hasBytes.store(true, ordering: .relaxed)
         state.received += bytes.count
         state.remaining? -= Int64(bytes.count)
         return true
