@@ -55,7 +55,8 @@ final class LoadingAnswer: Sendable {
         defer { reader.cancel() }
         var offset = range.lowerBound
         var pace = HandoverPace()
-        for try await chunk in reader.chunks(in: range) {
+        // In short pieces: AVFoundation plays none of a piece before it has all of it.
+        for try await chunk in reader.chunks(in: range, longest: 240 << 10) {
           guard await give(chunk) else { return }
           session.count(offset..<offset + Int64(chunk.count), of: opened)
           offset += Int64(chunk.count)

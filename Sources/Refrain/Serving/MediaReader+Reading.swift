@@ -141,7 +141,12 @@ extension MediaReader {
 
   /// Returns the bytes of a range in order, in chunks as they arrive; nil: the whole resource.
   public func chunks(in range: ByteRange? = nil) -> Chunks {
-    Chunks(reader: self, range: range ?? 0..<Int64.max)
+    chunks(in: range ?? 0..<Int64.max, longest: Chunks.longest)
+  }
+
+  /// As `chunks(in:)`, in chunks of at most that length, and of 120 KiB if that is longer.
+  package func chunks(in range: ByteRange, longest: Int) -> Chunks {
+    Chunks(reader: self, range: range, longest: longest)
   }
 
   private static func copy(_ bytes: Data, to buffer: UnsafeMutableRawBufferPointer) -> Int {
