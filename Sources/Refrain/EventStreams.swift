@@ -15,11 +15,15 @@ final class EventStreams: Sendable {
 
   private let hasListeners = Atomic(false)
   private let hasTrafficListeners = Atomic(false)
-  private let listeners = Mutex<[UInt64: Listener]>([:])
-  private let isFinished = Atomic(false)
   private let nextID = Atomic<UInt64>(0)
-  /// Events from before the first listener.
-  private let early = Mutex<[CacheEvent]>([])
+  private let state = Mutex(State())
+
+  private struct State {
+    var listeners: [UInt64: Listener] = [:]
+    /// Events from before the first listener.
+    var early: [CacheEvent] = []
+    var isFinished = false
+  }
 
   deinit { finish() }
 
@@ -30,18 +34,14 @@ final class EventStreams: Sendable {
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
     let id = nextID.add(1, ordering: .relaxed).newValue
     continuation.onTermination = { [weak self] _ in self?.remove(id) }
-    listeners.withLock { listeners in
-      listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
-      note(listeners)
-    }
-    // A concurrent `finish()` either sees this listener or is seen here.
-    if isFinished.load(ordering: .sequentiallyConsistent) { continuation.finish() }
-    guard takesEarly else { return stream }
-    let missed = early.withLock { early in
-      defer { early = [] }
-      return early
+    let (missed, isFinished) = state.withLock { state in
+      state.listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
+      note(state.listeners)
+      defer { if takesEarly { state.early = [] } }
+      return (takesEarly ? state.early : [], state.isFinished)
     }
     for event in missed { continuation.yield(event) }
+    if isFinished { continuation.finish() }
     return stream
   }
 
@@ -54,34 +54,36 @@ final class EventStreams: Sendable {
   func send(_ event: @autoclosure () -> CacheEvent) {
     guard hasListeners.load(ordering: .acquiring) else { return }
     let event = event()
-    for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.yield(event) }
+    for listener in all { listener.continuation.yield(event) }
   }
 
   /// As `send`, for events while the cache is being opened: nobody can listen yet, and the first
   /// listener receives them.
   func sendToFirstListener(_ event: CacheEvent) {
-    early.withLock { $0.append(event) }
+    state.withLock { $0.early.append(event) }
   }
 
   /// As `send`, for events that occur with every chunk of bytes.
   func sendTraffic(_ event: @autoclosure () -> CacheEvent) {
     guard hasTrafficListeners.load(ordering: .acquiring) else { return }
     let event = event()
-    for listener in listeners.withLock({ Array($0.values) }) where listener.wantsTraffic {
+    for listener in all where listener.wantsTraffic {
       listener.continuation.yield(event)
     }
   }
 
   /// Ends all streams.
   func finish() {
-    isFinished.store(true, ordering: .sequentiallyConsistent)
-    for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.finish() }
+    state.withLock { $0.isFinished = true }
+    for listener in all { listener.continuation.finish() }
   }
 
+  private var all: [Listener] { state.withLock { Array($0.listeners.values) } }
+
   private func remove(_ id: UInt64) {
-    listeners.withLock { listeners in
-      listeners[id] = nil
-      note(listeners)
+    state.withLock { state in
+      state.listeners[id] = nil
+      note(state.listeners)
     }
   }
 }

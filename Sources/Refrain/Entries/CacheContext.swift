@@ -21,7 +21,7 @@ final class CacheContext: Sendable {
   let companions = Companions()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork
-  private let hasReportedLocks = Mutex(false)
+  private let hasReportedLocks = Atomic(false)
 
   /// Brings a range of a generation. The last argument says whether the response confirms the
   /// generation first.
@@ -53,11 +53,7 @@ final class CacheContext: Sendable {
 
   /// Reports, once, that files cannot be locked (`WriterLock.failure`).
   func reportNoLocks(_ failure: DiskError) {
-    let isFirst = hasReportedLocks.withLock { reported in
-      defer { reported = true }
-      return !reported
-    }
-    guard isFirst else { return }
+    guard !hasReportedLocks.exchange(true, ordering: .relaxed) else { return }
     let (why, remedy) =
       SystemDisk.isInGroupContainer(budget.directory)
       ? (

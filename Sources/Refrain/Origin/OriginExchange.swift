@@ -53,8 +53,7 @@ final class OriginExchange: Sendable {
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
-  private let watch = Mutex<SilenceTimeout.Watch?>(nil)
-  private let ending = Mutex(Ending())
+  private let state = Mutex(State())
 
   /// How a wait for a network continues.
   enum Waiting: Sendable {
@@ -65,7 +64,9 @@ final class OriginExchange: Sendable {
     case beginsAnew
   }
 
-  private struct Ending {
+  private struct State {
+    /// Ends the exchange when the origin is silent for too long; nil before it begins.
+    var watch: SilenceTimeout.Watch?
     var isOver = false
     var beginsAnew = false
     var cancel: (@Sendable () -> Void)?
@@ -109,7 +110,7 @@ final class OriginExchange: Sendable {
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
     let watch = origin.silence.watch { [weak self] in self?.end() }
-    self.watch.withLock { $0 = watch }
+    state.withLock { $0.watch = watch }
     defer { origin.silence.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
       do {
@@ -124,12 +125,12 @@ final class OriginExchange: Sendable {
           of: error, { failure($0.withoutFirstByte, Self.isLasting(error)) }, cancelled: cancelled)
       }
     }
-    let isOver = ending.withLock { state in
+    let isOver = state.withLock { state in
       state.cancel = { task.cancel() }
       return state.isOver
     }
     if isOver { task.cancel() }
-    defer { ending.withLock { $0.cancel = nil } }
+    defer { state.withLock { $0.cancel = nil } }
     return await withTaskCancellationHandler {
       await task.value
     } onCancel: {
@@ -138,7 +139,7 @@ final class OriginExchange: Sendable {
   }
 
   private func end() {
-    ending.withLock { state in
+    state.withLock { state in
       state.isOver = true
       return state.cancel
     }?()
@@ -146,12 +147,12 @@ final class OriginExchange: Sendable {
 
   /// Ends this exchange, so that another one may send a different request.
   func beginAnew() {
-    ending.withLock { $0.beginsAnew = true }
+    state.withLock { $0.beginsAnew = true }
     end()
   }
 
   /// Whether `beginAnew` ended this exchange.
-  var beginsAnew: Bool { ending.withLock { $0.beginsAnew } }
+  var beginsAnew: Bool { state.withLock { $0.beginsAnew } }
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
@@ -175,9 +176,11 @@ final class OriginExchange: Sendable {
   /// The longest silence of an origin that holds its response back until the resource exists.
   private static let heldBackTimeout: Duration = .seconds(60)
 
-  private func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
+  private func expect(within limit: Duration) { watch?.expect(within: limit) }
 
-  func rest() { watch.withLock { $0 }?.rest() }
+  func rest() { watch?.rest() }
+
+  private var watch: SilenceTimeout.Watch? { state.withLock(\.watch) }
 
   /// Suspends the timeout while the transport waits for a network, which is not the origin's
   /// silence: only cancellation limits that wait.
@@ -199,7 +202,7 @@ final class OriginExchange: Sendable {
     of error: any Error, _ failure: (MediaCacheError) -> Outcome, cancelled: () -> Outcome
   ) -> Outcome {
     let host = asked.resource.url.host() ?? "The origin"
-    if watch.withLock({ $0 })?.hasFired == true {
+    if watch?.hasFired == true {
       var error = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
       error.isTimeout = true
