@@ -2,6 +2,7 @@
 public import Foundation
 import NIOCore
 public import Refrain
+import RefrainLocks
 
 /// Responds to some of a proxy's requests in place of the cache: with a list of the app's own, a cover,
 /// a redirect.
@@ -24,23 +25,40 @@ public protocol ProxyHandler: Sendable {
 
 /// A client's request, for a `ProxyHandler`.
 public struct ProxyRequest: Sendable {
-  /// As sent, in capitals by custom. CONNECT and TRACE do not come.
+  /// As sent; methods are case-sensitive. CONNECT and TRACE do not come.
   public let method: String
   /// The path and query byte for byte, without the proxy's token: `/lists/new?day=1`. That of a
-  /// resource of another server is `/https/example.org/song.flac`, unless the proxy has one `origin`.
+  /// resource of another server is `/https/example.org/song.flac`, or with a stream's session
+  /// `/~ID/https/example.org/song.flac`, unless the proxy has one `origin`.
   public let target: String
   /// The header fields, in order.
   public let fields: HeaderFields
   /// The client's numeric address.
   public let client: String
-  let writer: ResponseWriter
+  private let writer: ResponseWriter
+  private let bodyUse = BodyUse()
 
-  /// Returns the whole body of the request.
+  /// Whether the body was read, which nobody else can read again.
+  private final class BodyUse: Sendable {
+    let hasBegun = Atomic(false)
+  }
+
+  init(_ request: ClientRequest, target: String, writer: ResponseWriter) {
+    (method, fields) = (request.head.method, request.head.fields)
+    (self.target, client, self.writer) = (target, request.client, writer)
+  }
+
+  /// Returns the whole body of the request. A handler that has called this has to respond.
   ///
   /// - Parameter limit: in bytes.
-  /// - Throws: an error with which the client receives 413, if the body is longer than `limit`; and
-  ///   `CancellationError` if the client leaves. Let both pass.
-  public func body(limit: Int) async throws -> Data { Data(try await writer.body(limit: limit)) }
+  /// - Throws: an error with which the client receives 413, if the body is longer than `limit`, and
+  ///   one that ends the request if the client leaves. Let both pass.
+  public func body(limit: Int) async throws -> Data {
+    bodyUse.hasBegun.store(true, ordering: .relaxed)
+    return Data(try await writer.body(limit: limit))
+  }
+
+  var hasReadBody: Bool { bodyUse.hasBegun.load(ordering: .relaxed) }
 }
 
 /// The response of a `ProxyHandler`.
@@ -68,10 +86,8 @@ extension Responder {
     guard !service.configuration.handlers.isEmpty, target.hasPrefix("/"), head.method != "TRACE",
       head.method != "CONNECT"
     else { return false }
-    let asked = ProxyRequest(
-      method: head.method, target: target, fields: head.fields, client: request.client,
-      writer: writer)
-    // A page of another site has the browser's right to reach this machine, and no other.
+    let asked = ProxyRequest(request, target: target, writer: writer)
+    // Those that may change something. A page of another site can have the browser send them.
     guard
       ["GET", "HEAD", "OPTIONS"].contains(head.method)
         || !service.requestPolicy.isFromAnotherSite(head.fields, host: head.fields["Host"])
@@ -80,7 +96,12 @@ extension Responder {
         403, "A page of another site may not send a \(head.method) through this proxy.")
     }
     for handler in service.configuration.handlers {
-      guard let response = try await response(of: handler, to: asked) else { continue }
+      guard let response = try await response(of: handler, to: asked) else {
+        guard !asked.hasReadBody else {
+          throw failure(of: handler, at: target, "has read the body, and does not respond")
+        }
+        continue
+      }
       try await send(response)
       return true
     }
@@ -100,10 +121,14 @@ extension Responder {
       throw error
     } catch {
       if Task.isCancelled { throw CancellationError() }
-      service.cache.report(
-        warning: "The handler \(type(of: handler)) failed at \(asked.target): \(error).")
-      throw HTTPError(500, "This proxy could not make the response.")
+      throw failure(of: handler, at: asked.target, "failed: \(error)")
     }
+  }
+
+  private func failure(of handler: any ProxyHandler, at target: String, _ what: String) -> HTTPError
+  {
+    service.cache.report(warning: "The handler \(type(of: handler)), asked for \(target), \(what).")
+    return HTTPError(500, "This proxy could not make the response.")
   }
 
   private func send(_ response: ProxyResponse) async throws {
@@ -121,6 +146,7 @@ extension Responder {
     if case .length(1...) = body {
       try await writer.write(ByteBuffer(bytes: response.body))
       report.note { $0.bytesSent = length }
+      service.traffic.noteSent(length)
     }
     try await writer.end()
   }

@@ -75,7 +75,9 @@ import Testing
   @Test func `A handler reads the body of a request, within its limit`() async throws {
     let handler = Handler { request in
       guard request.target == "/notes" else { return nil }
-      return ProxyResponse(status: 201, body: Data(try await request.body(limit: 5).reversed()))
+      let body = try await request.body(limit: 5)
+      return body == Data("drop".utf8)
+        ? nil : ProxyResponse(status: 201, body: Data(body.reversed()))
     }
     try await withHandlers([handler]) { test, prefix in
       func post(_ body: String) async throws -> Reply {
@@ -90,6 +92,8 @@ import Testing
       let short = try await post("abcde")
       #expect(short.status == 201 && short.text == "edcba")
       #expect(try await post("abcdef").status == 413)
+      // What it has read cannot be sent to an origin any more.
+      #expect(try await post("drop").status == 500)
     }
   }
 
