@@ -98,7 +98,7 @@ struct Account: Sendable {
 
   // MARK: The shared record
 
-  /// The number of measurements of the directory when the shared record was last changed.
+  /// `UsageRecord.checks` when the shared record was last changed.
   private(set) var lastCheck: Int64 = 0
 
   /// Takes `bytes` from the allowance, and requests a further grant if it is too small.

@@ -211,7 +211,7 @@ final class DiskBudget: Sendable {
   /// The state before files are removed or shortened: a measurement that runs meanwhile may or may
   /// not have seen them.
   struct FreeMark: Sendable {
-    /// The number of measurements of the directory so far.
+    /// `UsageRecord.checks` by then.
     fileprivate var check: Int64
     /// The running scan, if it has measured the files; nil if it finds them gone, or may do so.
     fileprivate var scan: Int?

@@ -26,7 +26,7 @@ struct UsageRecord: Sendable, Hashable {
   var returned: Int64 = 0
   /// Bytes granted since `used` became a guess; nil while `used` is not one.
   var unchecked: Int64?
-  /// The number of measurements of the directory. Only counts up.
+  /// The number of measurements of the directory that replaced the count. Only counts up.
   var checks: Int64 = 0
   /// The most by which `used` may be too high: bytes written during the last measurement may have
   /// been counted twice.
@@ -135,18 +135,21 @@ struct UsageRecord: Sendable, Hashable {
       granted: granted, returned: returned, dead: dead)
   }
 
-  /// Ends a measurement. All bytes that may have been written since it began are added, because it
-  /// may have missed them, and so are held bytes of removed files. Bytes freed since then are not
-  /// subtracted, because it may have missed those already.
+  /// Ends a measurement. A count that was no guess, and that the measurement does not contradict, is
+  /// kept: it is the better one, while no writer has died.
   ///
-  /// A count that was no guess, and that the measurement does not contradict, is the better one: bytes
-  /// written meanwhile would be counted twice, and entries be evicted for them.
+  /// Otherwise all bytes that may have been written since it began are added to the measurement,
+  /// because it may have missed them, and so are held bytes of removed files. Bytes freed since then
+  /// are not subtracted, because it may have missed those already.
   mutating func endCheck(_ start: CheckStart, measured: Int64, at now: Double) {
     writers.removeAll { start.dead.contains($0.id) }
     checkedAt = now
     let added = start.outstanding + (granted - start.granted) - (returned - start.returned)
     let possible = measured...max(measured, measured + added)
-    if unchecked == nil, possible.contains(used) { return }
+    if unchecked == nil, start.dead.isEmpty, possible.contains(used) {
+      slack = min(slack, used - measured)
+      return
+    }
     slack = added
     used = measured + added
     unchecked = nil
