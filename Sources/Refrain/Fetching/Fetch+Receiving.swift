@@ -8,20 +8,16 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.perform { $0.beginBody(id) }
-    defer {
-      generation.perform { $0.announce(id) + $0.endBody(id) }
-      bytes.settle()
-    }
+    defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
     var body: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
     var hasBegun = false
     while true {
       switch standing(at: offset < range.upperBound ? offset : nil) {
       case .over: return .done
       case .unwanted:
-        bytes.settle()
         note(&meter)
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
@@ -99,9 +95,9 @@ extension Fetch {
     generation.perform { $0.announce(id) }
     await context.origin.pace.pause(delay) {
       // Nobody may be left whom it would serve.
-      switch standing(at: offset) {
-      case .over, .unwanted: true
-      case .foreground, .background: false
+      generation.withState { state in
+        guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
+        return !state.isWanted(id)
       }
     }
   }

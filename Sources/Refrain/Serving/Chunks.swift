@@ -15,7 +15,7 @@ extension MediaReader {
     /// which malloc(3) maps fresh pages.
     static let size = 120 << 10
     /// While the requested bytes are available at once, each chunk is twice as long as the one
-    /// before, up to this: a call for a few bytes costs a fifth of their time.
+    /// before, up to this: a call costs some microseconds besides copying.
     static let longest = 960 << 10
 
     public func makeAsyncIterator() -> AsyncIterator {

@@ -144,7 +144,7 @@ extension MediaReader {
     chunks(in: range ?? 0..<Int64.max, longest: Chunks.longest)
   }
 
-  /// As `chunks(in:)`, in chunks of at most that length, and of 120 KiB if that is longer.
+  /// As `chunks(in:)`, in chunks of at most that length; the first may have 120 KiB all the same.
   package func chunks(in range: ByteRange, longest: Int) -> Chunks {
     Chunks(reader: self, range: range, longest: longest)
   }

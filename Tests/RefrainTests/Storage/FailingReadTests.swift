@@ -102,6 +102,27 @@ struct FailingReadTests {
     #expect(try directory.isWhole())
   }
 
+  /// Reading alone does not look at the size of the file; writing has to.
+  @Test func `A file truncated below stored bytes is not continued behind the gap`() async throws {
+    let transport = MemoryTransport(seed: 1, length: length)
+    let first = try directory.cache(transport: transport)
+    let filling = try await first.open(directory.url())
+    _ = try await filling.bytes(in: 0..<600_000)
+    filling.cancel()
+    await first.close()
+    let cache = try directory.cache(transport: transport)
+    let reader = try await cache.open(directory.url())
+    _ = try await reader.contentInformation()
+    #expect(reader.cachedSpans.contains(599_999))
+    #expect(truncate(try directory.dataFile(), 100_000) == 0)
+    // The first bytes that this cache stores.
+    _ = try await reader.bytes(in: (length - 10)..<length)
+    for _ in 0..<2 { try await directory.expectToPlay(from: reader) }
+    reader.cancel()
+    await cache.close()
+    #expect(try directory.isWhole())
+  }
+
   #if os(Linux)
     /// A read between the cut and the end of that write may still return zeros: no system call
     /// reports that a file was cut and has grown again. A later read returns none.

@@ -35,6 +35,8 @@ extension GenerationState {
     var file: EntryFile?
     /// Whether the file is ready to be written to.
     var isPrepared: Bool
+    /// The end of the bytes that were written to it.
+    var storedEnd: Int64
     /// Whether nothing may be stored for now.
     var isBanned: Bool
     var isUnrepeatable: Bool
@@ -57,6 +59,7 @@ extension GenerationState {
       missing: wanted.subtracting(stored),
       unproven: validator.ifRange == nil ? stored.intersection(RangeSet(range)) : RangeSet(),
       file: file, isPrepared: storage.isPrepared && !isTransient,
+      storedEnd: stored.ranges.last?.upperBound ?? 0,
       isBanned: storage.ban.holds(at: .now), isUnrepeatable: isUnrepeatable,
       mayBeDocument: representation.mayBeUnreadDocument)
   }

@@ -214,7 +214,7 @@
           return false
         }
         state.bytes.append(contentsOf: bytes)
-        hasBytes.store(true, ordering: .relaxed)
+        hasBytes.store(!state.bytes.isEmpty, ordering: .relaxed)
         state.received += bytes.count
         state.remaining? -= Int64(bytes.count)
         return true
