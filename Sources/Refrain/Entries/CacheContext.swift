@@ -14,7 +14,7 @@ final class CacheContext: Sendable {
   private let plan: FetchPlan
   /// How long a fetch without readers may stall.
   let abandonedSilence: Duration
-  let clock: @Sendable () -> Moment
+  private let clock: @Sendable () -> Moment
   let gate = PlaybackPriority()
   let table = EntryTable()
   let reclaimableLeases = ReclaimableLeases()

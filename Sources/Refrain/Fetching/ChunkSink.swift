@@ -6,7 +6,7 @@ struct ChunkSink: Sendable {
   let id: FetchID
   let generation: Generation
   /// Whether the next chunk has already arrived.
-  var hasMore: (@Sendable () -> Bool)?
+  let hasMore: (@Sendable () -> Bool)?
 
   private var entry: Entry { generation.entry }
   private var context: CacheContext { generation.entry.context }
