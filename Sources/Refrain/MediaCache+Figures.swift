@@ -32,10 +32,10 @@ extension MediaCache {
 
   /// Returns the figures. Looks at no entry on disk, so that it is cheap in a large cache.
   package func figures() async -> Figures {
-    let (context, counters) = (context, context.origin.counters)
-    let open = context.table.openEntries
+    let (budget, counters) = (budget, origin.counters)
+    let open = table.openEntries
     let (used, free) = await IOThreads.background.run {
-      (context.budget.usage.update { $0.used }, Self.freeBytes(context.budget.directory))
+      (budget.usage.update { $0.used }, Self.freeBytes(budget.directory))
     }
     return Figures(
       originRequests: counters.originRequests, originBytes: counters.originBytes,
@@ -63,7 +63,7 @@ extension MediaCache {
   /// Writes a small file in the cache directory, syncs it, reads it back and removes it. May take
   /// as long as the disk does.
   package func tryDisk() async -> DiskTrial {
-    let budget = context.budget
+    let budget = budget
     return await IOThreads.trial.run { Self.trial(of: budget) }
   }
 

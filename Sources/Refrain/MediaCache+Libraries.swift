@@ -6,18 +6,18 @@ extension MediaCache {
   /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
   /// time. `removeAll` forgets it.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
-    context.companions.value(make)
+    companions.value(make)
   }
 
-  package var privateFiles: PrivateFiles { PrivateFiles(context.budget) }
+  package var privateFiles: PrivateFiles { PrivateFiles(budget) }
 
   /// Sends a warning to the listeners of `events`.
-  package func report(warning: String) { context.events.send(.warning(warning)) }
+  package func report(warning: String) { events.send(.warning(warning)) }
 
   /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
   package func paceOrigin(_ count: Int) async {
-    guard let delay = context.origin.pace.delay(after: count) else { return }
-    await context.origin.pace.pause(delay)
+    guard let delay = origin.pace.delay(after: count) else { return }
+    await origin.pace.pause(delay)
   }
 
   /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
@@ -29,7 +29,7 @@ extension MediaCache {
   ///   - fields: those that further requests may have. Where a redirect leads that the origin
   ///     gave to other credentials is not told: the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let move = context.origin.moved.move(from: url) else { return nil }
+    guard let move = origin.moved.move(from: url) else { return nil }
     let asked = move.resource
     let granted = [HeaderFields()] + fields
     // What cannot be opened is not stored.
@@ -48,5 +48,5 @@ extension MediaCache {
   }
 
   /// Whether redirects that led to a URL lead to another one by now.
-  package func hasMoved(from url: URL) -> Bool { context.origin.moved.move(from: url) != nil }
+  package func hasMoved(from url: URL) -> Bool { origin.moved.move(from: url) != nil }
 }

@@ -75,11 +75,11 @@ extension MediaCache {
   public func unpin(_ key: CacheKey) async throws -> Bool {
     let wasPinned = try await Pinning(self).unpin(key)
     // Even without a pin: an earlier call may have failed after it lifted the pin.
-    if !context.isShared, await isForbidden(key) {
-      let open = await context.table.settledEntry(for: key)
+    if !isShared, await isForbidden(key) {
+      let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
       do {
-        _ = try await Removal(context: context).remove(key)
+        _ = try await removal.remove(key)
       } catch let error as MediaCacheError where error.code == .inUse {
         // The other process that writes to the entry removes it when it closes it.
       }
@@ -89,7 +89,7 @@ extension MediaCache {
 
   /// Whether the origin forbids to store the entry, which a pin has kept.
   private func isForbidden(_ key: CacheKey) async -> Bool {
-    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
+    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
       (try? directory.loadRecord().record)?.freshness.noStore == true
     }

@@ -10,7 +10,7 @@ extension MediaCache {
 
   /// Returns `progress(of:)` for the entry stored under a key.
   public func progress(of key: CacheKey) async throws -> CacheProgress {
-    if let generation = context.table.openEntry(for: key)?.current {
+    if let generation = table.openEntry(for: key)?.current {
       return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
     }
     guard let summary = try await entry(for: key) else {
@@ -24,14 +24,14 @@ extension MediaCache {
   /// events `fetchStarted` and `fetchFinished`; unlike those, it is right about requests that share
   /// bytes, or were shortened, or began earlier.
   package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
-    context.table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
+    table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
   }
 
   /// Returns the progress now and after each change, at most ten times a second, until the
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
     let key = key(for: resource)
-    let events = context.events.stream(includingTraffic: true, takesEarly: false)
+    let events = events.stream(includingTraffic: true, takesEarly: false)
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
     let task = Task { [weak self] in

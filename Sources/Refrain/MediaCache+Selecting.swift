@@ -79,11 +79,12 @@ extension MediaCache {
   }
 
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
-    let (context, slots) = (context, slots)
-    return try await context.table.entry(for: key) {
-      try await slots.take { _ = context.reclaimableLeases.releaseAll() }
-    } open: { slot in
-      Entry(key: key, resource: resource, context: context, slot: slot)
+    let (starter, evictor, events, table) = (starter, evictor, events, table)
+    let isShared = isShared
+    return try await table.entry(for: key) { slot in
+      Entry(
+        key: key, resource: resource, starter: starter, evictor: evictor, events: events,
+        isShared: isShared, table: table, slot: slot)
     }
   }
 
@@ -125,11 +126,11 @@ extension MediaCache {
   }
 
   private func storedSelection(_ key: CacheKey) async -> Selection? {
-    if let known = context.table.openEntry(for: key)?.current?.withState({ $0.known }) {
+    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) {
       return known.selection
     }
-    let context = context
-    return await IOThreads.background.run { CacheInspector(context: context).selection(for: key) }
+    let inspector = inspector
+    return await IOThreads.background.run { inspector.selection(for: key) }
   }
 
   /// Removes the entries of all representations of the resource; see `remove(_:)`.

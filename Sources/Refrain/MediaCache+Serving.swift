@@ -44,7 +44,7 @@ extension MediaCache {
   private func withStored<Result>(
     _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
   ) async throws -> Result? {
-    if context.table.openEntry(for: key) == nil {
+    if table.openEntry(for: key) == nil {
       guard try await self.entry(for: key) != nil else { return nil }
     }
     let entry = try await entry(for: key, completed(resource))
@@ -67,7 +67,7 @@ extension MediaCache {
   ) -> Bool {
     var key = key
     for _ in 0..<Self.longestChain {
-      guard let generation = context.table.openEntry(for: key)?.current else { return false }
+      guard let generation = table.openEntry(for: key)?.current else { return false }
       let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
         let isMadeAnew =
           (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
@@ -76,7 +76,7 @@ extension MediaCache {
           state.info != nil && (isMadeAnew || state.isOneResponse)
           && !state.isComplete && !state.isLive
           && state.readers.values.contains(where: \.hasRead)
-          && !state.isUsable(on: terms, context.asking, at: context.now)
+          && !state.isUsable(on: terms, starter.asking, at: now)
         return (isArriving, state.known?.otherKey(than: key, for: resource.headers))
       }
       guard let other else { return isArriving }
@@ -96,39 +96,39 @@ extension MediaCache {
   ///
   /// - Returns: an identifier for `forgetIdleLeases`.
   package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
-    context.reclaimableLeases.add(release)
+    table.leases.add(release)
   }
 
-  package func forgetIdleLeases(_ id: UInt64) { context.reclaimableLeases.remove(id) }
+  package func forgetIdleLeases(_ id: UInt64) { table.leases.remove(id) }
 
   /// Looks at the files of open entries: what another process has purged, replaced or made stale is
   /// not used for further requests. To be called now and then by whoever holds entries for long.
   package func noticeOtherProcesses() async {
-    let table = context.table
+    let table = table
     await Task(executorPreference: IOThreads.background) { await table.noticeOthers() }.value
   }
 
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
-    context.origin.rests.rest(of: resource, at: context.now)
+    origin.rests.rest(of: resource, at: now)
   }
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    context.origin.rests.note(resource, status: status, headers: headers, at: context.now)
+    origin.rests.note(resource, status: status, headers: headers, at: now)
   }
 
   /// The longest time for which nothing may come from an origin that responds.
   package var longestSilence: Duration {
-    max(context.origin.silenceTimeout, context.origin.responseTimeout)
+    max(origin.silenceTimeout, origin.responseTimeout)
   }
 
   /// The current time of the cache.
-  package var now: Moment { context.now }
+  package var now: Moment { origin.now }
 
   /// Whether the cache follows RFC 9111 as a shared cache.
-  package var isShared: Bool { context.isShared }
+  package var isShared: Bool { configuration.isShared }
 }
 
 extension MediaCache {
@@ -142,7 +142,7 @@ extension MediaCache {
       reader.cancel()
       return true
     }
-    let leases = context.reclaimableLeases
+    let leases = table.leases
     let lease = leases.add(release)
     Task {
       try? await Task.sleep(for: .seconds(GenerationState.joinSeconds))

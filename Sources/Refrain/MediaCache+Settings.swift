@@ -7,18 +7,18 @@ extension MediaCache {
   /// Going offline ends running requests; their received bytes stay. Readers that wait for missing
   /// bytes fail with `MediaCacheError.Code.offline`.
   public var isOffline: Bool {
-    get { context.origin.isOffline }
+    get { origin.isOffline }
     set {
-      context.origin.setOffline(newValue)
-      for entry in context.table.openEntries { entry.followOffline() }
+      origin.setOffline(newValue)
+      for entry in table.openEntries { entry.followOffline() }
     }
   }
 
   /// Which networks may be used for what, and whether requests wait for a network. Applies to
   /// requests from now on; a request that runs is finished.
   public var network: NetworkPolicy {
-    get { context.origin.network }
-    set { context.origin.setNetwork(newValue) }
+    get { origin.network }
+    set { origin.setNetwork(newValue) }
   }
 
   /// The most bytes per second that are received from all origins together; nil for no limit. A
@@ -27,12 +27,12 @@ extension MediaCache {
   /// Applies at once, also to requests that run: those that pause for the old rate notice within a
   /// quarter of a second.
   public var originRate: Int64? {
-    get { context.origin.pace.bytesPerSecond }
-    set { context.origin.pace.bytesPerSecond = newValue }
+    get { origin.pace.bytesPerSecond }
+    set { origin.pace.bytesPerSecond = newValue }
   }
 
   /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
-  public var limit: Int64? { context.budget.limit }
+  public var limit: Int64? { budget.limit }
 
   /// Changes the limit, and evicts entries that are not in use, the least recently used first,
   /// until the usage is below it. Other caches of the directory keep their own limits.
@@ -41,10 +41,10 @@ extension MediaCache {
   ///   nothing more is stored before they are closed or unpinned, and evicted.
   @discardableResult
   public func setLimit(_ limit: Int64?) async -> Bool {
-    context.budget.setLimit(limit)
-    let context = context
+    budget.setLimit(limit)
+    let evictor = evictor
     return await Task(executorPreference: IOThreads.background) {
-      await context.evictor.makeRoom(for: 0)
+      await evictor.makeRoom(for: 0)
     }.value
   }
 }

@@ -35,8 +35,8 @@ extension MediaCache {
         key: key(for: part.resource),
         headers: part.isOfAnyRepresentation ? nil : part.resource.headers, range: part.range)
     }
-    let inspector = CacheInspector(context: context)
-    return await context.table.look(at: Set(lookups.map(\.key))) {
+    let inspector = inspector
+    return await table.look(at: Set(lookups.map(\.key))) {
       await IOThreads.background.run { inspector.amounts(of: lookups) }
     }
   }
@@ -45,9 +45,9 @@ extension MediaCache {
   ///
   /// - Parameter range: nil: all of the resource.
   package func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
-    let inspector = CacheInspector(context: context)
+    let inspector = inspector
     let part = PartLookup(key: key, range: range)
-    return await context.table.look(at: key) {
+    return await table.look(at: key) {
       await IOThreads.background.run {
         inspector.storedEntry(of: part)?.amount(in: range) ?? .init()
       }
@@ -56,8 +56,8 @@ extension MediaCache {
 
   /// Returns the body stored under a key; nil if it is not complete, or longer than `longest`.
   package func storedBody(for key: CacheKey, longest: Int64) async -> StoredBody? {
-    let inspector = CacheInspector(context: context)
-    return await context.table.look(at: key) {
+    let inspector = inspector
+    return await table.look(at: key) {
       await IOThreads.background.run { inspector.body(for: key, longest: longest) }
     }
   }
@@ -68,9 +68,9 @@ extension MediaCache {
     at url: URL, in range: ByteRange, longest: Int64
   ) async -> [UInt8]? {
     guard !range.isEmpty, range.count <= longest else { return nil }
-    let inspector = CacheInspector(context: context)
+    let inspector = inspector
     let key = key(for: Resource(url: url))
-    return await context.table.look(at: key) {
+    return await table.look(at: key) {
       await IOThreads.background.run { inspector.bytes(in: range, for: key) }
     }
   }
@@ -160,7 +160,7 @@ extension CacheInspector {
     guard let headers else { return entry }
     var entry = entry
     for _ in 0..<MediaCache.longestChain {
-      let open = context.table.openEntry(for: entry.key)?.current?.withState { $0.known }
+      let open = table.openEntry(for: entry.key)?.current?.withState { $0.known }
       let selection = open?.selection ?? selection(for: entry.key)
       guard let other = selection?.otherKey(than: entry.key, for: headers) else { return entry }
       guard let next = self.entry(for: other) else { return nil }
@@ -184,14 +184,14 @@ extension CacheInspector {
   /// - Returns: nil if the entry was replaced or evicted since.
   private func body(of entry: EntrySummary, for key: CacheKey) -> StoredBody? {
     guard
-      let (record, _) = try? context.budget.entryDirectory(named: KeyHash.name(of: key))
+      let (record, _) = try? budget.entryDirectory(named: KeyHash.name(of: key))
         .loadRecord(),
       record.key == key.rawValue, record.file == entry.file.lastPathComponent,
       let url = URL(string: record.finalURL),
       let body = try? Data(contentsOf: entry.file), Int64(body.count) >= entry.cachedBytes
     else { return nil }
     // The record of an entry that is open is written later.
-    let open = context.table.openEntry(for: key)?.current?.withState { state in
+    let open = table.openEntry(for: key)?.current?.withState { state in
       state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
     }
     return StoredBody(

@@ -3,9 +3,14 @@ public import Foundation
 
 /// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
-  let context: CacheContext
+  let events: EventStreams
+  let table: EntryTable
+  let budget: DiskBudget
+  let evictor: Evictor
+  let starter: FetchStarter
+  /// What libraries over the core keep in memory.
+  let companions = Companions()
   let configuration: Configuration
-  let slots: EntrySlots
   let representationKeys = RepresentationKeys()
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
@@ -52,22 +57,40 @@ public final class MediaCache: Sendable {
       throw DirectoryProblem.error(error, path: path)
     }
     self.configuration = configuration
-    self.slots = slots
-    context = CacheContext(
-      origin: configuration.origin(configuration.transport ?? Self.platformTransport()),
-      budget: budget, plan: configuration.plan, isShared: configuration.isShared,
-      trustsStored: configuration.trustStored, abandonedSilence: configuration.abandonedSilence,
-      clock: configuration.clock
+    self.budget = budget
+    let (events, table) = (EventStreams(), EntryTable(slots: slots))
+    (self.events, self.table) = (events, table)
+    let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
+    evictor = Evictor(budget: budget, leases: table.leases) { event in
+      if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }
+      events.send(event)
+    }
+    starter = FetchStarter(
+      origin: origin, plan: configuration.plan, trustsStored: configuration.trustStored,
+      abandonedSilence: configuration.abandonedSilence
     ) { generation, id, range, confirms in
       let fetch = Fetch(id: id, generation: generation)
       if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
     }
-    for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
+    for warning in warnings { events.sendToFirstListener(.warning(warning)) }
+  }
+
+  var origin: Origin { starter.origin }
+
+  var inspector: CacheInspector {
+    CacheInspector(budget: budget, table: table, events: events, isShared: isShared)
+  }
+
+  /// A removal that begins now.
+  var removal: Removal {
+    Removal(
+      budget: budget, table: table, companions: companions, events: events,
+      clock: configuration.clock)
   }
 
   /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
   package var relayingTransport: any RelayingTransport {
-    context.origin.transport as? any RelayingTransport ?? Self.platformTransport()
+    origin.transport as? any RelayingTransport ?? Self.platformTransport()
   }
 
   /// The default transport.
@@ -85,7 +108,7 @@ public final class MediaCache: Sendable {
   package func startThreads() {
     _ = (IOThreads.shared, IOThreads.background)
     #if os(Linux)
-      (context.origin.transport as? CurlTransport)?.startThread()
+      (origin.transport as? CurlTransport)?.startThread()
     #endif
   }
 
@@ -202,23 +225,23 @@ public final class MediaCache: Sendable {
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
-    for entry in await context.table.settledEntries() { await entry.recordNow() }
+    for entry in await table.settledEntries() { await entry.recordNow() }
     let (entries, all) = try await reportingStorage {
-      try await CacheInspector(context: context).entries()
+      try await inspector.entries()
     }
     return (entries, Usage(all, limit: limit))
   }
 
   /// Returns the entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
-    try await context.table.look(at: key) { try await inspector { $0.entry(for: key) } }
+    try await table.look(at: key) { try await inspecting { $0.entry(for: key) } }
   }
 
   /// Returns the disk usage of the directory. Looks at every entry.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
-    let usage = try await reportingStorage { try await CacheInspector(context: context).usage() }
+    let usage = try await reportingStorage { try await inspector.usage() }
     return Usage(usage, limit: limit)
   }
 
@@ -248,9 +271,9 @@ public final class MediaCache: Sendable {
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> [VerifyResult] {
-    if let key { return try await inspector { try $0.verify(key).map { [$0] } ?? [] } }
+    if let key { return try await inspecting { try $0.verify(key).map { [$0] } ?? [] } }
     return try await reportingStorage {
-      try await CacheInspector(context: context).verify(progress: EntryProgress.sweep(progress))
+      try await inspector.verify(progress: EntryProgress.sweep(progress))
     }
   }
 
@@ -277,10 +300,10 @@ public final class MediaCache: Sendable {
     public var droppedBytes: Int64
   }
 
-  private func inspector<Result: Sendable>(
+  private func inspecting<Result: Sendable>(
     _ work: @Sendable @escaping (CacheInspector) throws -> Result
   ) async throws -> Result {
-    let inspector = CacheInspector(context: context)
+    let inspector = inspector
     return try await reportingStorage {
       try await IOThreads.background.run { try work(inspector) }
     }
@@ -296,9 +319,9 @@ public final class MediaCache: Sendable {
   ///   `CancellationError`, with nothing removed.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
-    let removal = Removal(context: context)
+    let removal = removal
     let others = try await reportingStorage {
-      try await CacheInspector(context: context).representations(of: [key], representationKeys)
+      try await inspector.representations(of: [key], representationKeys)
     }
     let outcome = try await removal.remove(others.union([key]))
     if let failure = outcome.failures.first { throw failure }
@@ -318,7 +341,7 @@ public final class MediaCache: Sendable {
   public func removeAll(
     progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> Int64 {
-    try await Removal(context: context).removeAll(progress: EntryProgress.sweep(progress))
+    try await removal.removeAll(progress: EntryProgress.sweep(progress))
   }
 
   // MARK: Following it
@@ -328,22 +351,22 @@ public final class MediaCache: Sendable {
   /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
   ///   which occur with every chunk of bytes and cost a busy cache time.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
-    context.events.stream(includingTraffic: includingTraffic)
+    events.stream(includingTraffic: includingTraffic)
   }
 
   /// As `events` without traffic, for a listener that leaves the events from before the first
   /// listener, such as warnings while the cache was being opened, to others.
   package func laterEvents() -> AsyncStream<CacheEvent> {
-    context.events.stream(includingTraffic: false, takesEarly: false)
+    events.stream(includingTraffic: false, takesEarly: false)
   }
 
   /// Ends every reader and fetch, and writes pending records. The cache cannot be used afterwards.
   public func close() async {
-    for entry in context.table.shutDown() { entry.shutDown() }
-    await context.table.waitUntilEmpty()
-    await context.evictor.close()
-    await context.budget.close()
-    context.events.finish()
+    for entry in table.shutDown() { entry.shutDown() }
+    await table.waitUntilEmpty()
+    await evictor.close()
+    await budget.close()
+    events.finish()
   }
 }
 

@@ -154,7 +154,7 @@ import Testing
       let wasReadable = Mutex<[Bool]>([])
       disk.fail { operation, path in
         guard operation == .read, path.hasSuffix(".m3u8") else { return nil }
-        let isReadable = cache.context.table.openEntries.contains { entry in
+        let isReadable = cache.table.openEntries.contains { entry in
           entry.current?.withState { $0.stored.byteCount == Int64(list.count) } == true
         }
         wasReadable.withLock { $0.append(isReadable) }

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StreamPinNoStoreTests {
   private func directory(_ test: TestCache, _ path: String) -> EntryDirectory {
     let key = test.cache.key(for: PinnedStream.resource(test, path))
-    return test.cache.context.budget.entryDirectory(named: KeyHash.name(of: key))
+    return test.cache.budget.entryDirectory(named: KeyHash.name(of: key))
   }
 
   private func wanted(_ test: TestCache, _ path: String) -> Resource {
@@ -22,7 +22,7 @@ import Testing
 
   private func isStored(_ test: TestCache, _ path: String) async throws -> Bool {
     let key = test.cache.key(for: PinnedStream.resource(test, path))
-    try await eventually("it is closed") { test.cache.context.table.isEmpty }
+    try await eventually("it is closed") { test.cache.table.isEmpty }
     return try await test.cache.entry(for: key) != nil
   }
 
@@ -43,7 +43,7 @@ import Testing
       PinnedStream.serve(test.origin, "no-store", hasTags: false)
       for time in ["first", "second"] {
         try await PinnedStream.pin(test)
-        try await eventually("all is closed") { test.cache.context.table.isEmpty }
+        try await eventually("all is closed") { test.cache.table.isEmpty }
         let pinned = try await PinnedStream.pinned(test)
         #expect(pinned == PinnedStream.paths, "\(time)")
       }
@@ -73,7 +73,7 @@ import Testing
           headers: [Field("Cache-Control", "no-store")]), at: "/0.ts")
       #expect(try await test.read("/0.ts") == next)
       // While it is open, an entry has one version.
-      try await eventually("it is closed") { test.cache.context.table.isEmpty }
+      try await eventually("it is closed") { test.cache.table.isEmpty }
       #expect(try await PinnedStream.pinned(test) == PinnedStream.paths)
       test.cache.isOffline = true
       #expect(try await test.read("/0.ts") == stored)
@@ -99,7 +99,7 @@ import Testing
     try await withCache { test in
       PinnedStream.serve(test.origin, control)
       try await PinnedStream.pin(test)
-      try await eventually("all is closed") { test.cache.context.table.isEmpty }
+      try await eventually("all is closed") { test.cache.table.isEmpty }
       let disk = WatchedDisk()
       let cache = try MediaCache(
         directory: test.directory, configuration: test.configuration, disk: disk)
@@ -135,7 +135,7 @@ import Testing
       let reader = try await test.cache.open(resource)
       for try await _ in reader.chunks() {}
       reader.cancel()
-      try await eventually("it is closed") { test.cache.context.table.isEmpty }
+      try await eventually("it is closed") { test.cache.table.isEmpty }
       #expect(try await test.cache.entry(for: PinnedStream.resource(test)) == nil)
     }
   }
@@ -164,7 +164,7 @@ import Testing
     try await withCache { test in
       PinnedStream.serve(test.origin, "no-store")
       try await PinnedStream.pin(test)
-      try await eventually("all is closed") { test.cache.context.table.isEmpty }
+      try await eventually("all is closed") { test.cache.table.isEmpty }
       #expect(try directory(test, "/0.ts").unpin())
       test.cache.isOffline = true
       await #expect(throws: MediaCacheError.self) { try await test.read("/0.ts") }

@@ -33,7 +33,7 @@ import Testing
       let source = try #require(try await download.source())
       let selection = try await download.select(StreamChoice(), of: source)
       let name = KeyHash.name(of: test.cache.key(for: PinnedStream.resource(test, "/1.ts")))
-      let stored = test.cache.context.budget.entryDirectory(named: name)
+      let stored = test.cache.budget.entryDirectory(named: name)
       let wasPinned = Mutex<[Bool]>([])
       var reports = StreamDownload.Reports()
       reports.began = { _, _ in
@@ -177,8 +177,8 @@ import Testing
     try await withCache({ $0.limit = 12 << 20 }) { test in
       PinnedStream.serve(test.origin)
       try await PinnedStream.pin(test)
-      let context = test.cache.context
-      let room = try #require(context.budget.pinnableBytes)
+      let budget = test.cache.budget
+      let room = try #require(budget.pinnableBytes)
       let keys = PinnedStream.paths.map { test.cache.key(for: PinnedStream.resource(test, $0)) }
       let all = room - Int64(keys.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
       let pinning = Pinning(test.cache)

@@ -6,10 +6,12 @@ import RefrainLocks
 final class Entry: Sendable {
   let key: CacheKey
   let name: String
-  let context: CacheContext
+  let events: EventStreams
+  let starter: FetchStarter
   let storage: EntryStorage
   let asked: AskedResource
   let traffic: EntryTraffic
+  private let table: EntryTable
   private let slot: EntrySlot
 
   struct State {
@@ -35,25 +37,34 @@ final class Entry: Sendable {
   let state: Mutex<State>
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
-  init(key: CacheKey, resource: Resource, context: CacheContext, slot: EntrySlot) {
-    self.key = key
-    self.slot = slot
-    self.context = context
+  ///
+  /// - Parameters:
+  ///   - evictor: makes room for what is stored.
+  ///   - isShared: whether the cache serves several people.
+  init(
+    key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
+    events: EventStreams, isShared: Bool, table: EntryTable, slot: EntrySlot
+  ) {
+    (self.key, self.starter, self.events) = (key, starter, events)
+    (self.table, self.slot) = (table, slot)
     name = KeyHash.name(of: key)
     state = Mutex(State())
     storage = EntryStorage(
-      directory: context.budget.entryDirectory(named: name), name: name, key: key,
-      url: resource.url, context: context)
-    context.budget.markOpen(name)
-    let loaded = storage.load(context.emptyState(of: resource))
-    traffic = EntryTraffic(of: key, counters: context.origin.counters, events: context.events)
-    asked = AskedResource(resource, key: key, isShared: context.isShared)
+      name: name, key: key, url: resource.url, evictor: evictor, events: events, isShared: isShared)
+    evictor.budget.markOpen(name)
+    let loaded = storage.load(starter.emptyState(of: resource))
+    traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
+    asked = AskedResource(resource, key: key, isShared: isShared)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
     state.withLock { $0.current = generation }
-    context.events.send(.opened(key))
+    events.send(.opened(key))
   }
+
+  var origin: Origin { starter.origin }
+
+  var now: Moment { origin.now }
 
   // MARK: Holding
 
@@ -156,7 +167,7 @@ final class Entry: Sendable {
       return (current, false)
     }
     guard let last else { return }
-    let leases = context.reclaimableLeases
+    let leases = table.leases
     let closing = leases.closingBegan()
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
@@ -166,7 +177,7 @@ final class Entry: Sendable {
         if let next { syncSoon(last, after: next) }
       }
     } else {
-      context.table.close(self) { [self] in
+      table.close(self) { [self] in
         await finish(last)
         leases.closingEnded(closing)
       }
@@ -226,7 +237,7 @@ final class Entry: Sendable {
   var resource: Resource { asked.resource }
 
   /// Returns the state of an empty generation.
-  func emptyState() -> GenerationState { context.emptyState(of: resource) }
+  func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
@@ -262,7 +273,7 @@ final class Entry: Sendable {
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     state.storage.replace(
       generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
-    let now = context.now.uptime
+    let now = self.now.uptime
     state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
   }
@@ -326,7 +337,7 @@ final class Entry: Sendable {
   /// Ends a generation that was replaced.
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.perform { $0.supersede() }
-    context.events.send(.generationChanged(key))
+    events.send(.generationChanged(key))
     // The detected change overrides the freshness of the old version.
     beginTask()
     Task(executorPreference: IOThreads.background) { [self] in
@@ -338,7 +349,7 @@ final class Entry: Sendable {
   /// Marks the entry as outdated after a request that may have changed the resource (RFC 9111
   /// §4.4).
   func invalidate() {
-    let now = context.now.wall
+    let now = self.now.wall
     current?.withState { state in
       state.representation.invalidate(at: now)
       state.storage.noteRecordStale()
@@ -348,7 +359,7 @@ final class Entry: Sendable {
   /// Whether the newest reader wants the response stored although the origin forbids it, and a cache
   /// like this may do so.
   var mayIgnoreNoStore: Bool {
-    resource.policy.group?.isKept == true && !context.isShared
+    resource.policy.group?.isKept == true && !storage.isShared
   }
 
   /// The key of the first resource of the group to which the resource belongs; nil if none is known.

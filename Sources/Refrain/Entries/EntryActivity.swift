@@ -23,7 +23,7 @@ package struct EntryActivity: Sendable, Hashable {
 extension MediaCache {
   /// Returns the state of every entry that this process has open. Reads no file.
   package func activity() -> [EntryActivity] {
-    context.table.openEntries.compactMap(\.activity)
+    table.openEntries.compactMap(\.activity)
   }
 }
 

@@ -12,7 +12,7 @@ package final class EntryLease: Sendable {
 
   deinit {
     // The time of last use decides the order of eviction.
-    let (budget, name) = (entry.context.budget, entry.name)
+    let (budget, name) = (entry.storage.budget, entry.name)
     Task(executorPreference: IOThreads.background) { budget.touch(name) }
     entry.release()
   }
@@ -20,12 +20,12 @@ package final class EntryLease: Sendable {
   package var key: CacheKey { entry.key }
 
   /// The current time of the cache's clock.
-  package var now: Moment { entry.context.now }
+  package var now: Moment { entry.now }
 
   /// Returns the stored response, if it may be used without asking the origin.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     guard let generation = entry.current else { return nil }
-    let asking = entry.context.asking
+    let asking = entry.starter.asking
     return generation.withState { state in
       guard !state.isOver, let known = state.known else { return nil }
       return state.isUsable(on: terms, asking, at: now) ? known : nil
@@ -48,7 +48,7 @@ package final class EntryLease: Sendable {
       generation.lose(range, of: file, size: (try? file.status())?.size)
       return nil
     }
-    entry.context.events.sendTraffic(
+    entry.events.sendTraffic(
       .servedFromDisk(entry.key, Int(range.upperBound - range.lowerBound)))
     return file
   }

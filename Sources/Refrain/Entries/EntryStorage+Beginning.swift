@@ -48,7 +48,9 @@ extension EntryStorage {
     let taken = try WriterLock.acquire(directory)
     if taken != nil, sizeBefore == nil { sizeBefore = try sizeWithShard() }
     lock = taken
-    if let failure = lock?.failure { context.reportNoLocks(failure) }
+    if let failure = lock?.failure, let warning = budget.warning(ofNoLocks: failure) {
+      events.send(.warning(warning))
+    }
     return lock != nil
   }
 

@@ -6,7 +6,7 @@ import Foundation
 extension EntryStorage {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
-    let mark = context.budget.freeMark(name)
+    let mark = budget.freeMark(name)
     if let open, open.generation === generation {
       do {
         try finish(generation, open)
@@ -28,16 +28,16 @@ extension EntryStorage {
       state.storage.releaseFile()
     }
     // The disk's clock set the times of written files.
-    if open != nil { context.budget.touch(name) }
+    if open != nil { budget.touch(name) }
     open = nil
     let isBrief = policy.isBrief
     markKeep()
     concludeSize(isClosed: true, since: mark)
-    context.budget.markClosed(name, isBrief: isBrief)
+    budget.markClosed(name, isBrief: isBrief)
     lock = nil
     // Those before it may be over.
     if isBrief {
-      Task(executorPreference: IOThreads.background) { [evictor = context.evictor] in
+      Task(executorPreference: IOThreads.background) { [evictor] in
         await evictor.removeOverdue()
       }
     }
@@ -106,7 +106,7 @@ extension EntryStorage {
   /// Removes a response that may not be stored and has no pin: a process that ended suddenly left
   /// it.
   private func removeLeftOver() {
-    guard !context.isShared, !isKeptByPin,
+    guard !isShared, !isKeptByPin,
       (try? directory.loadRecord())?.record.freshness.noStore == true
     else { return }
     // It fails if another process holds the lock, and may be about to pin it. Bytes that stay are not
@@ -145,15 +145,15 @@ extension EntryStorage {
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     // If the entry is being written to, `concludeSize` counts everything in the end.
     let before = sizeBefore == nil ? try? sizeWithShard() : nil
-    context.budget.prepareToFree()
-    let mark = context.budget.freeMark(name)
-    context.budget.countReplacement()
+    budget.prepareToFree()
+    let mark = budget.freeMark(name)
+    budget.countReplacement()
     defer {
       if let before, let after = try? sizeWithShard() {
-        context.budget.noteFreed(before - after, since: mark)
+        budget.noteFreed(before - after, since: mark)
       }
-      context.budget.replacementEnded()
-      context.budget.report()
+      budget.replacementEnded()
+      budget.report()
     }
     record.url = generation.entry.resource.url.withoutUserInfo.absoluteString
     record.finalURL = known.information.finalURL.absoluteString
@@ -204,7 +204,7 @@ extension EntryStorage {
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
     if sizeBefore == nil { sizeBefore = try sizeWithShard() }
-    let mark = context.budget.freeMark(name)
+    let mark = budget.freeMark(name)
     let read = try directory.allocatedBytes().read
     try directory.removeFiles()
     generation?.withState { $0.filesRemoved() }
@@ -213,7 +213,7 @@ extension EntryStorage {
     if let written = open?.generation, written !== generation {
       written.withState { $0.filesRemoved() }
     }
-    context.budget.credit(name, freed: 0, held: read, since: mark)
+    budget.credit(name, freed: 0, held: read, since: mark)
     concludeSize(isClosed: false, since: mark)
     open = nil
     isAnchored = false
@@ -223,13 +223,13 @@ extension EntryStorage {
 
   /// Whether a pin on disk keeps the files of a response that may not be stored.
   nonisolated var isKeptByPin: Bool {
-    !context.isShared && (try? directory.isPinned) == true
+    !isShared && (try? directory.isPinned) == true
   }
 
   /// Whether a stored response may be used.
   nonisolated func mayUse(_ record: EntryRecord) -> Bool {
     // Stored by a private cache: the response may be restricted to one user.
-    if context.isShared, record.isSharable != true { return false }
+    if isShared, record.isSharable != true { return false }
     return !record.freshness.noStore || isKeptByPin
   }
 }

@@ -27,7 +27,7 @@ extension EntryStorage {
       // Storing will report the cause.
       return .granted
     }
-    let (asking, now) = (context.asking, context.now)
+    let (asking, now) = (generation.entry.starter.asking, generation.entry.now)
     // A disk error is ignored here: storing will encounter it again.
     if let (found, stored) = try? lookUp(), let contents = stored {
       let decision = StoringDecision.decide(

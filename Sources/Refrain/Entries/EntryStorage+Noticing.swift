@@ -67,7 +67,7 @@ extension EntryStorage {
 
   private func startAnew(_ entry: Entry, after last: Generation) {
     var next = load(entry.emptyState())
-    if next.generationID == nil { next.representation.follow(invalidatedAt: context.now.wall) }
+    if next.generationID == nil { next.representation.follow(invalidatedAt: entry.now.wall) }
     next.storage.replace(
       next.storage.replaced.union(
         last.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) }))
@@ -78,7 +78,7 @@ extension EntryStorage {
     }
     // Without readers, its requests are of no use.
     if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
-    context.events.send(.generationChanged(key))
+    events.send(.generationChanged(key))
   }
 }
 

@@ -103,11 +103,11 @@ extension EntryStorage {
     let names = try directory.disk.names(in: directory.path)
     let kept = Set(names.filter { !isUnwanted($0) })
     guard kept.count < names.count else { return }
-    context.budget.prepareToFree()
-    let mark = context.budget.freeMark(name)
+    budget.prepareToFree()
+    let mark = budget.freeMark(name)
     let removed = try directory.allocatedBytes(except: kept)
     try directory.removeFiles(except: kept)
-    context.budget.credit(
+    budget.credit(
       name, freed: removed.all - removed.read, held: removed.read, since: mark)
   }
 }

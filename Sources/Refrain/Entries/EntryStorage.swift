@@ -16,7 +16,11 @@ actor EntryStorage {
   let key: CacheKey
   /// The resource's URL in events and errors, without user and password.
   let url: String
-  let context: CacheContext
+  let evictor: Evictor
+  let budget: DiskBudget
+  let events: EventStreams
+  /// Whether the cache serves several people.
+  let isShared: Bool
   let policy: RecordedPolicy
 
   var lock: WriterLock?
@@ -43,14 +47,16 @@ actor EntryStorage {
   /// The pause after a failure to store.
   private static let retryPause: Duration = .seconds(5)
 
+  /// - Parameter evictor: makes room for what is stored.
   init(
-    directory: EntryDirectory, name: String, key: CacheKey, url: URL, context: CacheContext
+    name: String, key: CacheKey, url: URL, evictor: Evictor, events: EventStreams, isShared: Bool
   ) {
     self.url = url.withoutUserInfo.absoluteString
-    self.directory = directory
+    budget = evictor.budget
+    directory = budget.entryDirectory(named: name)
     self.name = name
     self.key = key
-    self.context = context
+    (self.evictor, self.events, self.isShared) = (evictor, events, isShared)
     policy = RecordedPolicy(of: key)
   }
 
@@ -63,7 +69,7 @@ actor EntryStorage {
       var replacing = empty
       replacing.storage.replace([contents.record.generation])
       guard contents.record.key == key.rawValue else {
-        context.events.send(
+        events.send(
           .warning(
             "The entry in \(directory.path) has another key than \(url) and is ignored."))
         return state
@@ -78,22 +84,22 @@ actor EntryStorage {
       if contents.isReadOnly {
         state.storage.forbid(.forGood, .readOnly)
       }
-      for warning in contents.warnings { context.events.send(.warning(warning)) }
-      context.budget.touch(name)
+      for warning in contents.warnings { events.send(.warning(warning)) }
+      budget.touch(name)
     } catch {
       switch error {
       case .empty: break
       case .newer(let version):
         state.storage.forbid(.forGood, .newerFormat)
-        context.events.send(
+        events.send(
           .warning(
             "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
               + "resource plays without being stored."))
       case .broken(let why):
-        context.events.send(
+        events.send(
           .warning("The entry of \(url) is ignored: \(why) (in \(directory.path))."))
       case .unreadable(let failure):
-        context.events.send(.warning("The entry of \(url) cannot be read now: \(failure)."))
+        events.send(.warning("The entry of \(url) cannot be read now: \(failure)."))
       }
     }
     return state
@@ -120,7 +126,7 @@ actor EntryStorage {
       return try begin(generation)
     } catch let error as DiskError where error.isNoSpace {
       // Directories and records need room, too.
-      guard await context.evictor.free(1 << 20) > 0 else {
+      guard await evictor.free(1 << 20) > 0 else {
         refuse(generation, error)
         return nil
       }
@@ -142,12 +148,12 @@ actor EntryStorage {
   private func reserveOverhead(_ generation: Generation) async -> Bool {
     // See `ChunkSink.reserve`.
     let mayEvict =
-      generation.withState(\.length).map { context.budget.canHold($0, for: name) } ?? true
+      generation.withState(\.length).map { budget.canHold($0, for: name) } ?? true
     for _ in 0..<4 where !hasOverhead {
-      if case .granted = context.budget.reserve(DiskBudget.overhead) {
+      if case .granted = budget.reserve(DiskBudget.overhead) {
         hasOverhead = true
       } else {
-        guard mayEvict, await context.evictor.makeRoom(for: DiskBudget.overhead) else { break }
+        guard mayEvict, await evictor.makeRoom(for: DiskBudget.overhead) else { break }
       }
     }
     return hasOverhead
@@ -159,7 +165,7 @@ actor EntryStorage {
   /// Returns the size of the entry with its shard, which grows with the number of its entries.
   nonisolated func sizeWithShard() throws(DiskError) -> Int64 {
     let shard = try DiskBudget.allocated([directory.shardPath], directory.disk)
-    return try (context.budget.measure(name)?.allocatedBytes ?? 0) + shard
+    return try (budget.measure(name)?.allocatedBytes ?? 0) + shard
   }
 
   /// Settles the size of the written files. Call it only while the lock is held, or if it was never
@@ -171,14 +177,14 @@ actor EntryStorage {
     let reserved = hasOverhead ? DiskBudget.overhead : 0
     var growth: Int64? = 0
     if let sizeBefore { growth = (try? sizeWithShard()).map { $0 - sizeBefore } }
-    context.budget.conclude(
+    budget.conclude(
       name, reserved: reserved, growth: growth, isClosed: isClosed, since: mark)
     hasOverhead = false
     sizeBefore = nil
   }
 
   func reportOutdated(_ error: any Error) {
-    context.events.send(
+    events.send(
       .warning("The entry of \(url) could not be updated: \(error)."))
   }
 
@@ -203,7 +209,7 @@ actor EntryStorage {
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant,
-      isSharable: context.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
+      isSharable: isShared ? true : nil, invalidatedAt: known.invalidatedAt,
       group: policy.record(generation.entry.resource), spans: SpanList.encode(spans),
       epoch: files.epoch)
   }
@@ -267,11 +273,11 @@ actor EntryStorage {
       isAnchored = true
     }
     generation.withState { $0.storage.recordWritten(with: stored) }
-    let mark = context.budget.freeMark(name)
+    let mark = budget.freeMark(name)
     if recordState != .deferred || last != nil {
       try directory.removeJournals(of: files.id, before: files.epoch)
     }
-    if let last { context.budget.credit(name, freed: last.takeCounted(), since: mark) }
+    if let last { budget.credit(name, freed: last.takeCounted(), since: mark) }
     if recordState == .replacing { try removeOthers(than: [files.owner]) }
   }
 
@@ -281,7 +287,7 @@ actor EntryStorage {
   func distrust(_ generation: Generation, _ error: DiskError) {
     let recordState = recordState(of: generation)
     generation.withState { $0.storage.distrust(error) }
-    context.events.send(.warning("Storing \(url) stopped: \(error)."))
+    events.send(.warning("Storing \(url) stopped: \(error)."))
     guard let files = open else { return }
     open = nil
     do {
@@ -296,13 +302,13 @@ actor EntryStorage {
   /// again when the next bytes arrive.
   func vanish(_ generation: Generation) {
     generation.withState { $0.storage.vanish() }
-    context.events.send(
+    events.send(
       .warning(
         "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
           + "again."))
     open = nil
     isAnchored = false
-    concludeSize(isClosed: false, since: context.budget.freeMark(name))
+    concludeSize(isClosed: false, since: budget.freeMark(name))
     // The locked file may be gone, too.
     lock = nil
   }
@@ -312,7 +318,7 @@ actor EntryStorage {
     ban(
       generation, .until(.now + Self.retryPause),
       failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom)
-    context.events.send(
+    events.send(
       .warning("\(url) plays without being stored for now: \(error)."))
   }
 

@@ -10,6 +10,13 @@ final class EntryTable: Sendable {
     case closing(Task<Void, Never>)
   }
 
+  /// Idle entries, which are closed when room is needed.
+  let leases = ReclaimableLeases()
+  private let openSlots: EntrySlots
+
+  /// - Parameter slots: bound the number of entries open at a time.
+  init(slots: EntrySlots) { openSlots = slots }
+
   private struct State {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
@@ -27,13 +34,10 @@ final class EntryTable: Sendable {
     case closed
   }
 
-  /// Returns the entry of a key, held once more, and opened by `open` if necessary.
-  ///
-  /// - Parameter takeSlot: waits for the right to open one more entry, in the caller's task, so
-  ///   that cancelling the task ends the wait.
+  /// Returns the entry of a key, held once more, and opened by `open` if necessary. Waits in the
+  /// caller's task until one more entry may be open: cancelling the task ends the wait.
   func entry(
-    for key: CacheKey, takeSlot: () async throws -> EntrySlot,
-    open: @Sendable @escaping (EntrySlot) async throws -> Entry
+    for key: CacheKey, open: @Sendable @escaping (EntrySlot) async throws -> Entry
   ) async throws -> Entry {
     var slot: EntrySlot?
     while true {
@@ -62,7 +66,7 @@ final class EntryTable: Sendable {
       }
       switch step {
       case .use(let entry): if entry.tryHold() { return entry }
-      case .takeSlot: slot = try await takeSlot()
+      case .takeSlot: slot = try await openSlots.take { _ = self.leases.releaseAll() }
       case .take(let task): return try await task.value
       case .wait(let task):
         let entry = try await task.value

@@ -5,8 +5,8 @@ import RefrainLocks
 /// Makes room in a store, one call at a time. Called from tasks on `IOThreads` only: a default
 /// actor runs where its caller's task prefers, and everything here blocks.
 actor Evictor {
-  private let budget: DiskBudget
-  private let reclaimableLeases: ReclaimableLeases
+  let budget: DiskBudget
+  private let leases: ReclaimableLeases
   private let report: @Sendable (CacheEvent) -> Void
   /// The code of the last scan failure, which is reported once.
   private var scanFailure: Int32?
@@ -18,11 +18,11 @@ actor Evictor {
   private static let attempts = 100
 
   init(
-    budget: DiskBudget, reclaimableLeases: ReclaimableLeases,
+    budget: DiskBudget, leases: ReclaimableLeases,
     report: @Sendable @escaping (CacheEvent) -> Void
   ) {
     self.budget = budget
-    self.reclaimableLeases = reclaimableLeases
+    self.leases = leases
     self.report = report
   }
 
@@ -34,8 +34,8 @@ actor Evictor {
     var attempts = Self.attempts
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    let latestClosing = reclaimableLeases.latestClosing
-    var isClosing = reclaimableLeases.isClosing(since: latestClosing)
+    let latestClosing = leases.latestClosing
+    var isClosing = leases.isClosing(since: latestClosing)
     while true {
       // The usage is a guess: nothing is evicted if the exact value is available soon.
       await budget.waitWhileGuessing()
@@ -59,10 +59,10 @@ actor Evictor {
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they are recorded, and so can those
       // that are being closed. They may be reopened at once, repeatedly: so the wait is bounded.
-      if reclaimableLeases.releaseAll() { isReleased = true }
+      if leases.releaseAll() { isReleased = true }
       guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      isClosing = reclaimableLeases.isClosing(since: latestClosing)
+      isClosing = leases.isClosing(since: latestClosing)
       try? await Task.sleep(for: .milliseconds(10))
     }
   }

@@ -46,13 +46,13 @@ final class Generation: Sendable {
         for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
       case .resume(let continuation): continuation.resume()
       case .promote(let id):
-        entry.context.gate.letThrough(gateID(id))
+        entry.starter.gate.letThrough(gateID(id))
         let beginAnew = state.withLock { state in
           state.fetches[id]?.isResting == true ? state.fetches[id]?.beginAnew : nil
         }
         beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
-      case .countShort(let change): entry.context.gate.count(change)
+      case .countShort(let change): entry.starter.gate.count(change)
       }
     }
   }
@@ -60,15 +60,15 @@ final class Generation: Sendable {
   /// Follows the cache into or out of offline mode. The cache's setting is read under the lock, so
   /// that the last of several calls agrees with it.
   func followOffline() {
-    let context = entry.context
-    perform { $0.setOffline(context.origin.isOffline) }
+    let origin = entry.origin
+    perform { $0.setOffline(origin.isOffline) }
   }
 
   private func watchAbandoned() async {
     var positions = state.withLock { $0.abandonedPositions }
     while true {
       // Nothing cancels this task, so `sleep` cannot throw.
-      try? await Task.sleep(for: entry.context.abandonedSilence)
+      try? await Task.sleep(for: entry.starter.abandonedSilence)
       let (actions, next) = state.withLock { $0.releaseStalled(since: positions) }
       carryOut(actions)
       guard let next else { return }
@@ -86,7 +86,7 @@ final class Generation: Sendable {
     // Under the lock, so that the fetch has its task before it can move to another generation.
     let late = state.withLock { state -> Task<Void, Never>? in
       let task = Task(executorPreference: IOThreads.shared) {
-        await self.entry.context.fetch(self, id, range, confirms)
+        await self.entry.starter.run(self, id, range, confirms: confirms)
         self.entry.endTask()
       }
       state.fetches[id]?.task = task

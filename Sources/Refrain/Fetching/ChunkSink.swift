@@ -9,7 +9,8 @@ struct ChunkSink: Sendable {
   let hasMore: (@Sendable () -> Bool)?
 
   private var entry: Entry { generation.entry }
-  private var context: CacheContext { generation.entry.context }
+  private var events: EventStreams { entry.events }
+  private var budget: DiskBudget { entry.storage.budget }
   /// The resource's URL, for messages.
   private var url: String { entry.storage.url }
 
@@ -92,7 +93,7 @@ struct ChunkSink: Sendable {
   }
 
   private func reportCut(_ file: EntryFile) {
-    context.events.send(
+    events.send(
       .warning(
         "Another program truncated the file of \(url) (\(file.path)); the rest is fetched again."))
   }
@@ -142,7 +143,7 @@ struct ChunkSink: Sendable {
   /// Whether the file may grow. A stream without length, ranges and validator may be endless: it
   /// must not evict everything else.
   private func mayGrow(to end: Int64) -> Bool {
-    let most = min(context.budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
+    let most = min(budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
     if end > most { generation.withState { $0.storage.forbid(.forGood, .endless) } }
     return end <= most
   }
@@ -150,19 +151,19 @@ struct ChunkSink: Sendable {
   private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   private func reserve(_ bytes: Int64) async -> Bool {
-    if case .granted = context.budget.reserve(bytes) { return true }
+    if case .granted = budget.reserve(bytes) { return true }
     // Nothing is evicted for a resource that would not fit in the limit beside pinned entries: it
     // is stored as far as there is room.
     let mayEvict =
-      generation.withState(\.length).map { context.budget.canHold($0, for: entry.name) } ?? true
+      generation.withState(\.length).map { budget.canHold($0, for: entry.name) } ?? true
     // Others may take the room that was made.
     for _ in 0..<4 {
       // Eviction may take a while: nobody should wait for bytes that are already stored.
       generation.perform { $0.announce(id) }
-      guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
-      if case .granted = context.budget.reserve(bytes) { return true }
+      guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
+      if case .granted = budget.reserve(bytes) { return true }
     }
-    if await giveUpReplaced(), case .granted = context.budget.reserve(bytes) { return true }
+    if await giveUpReplaced(), case .granted = budget.reserve(bytes) { return true }
     // Entries in use fill the limit; retried soon.
     generation.withState { $0.storage.forbid(.until(.now + .milliseconds(500)), .noRoom) }
     return false
@@ -184,7 +185,7 @@ struct ChunkSink: Sendable {
         granted = 0
         if isFirst, error.isNoSpace {
           generation.perform { $0.announce(id) }
-          let hasFreed = await context.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
+          let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
           let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
           if hasRoom { continue }
         }
@@ -211,7 +212,7 @@ struct ChunkSink: Sendable {
     _ granted: Int64, by growth: (file: Int64, record: Int64)?, journal: Int64 = 0
   ) {
     let actual = growth.map { $0.file + $0.record + journal } ?? granted
-    context.budget.settle(granted, actual: actual, for: entry.name)
+    budget.settle(granted, actual: actual, for: entry.name)
   }
 
   /// See `EntryStorage.giveUpReplaced`.
@@ -245,14 +246,14 @@ struct ChunkSink: Sendable {
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }
     generation.carryOut(commit.actions)
-    context.events.sendTraffic(.committed(entry.key, range))
+    events.sendTraffic(.committed(entry.key, range))
     var journaled: Int64 = 0
     if let (journal, number, span) = commit.journal {
       do {
         try journal.write(span, number: number)
       } catch {
         // Only a killed process loses by this: it would fetch the range again.
-        context.events.send(.warning("The journal of \(url) could not be written: \(error)."))
+        events.send(.warning("The journal of \(url) could not be written: \(error)."))
       }
       journaled = journal.growth(upTo: number)
     }
@@ -299,7 +300,7 @@ struct ChunkSink: Sendable {
       guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return .different }
       if got < count {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
-        context.events.send(
+        events.send(
           .warning(
             "The file of \(url) could not be read at byte \(gone.lowerBound) (\(file.path)); the "
               + "missing bytes are fetched again."))

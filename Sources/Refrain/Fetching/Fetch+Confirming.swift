@@ -6,7 +6,7 @@ import Foundation
 extension Fetch {
   /// Confirms the generation, and continues as a fetch if the response brings bytes.
   func confirm(_ range: ByteRange) async {
-    let now = context.now
+    let beginning = now
     let asking = generation.withState {
       state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool)? in
       guard let fetch = state.fetches[id], !state.isOver else { return nil }
@@ -17,7 +17,7 @@ extension Fetch {
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
           isPage: MediaType.isPage(state.info?.mimeType), isDocument: state.isReceivedDocument),
-        state.confirmsBriefly(at: now)
+        state.confirmsBriefly(at: beginning)
       )
     }
     guard let (request, known, isBrief) = asking else {
@@ -26,7 +26,7 @@ extension Fetch {
     }
     let purpose = confirmationPurpose
     let exchange = OriginExchange(
-      entry.asked, of: context.origin, counting: entry.traffic, headers: request.headers(of: known),
+      entry.asked, of: origin, counting: entry.traffic, headers: request.headers(of: known),
       purpose: purpose,
       isConfirmation: true, isBrief: isBrief,
       optionalRange: generation.withState { $0.optionalRange(request.range) })
@@ -50,15 +50,15 @@ extension Fetch {
     case .again(let error, _), .onlyForPlayback(let error):
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
       // asks again.
-      context.events.send(
+      events.send(
         .warning(
           "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
             + "forbids that: \(error)"))
       generation.perform { state in
-        state.unconfirmed(error, at: context.now) + state.fetchEnded(id, error: nil)
+        state.unconfirmed(error, at: now) + state.fetchEnded(id, error: nil)
       }
     case .failed(let error):
-      context.events.send(.failed(entry.key, error.withoutResponse))
+      events.send(.failed(entry.key, error.withoutResponse))
       generation.perform { $0.fetchEnded(id, error: error) }
     }
   }
@@ -75,7 +75,7 @@ extension Fetch {
       statedLength: response.statedLength,
       isNoPage: generation.withState { $0.isNoPage(at: url) })
     let verdict = check.verdict(
-      status: response.status, headers: response.headers, now: context.now.wall)
+      status: response.status, headers: response.headers, now: now.wall)
     let isInUse = generation.withState { $0.readers.values.contains(where: \.hasRead) }
     switch request.meaning(of: verdict, known: known, isInUse: isInUse) {
     case .confirmed:
@@ -83,7 +83,7 @@ extension Fetch {
       return .done
     case .confirmedAndBrings(let verdict):
       guard confirmed(response, bringing: verdict) else { return .done }
-      context.events.send(.fetchStarted(entry.key, request.range))
+      events.send(.fetchStarted(entry.key, request.range))
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     case .replaced:
       generation.withState { $0.isReplacedOnRequest() }
@@ -119,16 +119,16 @@ extension Fetch {
         requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper
       ).behind(response.redirections, keeper: keeper)
       state.representation.refresh(
-        freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
+        freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
       state.representation.respond(merged, selectedBy: response.asked)
       let earlier = state.representation.confirm(at: response.url)
       state.noteConstancy()
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
-      return (isOfUse, state.confirmed(at: context.now), earlier)
+      return (isOfUse, state.confirmed(at: now), earlier)
     }
     if let earlier {
-      context.origin.moved.note(entry.resource, from: earlier, to: response.url)
+      origin.moved.note(entry.resource, from: earlier, to: response.url)
     }
     generation.carryOut(actions)
     return isOfUse
@@ -136,7 +136,7 @@ extension Fetch {
 
   func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
     Freshness.Keeper(
-      isShared: context.isShared,
+      isShared: entry.storage.isShared,
       isAuthorized: response.asked["Authorization"] != nil,
       hasCookies: response.asked["Cookie"] != nil,
       isSecret: entry.resource.policy.group?.isSecret == true,

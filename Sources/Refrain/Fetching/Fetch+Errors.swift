@@ -19,6 +19,6 @@ extension Fetch {
     after failure: MediaCacheError, count: Int, of most: Int, retryAfter: Duration?
   ) -> Bool {
     guard count < most, (retryAfter ?? .zero) <= .zero else { return false }
-    return context.origin.retry.delay(after: failure.failure, count: count, isPlaying: false) != nil
+    return origin.retry.delay(after: failure.failure, count: count, isPlaying: false) != nil
   }
 }

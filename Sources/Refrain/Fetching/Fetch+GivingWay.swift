@@ -10,7 +10,7 @@ extension Fetch {
   ) async -> Outcome {
     guard let (fetch, verdict) = entry.supersede(generation, by: self, response, asked: asked)
     else { return .done }
-    context.events.send(.fetchStarted(entry.key, asked))
+    events.send(.fetchStarted(entry.key, asked))
     await fetch.prepareIfEmpty()
     if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
     return .movedOn(
@@ -32,7 +32,7 @@ extension Fetch {
       return .again(
         ResponseCheck.invalid("answered 304, but was not asked to revalidate"), retryAfter: nil)
     case .changed:
-      let now = context.now.uptime
+      let now = now.uptime
       if generation.withState({ $0.hasChangedTooOften(at: now) }) {
         return .failed(GenerationState.keepsChanging)
       }

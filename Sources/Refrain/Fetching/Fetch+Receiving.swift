@@ -26,7 +26,7 @@ extension Fetch {
         generation.perform { $0.beginBody(id) }
         continue
       case .background:
-        await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
+        await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
       case .foreground: break
       }
       exchange.expectBody(isFirst: !hasBegun)
@@ -91,9 +91,9 @@ extension Fetch {
 
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
-    guard let delay = context.origin.pace.delay(after: count) else { return }
+    guard let delay = origin.pace.delay(after: count) else { return }
     generation.perform { $0.announce(id) }
-    await context.origin.pace.pause(delay) {
+    await origin.pace.pause(delay) {
       // Nobody may be left whom it would serve.
       generation.withState { state in
         guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }

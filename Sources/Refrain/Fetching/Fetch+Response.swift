@@ -12,7 +12,7 @@ extension Fetch {
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) async -> ResponseCheck.Verdict? {
     let (verdict, actions) = judged(
-      response, asked: asked, sentIfRange: sentIfRange, mayHand: context.isShared)
+      response, asked: asked, sentIfRange: sentIfRange, mayHand: entry.storage.isShared)
     if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
     await prepareIfEmpty()
     generation.carryOut(actions)
@@ -32,7 +32,7 @@ extension Fetch {
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
-    let now = context.now.wall
+    let now = now.wall
     let url = entry.resource.url
     return generation.withState {
       state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
@@ -88,7 +88,7 @@ extension Fetch {
   /// Records a title, and reports it if it is new.
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
     guard let title = generation.withState({ note(&$0.titles) }) else { return }
-    context.events.send(.streamTitle(entry.key, title))
+    events.send(.streamTitle(entry.key, title))
   }
 
   func note(
@@ -108,7 +108,7 @@ extension Fetch {
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
           .varying(by: response.redirections) : headers,
       selectedBy: response.asked)
-    state.vouchedAt = context.now.uptime
+    state.vouchedAt = now.uptime
     // A range was answered: the origin supports them after all.
     if !isWhole { state.noteRange() }
     // A station's support for ranges is useless: the same range of its next response has other
@@ -133,7 +133,7 @@ extension Fetch {
     information.supportsRanges = information.supportsRanges || supportsRanges
     information.finalURL = response.url
     state.representation.refresh(
-      freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
+      freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.forbid(.forGood, .forbidden) }
     return state.establish(information, whole: isWhole ? id : nil)
   }

@@ -8,7 +8,9 @@ struct Fetch: Sendable {
   let generation: Generation
 
   var entry: Entry { generation.entry }
-  var context: CacheContext { generation.entry.context }
+  var events: EventStreams { entry.events }
+  var origin: Origin { entry.origin }
+  var now: Moment { entry.now }
 
   /// How one attempt ended.
   enum Outcome: Sendable {
@@ -32,7 +34,7 @@ struct Fetch: Sendable {
   /// - Parameter first: the outcome of the first attempt, if it has already been made.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
-    if first == nil { context.events.send(.fetchStarted(entry.key, range)) }
+    if first == nil { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
     var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
@@ -53,7 +55,7 @@ struct Fetch: Sendable {
       case .done: break attempts
       case .askAnew: continue attempts
       case .movedOn(let fetch, let outcome):
-        context.events.send(.fetchFinished(entry.key, range, nil))
+        events.send(.fetchFinished(entry.key, range, nil))
         return await fetch.goOn(after: outcome)
       case .failed(let reason):
         error = reason
@@ -73,12 +75,12 @@ struct Fetch: Sendable {
             error = reason
             break attempts
           }
-          context.events.send(.retrying(entry.key, reason.withoutResponse, after: .zero))
+          events.send(.retrying(entry.key, reason.withoutResponse, after: .zero))
           continue attempts
         }
         let isPlaying = generation.withState { $0.isPlaying(id) }
         guard
-          let delay = context.origin.retry.delay(
+          let delay = origin.retry.delay(
             after: reason.failure, count: reason.failure == .cutShort ? cuts : failures,
             isPlaying: isPlaying, retryAfter: retryAfter, gained: gained),
           generation.withState({ $0.beginRest(id) })
@@ -90,7 +92,7 @@ struct Fetch: Sendable {
           }
           break attempts
         }
-        context.events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+        events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
         if delay > .zero {
           do { try await Task.sleep(for: delay) } catch { break attempts }
         }
@@ -99,8 +101,8 @@ struct Fetch: Sendable {
     }
     // Whoever hears of the end does not find this fetch running.
     generation.withState { $0.fetches[id]?.end() }
-    if let error { context.events.send(.failed(entry.key, error.withoutResponse)) }
-    context.events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
+    if let error { events.send(.failed(entry.key, error.withoutResponse)) }
+    events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 
@@ -172,7 +174,7 @@ struct Fetch: Sendable {
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
     let exchange = OriginExchange(
-      entry.asked, of: context.origin, counting: entry.traffic, headers: headers, purpose: purpose,
+      entry.asked, of: origin, counting: entry.traffic, headers: headers, purpose: purpose,
       usesShortcut: asking.known != nil,
       optionalRange: generation.withState { $0.optionalRange(asking.range) }
     ) { connectivity in
@@ -221,7 +223,7 @@ struct Fetch: Sendable {
   private func waitForTurn() async -> Bool {
     guard isBackground else { return true }
     guard generation.withState({ $0.beginRest(id) }) else { return false }
-    await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
+    await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
     generation.withState { $0.endRest(id) }
     return !Task.isCancelled
   }

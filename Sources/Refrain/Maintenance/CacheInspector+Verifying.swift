@@ -7,7 +7,7 @@ import Foundation
 /// is. Only one that seems damaged is locked, checked again, and repaired.
 extension CacheInspector {
   func verify(progress: Sweep.Progress?) async throws -> [MediaCache.VerifyResult] {
-    try await Sweep(budget: context.budget).run(progress: progress) { names, done in
+    try await Sweep(budget: budget).run(progress: progress) { names, done in
       try names.compactMap { name in
         defer { done() }
         return try verify(named: name)
@@ -21,7 +21,7 @@ extension CacheInspector {
   }
 
   private func verify(named name: String) throws -> MediaCache.VerifyResult? {
-    let directory = context.budget.entryDirectory(named: name)
+    let directory = budget.entryDirectory(named: name)
     var result = MediaCache.VerifyResult(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
@@ -34,7 +34,6 @@ extension CacheInspector {
       result.key = CacheKey(rawValue: record.key)
       return result
     }
-    let budget = context.budget
     budget.prepareToFree()
     let before = (try? budget.measure(name))?.allocatedBytes
     let mark = budget.freeMark(name)
@@ -66,7 +65,7 @@ extension CacheInspector {
           result.problems = ["The entry had no record and was removed."]
         }
         do {
-          result.droppedBytes = try context.budget.measure(name)?.allocatedBytes ?? 0
+          result.droppedBytes = try budget.measure(name)?.allocatedBytes ?? 0
           try directory.removeFiles()
         } catch {
           result.problems.append("The entry could not be removed: \(error).")

@@ -4,23 +4,27 @@ import Foundation
 /// Inspects a cache directory, even while it is in use. Methods that are not `async` block: call
 /// them on `IOThreads` only.
 struct CacheInspector: Sendable {
-  let context: CacheContext
+  let budget: DiskBudget
+  let table: EntryTable
+  let events: EventStreams
+  /// Whether the cache serves several people.
+  let isShared: Bool
 
   /// The size and number of entries, including unreadable ones, and the size of the pinned ones.
   typealias Size = (allocated: Int64, entries: Int, pinned: Int64)
 
   /// Returns all entries, the most recently used first.
   func entries() async throws -> (summaries: [EntrySummary], all: Size) {
-    let locks = context.budget.locks
+    let locks = budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
-    let shards = try await Sweep(budget: context.budget).run { names, _ in
+    let shards = try await Sweep(budget: budget).run { names, _ in
       var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0, 0))
       for name in names {
         let summary = summary(named: name) { hasWriters && WriterLock.isHeld($0) }
         // An entry without a summary takes room all the same.
         let size =
           try summary.map { Self.size($0.allocatedBytes, isPinned: $0.isPinned) }
-          ?? context.budget.measure(name).map(Self.size)
+          ?? budget.measure(name).map(Self.size)
         guard let size else { continue }
         found.summaries += summary.map { [$0] } ?? []
         found.all = Self.sum([found.all, size])
@@ -55,7 +59,7 @@ struct CacheInspector: Sendable {
 
   /// Returns the requests for which the entry under a key may be used; nil if nothing is stored.
   func selection(for key: CacheKey) -> Selection? {
-    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
+    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
       return nil
     }
@@ -72,7 +76,7 @@ struct CacheInspector: Sendable {
   func representations(
     of keys: Set<CacheKey>, _ remembered: RepresentationKeys, isCertain: Bool = false
   ) async throws -> Set<CacheKey> {
-    let open = context.table.openEntries.map(\.key)
+    let open = table.openEntries.map(\.key)
     var others = Set(open.filter { Selection.isRepresentation($0, ofAny: keys) })
     var searched = isCertain ? keys : []
     if !isCertain {
@@ -83,23 +87,23 @@ struct CacheInspector: Sendable {
     }
     guard !searched.isEmpty else { return others }
     others.formUnion(
-      try await remembered.representations(of: searched, in: context.budget))
+      try await remembered.representations(of: searched, in: budget))
     return others
   }
 
   /// Whether other representations of a resource may well be stored. Blocks.
   private func mayHaveOthers(_ key: CacheKey) -> Bool {
-    let open = context.table.openEntry(for: key)?.current
+    let open = table.openEntry(for: key)?.current
     let known = open?.withState { $0.representation.selection }
     // If nothing is stored under the key itself, other representations may exist.
     guard let selection = selection(for: key) ?? known else { return true }
-    return !selection.varying.isEmpty || context.isShared || isSharable(key)
+    return !selection.varying.isEmpty || isShared || isSharable(key)
   }
 
   /// Whether a shared cache has stored the entry, which stores responses for credentials under keys
   /// of their own from the start. Blocks.
   private func isSharable(_ key: CacheKey) -> Bool {
-    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
+    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return (try? directory.loadRecord().record.isSharable) == true
   }
 
@@ -109,7 +113,6 @@ struct CacheInspector: Sendable {
   func keys(
     where isIncluded: @Sendable @escaping (CacheKey, EntryRecord) -> Bool
   ) async throws -> [CacheKey] {
-    let budget = context.budget
     return try await Sweep(budget: budget).run { names, _ in
       try names.compactMap { name -> CacheKey? in
         try Task.checkCancellation()
@@ -126,7 +129,7 @@ struct CacheInspector: Sendable {
   private func summary(
     named name: String, isInUse: (EntryDirectory) -> Bool
   ) -> EntrySummary? {
-    let directory = context.budget.entryDirectory(named: name)
+    let directory = budget.entryDirectory(named: name)
     var survey: EntryDirectory.Survey
     do throws(EntryDirectory.Problem) {
       survey = try directory.survey()
@@ -134,9 +137,9 @@ struct CacheInspector: Sendable {
       switch error {
       case .empty, .newer: break
       case .broken(let why):
-        context.events.send(.warning("The entry in \(directory.path) is ignored: \(why)."))
+        events.send(.warning("The entry in \(directory.path) is ignored: \(why)."))
       case .unreadable(let failure):
-        context.events.send(
+        events.send(
           .warning("The entry in \(directory.path) cannot be read now: \(failure)."))
       }
       return nil
@@ -145,7 +148,7 @@ struct CacheInspector: Sendable {
     let key = CacheKey(rawValue: record.key)
     guard let url = URL(string: record.url) else { return nil }
     // The state of an entry open in this process is newer than its record.
-    let entry = context.table.openEntry(for: key)
+    let entry = table.openEntry(for: key)
     if let open = entry?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
@@ -168,7 +171,6 @@ struct CacheInspector: Sendable {
   }
 
   func usage() async throws -> Size {
-    let budget = context.budget
     let shards = try await Sweep(budget: budget).run { names, _ in
       Self.sum(try names.compactMap { try budget.measure($0).map(Self.size) })
     }

@@ -35,7 +35,7 @@ extension MediaCache {
   public func remove(
     group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
-    let removal = Removal(context: context)
+    let removal = removal
     if let removed = try await removal.removeGroup(key, EntryProgress.sweep(progress)) {
       return removed
     }
@@ -56,13 +56,13 @@ extension MediaCache {
   /// Whether a document is stored under the key, or nothing that can be read. What was stored
   /// without rules is one if it is named so.
   package func mayBeDocument(_ key: CacheKey, by rules: any DocumentRules) async -> Bool {
-    let known = context.table.openEntry(for: key)?.current?.withState { $0.known }
+    let known = table.openEntry(for: key)?.current?.withState { $0.known }
     if let known {
       let information = known.information
       return known.freshness.pace != nil
         || rules.isDocument(mimeType: information.mimeType, url: information.finalURL)
     }
-    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
+    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
       guard let record = try? directory.loadRecord().record,
         let url = URL(string: record.finalURL)

@@ -51,14 +51,14 @@ extension MediaCache {
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
   ///   with some of the entries purged.
   package func purge(_ selection: PurgeSelection) async throws -> Removed {
-    let removal = Removal(context: context)
+    let removal = removal
     var keys: Set<CacheKey> = []
     // First: what requests from before this moment bring is not to be used.
-    for entry in await context.table.settledEntries()
+    for entry in await table.settledEntries()
     where selection.contains(entry.key, url: entry.resource.url.withoutUserInfo.absoluteString) {
       keys.insert(entry.key)
     }
-    let inspector = CacheInspector(context: context)
+    let inspector = inspector
     keys.formUnion(selection.keys)
     keys.formUnion(
       try await reportingStorage {

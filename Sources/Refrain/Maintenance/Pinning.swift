@@ -2,9 +2,13 @@
 
 /// Pins entries, which are then never evicted.
 package struct Pinning: Sendable {
-  private let context: CacheContext
+  private let budget: DiskBudget
+  private let table: EntryTable
+  private let inspector: CacheInspector
 
-  package init(_ cache: MediaCache) { context = cache.context }
+  package init(_ cache: MediaCache) {
+    (budget, table, inspector) = (cache.budget, cache.table, cache.inspector)
+  }
 
   package enum Outcome: Sendable {
     /// Nothing is stored under the key.
@@ -15,17 +19,16 @@ package struct Pinning: Sendable {
 
   /// Pins an entry.
   package func pin(_ key: CacheKey) async throws -> Outcome {
-    let context = context
-    await context.budget.knowPinned()
+    await budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
-    let open = await context.table.heldEntry(for: key)
+    let open = await table.heldEntry(for: key)
     defer { open?.release() }
     await open?.recordNow()
     let work = Task(executorPreference: IOThreads.background) { () throws -> Outcome in
-      guard let entry = CacheInspector(context: context).entry(for: key) else { return .notStored }
+      guard let entry = inspector.entry(for: key) else { return .notStored }
       // Never refused: lowering the limit lifts no pin.
       if entry.isPinned { return .wasPinned }
-      let (budget, name) = (context.budget, KeyHash.name(of: key))
+      let name = KeyHash.name(of: key)
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
       guard budget.claimPinned(bytes, for: name) else {
@@ -52,7 +55,7 @@ package struct Pinning: Sendable {
   ///
   /// - Parameter length: of the resource; nil if unknown.
   func checkRoom(for key: CacheKey, length: Int64?) throws(MediaCacheError) {
-    let (budget, name) = (context.budget, KeyHash.name(of: key))
+    let name = KeyHash.name(of: key)
     let bytes = EntryDirectory.pinnedBytes(allocated: 0, length: length)
     let others = budget.pinnedBytes(except: name)
     guard let room = budget.pinnableBytes, bytes > room - others else { return }
@@ -68,7 +71,6 @@ package struct Pinning: Sendable {
   package func checkRoom(
     for name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {
-    let budget = context.budget
     guard let room = budget.pinnableBytes else { return }
     await budget.knowPinned()
     let names = Set(keys.map { KeyHash.name(of: $0) })
@@ -83,9 +85,8 @@ package struct Pinning: Sendable {
   ///
   /// - Returns: false if it was not pinned.
   func unpin(_ key: CacheKey) async throws -> Bool {
-    let context = context
     return try await IOThreads.background.run { () throws(MediaCacheError) in
-      let (budget, name) = (context.budget, KeyHash.name(of: key))
+      let name = KeyHash.name(of: key)
       defer { budget.notePinned(name) }
       do throws(DiskError) {
         return try budget.entryDirectory(named: name).unpin()

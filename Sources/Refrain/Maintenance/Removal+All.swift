@@ -4,10 +4,9 @@ import RefrainLocks
 /// Removes all entries from a cache directory: a shard at a time, several shards at once.
 extension Removal {
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    let budget = context.budget
     await IOThreads.background.run { budget.prepareToFree() }
     // First: a cancelled removal leaves no credentials behind.
-    context.companions.removeAll()
+    companions.removeAll()
     var failure = await removePrivateFiles()
     let entries: Result<Int64, any Error>
     do {
@@ -27,7 +26,7 @@ extension Removal {
   /// - Returns: the bytes of disk that were freed.
   private func removeEntries(_ progress: Sweep.Progress?) async throws -> Int64 {
     let parts = try await reportingStorage {
-      try await Sweep(budget: context.budget).run(progress: progress) { names, done in
+      try await Sweep(budget: budget).run(progress: progress) { names, done in
         removeClosed(names, done)
       }
     }
@@ -49,11 +48,10 @@ extension Removal {
   ///
   /// - Returns: why it could not be removed, or not recorded; nil on success.
   private func removePrivateFiles() async -> PrivateFailure? {
-    let context = context
     return await IOThreads.background.run {
-      let files = PrivateFiles(context.budget)
+      let files = PrivateFiles(budget)
       do {
-        try files.removeAll { context.now.uptime }
+        try files.removeAll { clock().uptime }
         return nil
       } catch let unrecorded as PrivateFiles.UnrecordedRemoval {
         let error = MediaCacheError(
@@ -85,7 +83,6 @@ extension Removal {
 
   /// Removes the entries of a shard that are not open for writing. Blocks.
   private func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
-    let budget = context.budget
     var part = Part()
     guard let first = names.first else { return part }
     let shard = budget.entryDirectory(named: first).shardPath
@@ -115,7 +112,6 @@ extension Removal {
   ///
   /// - Returns: the bytes that were freed; nil if the entry is open for writing.
   private func removeClosed(_ name: String) throws(DiskError) -> Int64? {
-    let budget = context.budget
     let directory = budget.entryDirectory(named: name)
     guard !budget.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
       return nil
@@ -127,13 +123,13 @@ extension Removal {
     guard let (key, freed) = try directory.removeCounting() else { return 0 }
     budget.noteFreed(freed, since: mark)
     budget.index.withLock { $0.forget(name) }
-    if let key { context.events.send(.evicted(key, bytes: freed)) }
+    if let key { events.send(.evicted(key, bytes: freed)) }
     return freed
   }
 
   /// Removes an entry that is open in this process, or leaves it to the process that is writing it.
   private func removeBusy(_ name: String) async throws -> Int64 {
-    let directory = context.budget.entryDirectory(named: name)
+    let directory = budget.entryDirectory(named: name)
     let key = await IOThreads.background.run {
       (try? directory.loadRecord()).map { CacheKey(rawValue: $0.record.key) }
     }
@@ -141,7 +137,7 @@ extension Removal {
       guard let key else { return try await removeClosed(name, nil).freed ?? 0 }
       return try await remove(key) ?? 0
     } catch let error as MediaCacheError where error.code == .inUse {
-      context.events.send(.warning(error.description))
+      events.send(.warning(error.description))
       return 0
     }
   }

@@ -7,7 +7,7 @@ extension Removal {
   func removeGroup(
     _ group: CacheKey, _ progress: Sweep.Progress?
   ) async throws -> MediaCache.RemovedGroup? {
-    for entry in await context.table.settledEntries() { await entry.recordNow() }
+    for entry in await table.settledEntries() { await entry.recordNow() }
     let keys = try await reportingStorage { try await members(of: group) }
     guard !keys.isEmpty else { return nil }
     let outcome = try await remove(keys) { progress?($0, keys.count) }
@@ -25,7 +25,6 @@ extension Removal {
 
   /// Returns the keys of a group's entries.
   private func members(of group: CacheKey) async throws -> Set<CacheKey> {
-    let budget = context.budget
     var recorded = try await Sweep(budget: budget).run { names, _ in
       names.compactMap { name -> Recorded? in
         guard let record = budget.entryDirectory(named: name).recordAsWritten() else { return nil }
@@ -37,7 +36,7 @@ extension Removal {
     }
     .flatMap(\.self)
     // An open entry may have become a part since its record was written.
-    recorded += context.table.openEntries.compactMap { entry in
+    recorded += table.openEntries.compactMap { entry in
       entry.group.map {
         Recorded(key: entry.key, group: CacheKey(rawValue: $0))
       }

@@ -8,13 +8,21 @@ import RefrainLocks
 /// its beginning, unless the origin has confirmed it since. Requests that are being answered end
 /// with the version with which they began.
 struct Removal: Sendable {
-  let context: CacheContext
+  let budget: DiskBudget
+  let table: EntryTable
+  let companions: Companions
+  let events: EventStreams
+  let clock: @Sendable () -> Moment
   /// The beginning of the removal.
   let time: Date
 
-  init(context: CacheContext) {
-    self.context = context
-    time = context.now.wall
+  init(
+    budget: DiskBudget, table: EntryTable, companions: Companions, events: EventStreams,
+    clock: @escaping @Sendable () -> Moment
+  ) {
+    (self.budget, self.table, self.companions) = (budget, table, companions)
+    (self.events, self.clock) = (events, clock)
+    time = clock().wall
   }
 
   /// The number of entries removed at once, each of which waits for the disk.
@@ -69,7 +77,7 @@ struct Removal: Sendable {
     var freed: Int64?
     for _ in 0..<Self.mostAttempts {
       try Task.checkCancellation()
-      if let open = await context.table.settledEntry(for: key) {
+      if let open = await table.settledEntry(for: key) {
         guard open.tryHold() else {
           await Task.yield()
           continue
@@ -82,7 +90,7 @@ struct Removal: Sendable {
       freed = more.map { $0 + (freed ?? 0) } ?? freed
       // A request may have opened the entry, and read its record, just before that.
       guard let generation,
-        await context.table.settledEntry(for: key)?.current?.withState(\.generationID) == generation
+        await table.settledEntry(for: key)?.current?.withState(\.generationID) == generation
       else { return freed }
     }
     throw GenerationState.closed
@@ -90,8 +98,8 @@ struct Removal: Sendable {
 
   private func remove(_ entry: Entry) async throws -> Int64? {
     let work = Task(executorPreference: IOThreads.background) { () async throws -> Int64? in
-      context.budget.prepareToFree()
-      let size = try context.budget.measure(entry.name)?.allocatedBytes ?? 0
+      budget.prepareToFree()
+      let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
       let isKnown = entry.current?.withState { $0.known != nil } ?? false
       let hadFiles = try await entry.storage.remove(entry, at: time)
       // Its first response may be about to come.
@@ -107,9 +115,9 @@ struct Removal: Sendable {
   }
 
   private func noteRemoval(_ name: String, _ key: CacheKey?, _ size: Int64) {
-    context.budget.index.withLock { $0.forget(name) }
-    context.budget.report()
-    if let key { context.events.send(.evicted(key, bytes: size)) }
+    budget.index.withLock { $0.forget(name) }
+    budget.report()
+    if let key { events.send(.evicted(key, bytes: size)) }
   }
 
   /// Removes an entry that is not open here.
@@ -120,13 +128,13 @@ struct Removal: Sendable {
   func removeClosed(
     _ name: String, _ key: CacheKey?
   ) async throws -> (generation: String?, freed: Int64?) {
-    let directory = context.budget.entryDirectory(named: name)
+    let directory = budget.entryDirectory(named: name)
     let text = key?.rawValue ?? directory.resourceName
     return try await IOThreads.background.run {
       // An unreadable record is removed, and is not used.
       let generation = (try? directory.loadRecord())?.record.generation
       do {
-        context.budget.prepareToFree()
+        budget.prepareToFree()
         guard let freed = try remove(directory, text) else { return (nil, nil) }
         noteRemoval(name, key, freed)
         return (generation, freed)
@@ -138,7 +146,7 @@ struct Removal: Sendable {
 
   /// - Returns: the bytes that were freed; nil if nothing was stored.
   private func remove(_ directory: EntryDirectory, _ text: String) throws -> Int64? {
-    let (budget, disk) = (context.budget, directory.disk)
+    let disk = directory.disk
     guard try disk.status(of: directory.path) != nil else { return nil }
     guard let lock = try WriterLock.acquire(directory) else {
       throw MediaCacheError(

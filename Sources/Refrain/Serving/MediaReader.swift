@@ -90,7 +90,7 @@ public final class MediaReader: Sendable {
   private static func attach(
     _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
-    let (asking, now) = (generation.entry.context.asking, generation.entry.context.now)
+    let (asking, now) = (generation.entry.starter.asking, generation.entry.now)
     return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
       let id = state.makeID()
       var reader = reader
@@ -168,7 +168,7 @@ public final class MediaReader: Sendable {
       }
       return fromDisk
     }
-    if fromDisk > 0 { entry.context.events.sendTraffic(.servedFromDisk(entry.key, Int(fromDisk))) }
+    if fromDisk > 0 { entry.events.sendTraffic(.servedFromDisk(entry.key, Int(fromDisk))) }
     return count
   }
 
@@ -182,7 +182,7 @@ public final class MediaReader: Sendable {
         .storage, "The stored bytes of \(entry.key) cannot be read.",
         remedy: "Check the disk; `refrain verify` drops damaged bytes.")
     }
-    entry.context.events.send(
+    entry.events.send(
       .warning(
         "\(entry.key) could not be read at byte \(part.offset); the bytes are fetched again."))
     part.generation.lose(

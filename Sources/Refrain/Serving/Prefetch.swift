@@ -77,13 +77,13 @@ struct Prefetch: Sendable {
   /// arrive, nothing is evicted for a resource that does not fit beside pinned entries.
   private func hasRoom() async -> Bool {
     let entry = reader.entry
-    let context = entry.context
+    let storage = entry.storage
     let length = reader.knownInformation?.length
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
-    let mayEvict = length.map { context.budget.canHold($0, for: entry.name) } ?? true
-    if mayEvict { return await context.evictor.makeRoom(for: bytes) }
-    return await IOThreads.background.run { context.budget.shortage(of: bytes) == 0 }
+    let mayEvict = length.map { storage.budget.canHold($0, for: entry.name) } ?? true
+    if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
+    return await IOThreads.background.run { storage.budget.shortage(of: bytes) == 0 }
   }
 
   /// Waits while another process stores the resource, and adopts its stored bytes; when those are
@@ -179,7 +179,7 @@ extension MediaReader {
   ///
   /// - Throws: `MediaCacheError`, `.storage`, naming the wanted size and the limit.
   func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
-    let budget = entry.context.budget
+    let budget = entry.storage.budget
     guard let limit = budget.limit, !budget.canHold(wanted, for: entry.name) else { return }
     let size = DiskBudget.text(wanted)
     let pinned = budget.pinnedBytes(except: entry.name)

@@ -56,7 +56,7 @@
           try await listening.origin.wait(for: Listening.path) { $0.stalled == 1 }
         case .afterTheFirstBytes:
           try await eventually("there are bytes") {
-            let entry = listening.cache.context.table.openEntries.first
+            let entry = listening.cache.table.openEntries.first
             return entry?.current?.withState { $0.readable.contains(0) } ?? false
           }
         }

@@ -34,7 +34,7 @@
 
     /// The number of readers of the tune, without one that fills the cache in the background.
     private func readers(_ listening: Listening) -> Int {
-      let table = listening.cache.context.table
+      let table = listening.cache.table
       return table.openEntries.compactMap(\.current).reduce(0) {
         $0 + $1.withState { $0.readers.values.count { !$0.isBackground } }
       }

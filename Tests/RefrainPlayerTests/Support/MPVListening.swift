@@ -24,7 +24,7 @@
 
     /// Waits until no entry of the cache is open.
     func waitUntilClosed() async throws {
-      try await eventually("the entry is closed") { cache.context.table.isEmpty }
+      try await eventually("the entry is closed") { cache.table.isEmpty }
     }
 
     /// Runs `body` with another cache, which has no room for an entry while it runs.

@@ -242,8 +242,8 @@ import Testing
       try await #expect(test.get("/one/list.m3u8").text == list)
       // An entry that is still open goes directly to the end of its last redirect.
       try await eventually("every entry is closed") {
-        _ = test.cache.context.reclaimableLeases.releaseAll()
-        return test.cache.context.table.isEmpty
+        _ = test.cache.table.leases.releaseAll()
+        return test.cache.table.isEmpty
       }
       // What is stored stays in use as long as it can.
       lead(to: "/two/list.m3u8")

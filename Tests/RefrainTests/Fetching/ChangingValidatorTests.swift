@@ -128,7 +128,7 @@ import Testing
         do {
           let reader = try await test.reader("/a")
           defer { reader.cancel() }
-          if held == nil { held = await test.cache.context.table.heldEntry(for: key) }
+          if held == nil { held = await test.cache.table.heldEntry(for: key) }
           var version = Version(kind)
           // As players do: the beginning, the end, and on from the beginning.
           for offset in [0, 990_000, 2000, 700_000, 300_000] as [Int64] {

@@ -78,12 +78,12 @@ import Testing
       let reader = try await cache.open(Resource(url: url("/a")))
       let read = Task { try await reader.bytes(in: 0..<9) }
       try await eventually("the network is waited for") {
-        cache.context.table.openEntries.first?.current?
+        cache.table.openEntries.first?.current?
           .withState { $0.fetches.values.contains(where: \.isResting) } == true
       }
       reader.cancel()
       await #expect(throws: CancellationError.self) { try await read.value }
-      try await eventually("every entry is closed") { cache.context.table.isEmpty }
+      try await eventually("every entry is closed") { cache.table.isEmpty }
       #expect(transport.requests.count == 1)
     }
   }
@@ -105,7 +105,7 @@ import Testing
       waiting.cancel()
       _ = await read.result
       reader.open()
-      try await eventually("every entry is closed") { cache.context.table.isEmpty }
+      try await eventually("every entry is closed") { cache.table.isEmpty }
     }
   }
 

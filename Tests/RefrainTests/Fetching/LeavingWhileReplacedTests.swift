@@ -72,7 +72,7 @@ struct LeavingWhileReplacedTests {
       reader.cancel()
       middle.cancel()
       try await eventually("no request is left, and the entry is closed") {
-        test.cache.context.table.isEmpty
+        test.cache.table.isEmpty
       }
     }
   }

@@ -62,14 +62,14 @@ import Testing
 
   @Test func `A live stream without readers ends and is released`() async throws {
     weak var entry: Entry?
-    weak var context: CacheContext?
+    weak var table: EntryTable?
     weak var generation: Generation?
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let first = try await test.reader("/radio")
       _ = try await first.bytes(in: 0..<5 << 20)
       entry = first.entry
-      context = test.cache.context
+      table = test.cache.table
       generation = first.generation
       // A later reader begins a stream of its own, separate from the first.
       let second = try await test.reader("/radio")
@@ -80,7 +80,7 @@ import Testing
     }
     try await eventually("the stream ends") { generation == nil }
     try await eventually("the entry is released") { entry == nil }
-    try await eventually("the cache is released") { context == nil }
+    try await eventually("the cache is released") { table == nil }
   }
 
   @Test func `A live stream ends with its last reader while a later one continues`() async throws {

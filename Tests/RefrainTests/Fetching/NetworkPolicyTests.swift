@@ -94,7 +94,7 @@ import Testing
       defer { reader.cancel() }
       let read = Task { try await reader.bytes(in: 0..<1000) }
       try await eventually("the player waits for it") {
-        cache.context.table.openEntries.first?.current?
+        cache.table.openEntries.first?.current?
           .withState { $0.fetches.values.contains { !$0.isBackground } } == true
       }
       gate.open()
@@ -130,7 +130,7 @@ import Testing
     try await withTransport(transport) { cache in
       let prefetch = Task { try await cache.prefetch(resource("/a")) }
       try await eventually("the prefetch waits") {
-        cache.context.table.openEntries.first?.current?
+        cache.table.openEntries.first?.current?
           .withState { $0.fetches.values.contains(where: \.isResting) } == true
       }
       let reader = try await cache.open(resource("/a"))

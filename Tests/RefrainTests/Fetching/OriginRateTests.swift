@@ -33,7 +33,7 @@ import Testing
         }
       }
       // Stored bytes cost no time of the rate.
-      let pace = test.cache.context.origin.pace
+      let pace = test.cache.origin.pace
       try await eventually("the pauses are over") { pace.delay(after: 0) == nil }
       _ = try await test.read("/a")
       #expect(pace.delay(after: 0) == nil)
@@ -57,7 +57,7 @@ import Testing
       test.origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
       #expect(test.cache.originRate == 277)
       async let bytes = test.read("/a")
-      let pace = test.cache.context.origin.pace
+      let pace = test.cache.origin.pace
       try await eventually("the fetch pauses") { pace.delay(after: 0) != nil }
       test.cache.originRate = nil
       #expect(try await bytes == SyntheticBytes(seed: 1).bytes(in: 0..<1_000_000))

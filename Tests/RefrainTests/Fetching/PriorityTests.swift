@@ -24,7 +24,7 @@ import Testing
       let resource = Resource(url: test.origin.url("/prefetched"))
       let prefetch = Task { try await test.cache.prefetch(resource) }
       // The prefetch waits at the gate and sends no request.
-      let gate = test.cache.context.gate
+      let gate = test.cache.starter.gate
       try await eventually("the prefetch waits") { gate.waitingCount == 1 }
       #expect(test.origin.log("/prefetched").requests.isEmpty)
       test.origin.release("/played")
@@ -43,7 +43,7 @@ import Testing
       _ = try await player.waitUntilReadable(at: 0)
       let resource = Resource(url: test.origin.url("/wanted"))
       let prefetch = Task { try await test.cache.prefetch(resource) }
-      let gate = test.cache.context.gate
+      let gate = test.cache.starter.gate
       try await eventually("the prefetch waits") { gate.waitingCount == 1 }
       // The response to the other player never continues.
       try await #expect(test.read("/wanted", 0..<1000) == bytes.bytes(in: 0..<1000))
@@ -144,7 +144,7 @@ import Testing
       let next = Task { try await radio.bytes(in: 200_000..<200_001) }
       try await eventually("it waits") { radio.generation.withState { !$0.waiters.isEmpty } }
       try await prefetchOther(test)
-      #expect(test.cache.context.gate.foregroundCount == 0)
+      #expect(test.cache.starter.gate.foregroundCount == 0)
       test.origin.release("/radio")
       _ = try await next.value
     }
@@ -158,7 +158,7 @@ import Testing
       defer { player.cancel() }
       _ = try await player.play(4_000_000)
       try await eventually("it is far ahead") { player.cachedSpans.contains(4_400_000) }
-      let gate = test.cache.context.gate
+      let gate = test.cache.starter.gate
       try await eventually("no player is short") { gate.foregroundCount == 0 }
       try await prefetchOther(test)
       // The player reaches the end of the stored bytes.
@@ -182,7 +182,7 @@ import Testing
       test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
       let player = try await test.reader("/played")
       _ = try await player.waitUntilReadable(at: 0)
-      let gate = test.cache.context.gate
+      let gate = test.cache.starter.gate
       try await eventually("the player is short") { gate.foregroundCount == 1 }
       player.cancel()
       #expect(gate.foregroundCount == 0)

@@ -208,7 +208,7 @@ import Testing
     let start = try #require(URL(string: "http://origin.test/list.m3u8"))
     let earlier = try #require(URL(string: "http://origin.test/one/list.m3u8"))
     let target = try #require(URL(string: "http://origin.test/two/list.m3u8"))
-    cache.context.origin.moved.note(
+    cache.origin.moved.note(
       Resource(url: start, headers: fields), from: earlier, to: target)
     let isPublic = fields.isEmpty
     for others in [[], [["Authorization": "Bearer yours"]]] as [[HeaderFields]] {

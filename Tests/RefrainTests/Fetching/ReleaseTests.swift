@@ -159,14 +159,14 @@ import Testing
       let waiting = Task { try await reader.bytes(in: 0..<10) }
       let blocking = Task { try await onThread { try reader.contentInformationBlocking() } }
       try await eventually("both wait") {
-        test.cache.context.table.openEntries.first?.current?
+        test.cache.table.openEntries.first?.current?
           .withState { $0.waiters.count } ?? 0 >= 3
       }
       await test.cache.close()
       await expectError(.closed) { try await waiting.value }
       await expectError(.closed) { try await blocking.value }
       await expectError(.closed) { try await test.reader("/a") }
-      #expect(test.cache.context.table.isEmpty)
+      #expect(test.cache.table.isEmpty)
     }
   }
 
@@ -185,7 +185,7 @@ import Testing
             await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<10) }
           }
         }
-        #expect(test.cache.context.table.isEmpty)
+        #expect(test.cache.table.isEmpty)
       }
     }
   }

@@ -66,7 +66,7 @@ import Testing
       let reader = try await test.reader("/a")
       let part: ByteRange = 0..<1 << 20
       try await #expect(Array(reader.bytes(in: part)) == bytes.bytes(in: part))
-      let entry = test.cache.context.table.openEntries.first
+      let entry = test.cache.table.openEntries.first
       try await eventually("the fetch pauses") {
         entry?.current?.withState { $0.fetches.values.contains { $0.paused != nil } } == true
       }

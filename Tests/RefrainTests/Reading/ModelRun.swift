@@ -140,7 +140,7 @@ final class ModelRun: Sendable {
     }
     // Every running request completes.
     try await eventually("every entry is closed\n\(Self.dump(cache))") {
-      cache.context.table.isEmpty
+      cache.table.isEmpty
     }
     watch.cancel()
     await cache.close()
@@ -185,11 +185,11 @@ final class ModelRun: Sendable {
     try await Task.sleep(for: .seconds(60))
     Issue.record("seed \(seed), life \(life) hangs:\n\(Self.dump(cache))")
     // Otherwise nothing would end.
-    for entry in cache.context.table.openEntries { entry.shutDown() }
+    for entry in cache.table.openEntries { entry.shutDown() }
   }
 
   static func dump(_ cache: MediaCache) -> String {
-    cache.context.table.openEntries.map { entry in
+    cache.table.openEntries.map { entry in
       let state = entry.current?.withState { state in
         """
           length \(state.length.map(String.init) ?? "?") ranges \
@@ -202,7 +202,7 @@ final class ModelRun: Sendable {
         """
       }
       return "\(entry.key)\n\(state ?? "  closed")"
-    }.joined(separator: "\n") + "\n  gate \(cache.context.gate.waitingCount)"
+    }.joined(separator: "\n") + "\n  gate \(cache.starter.gate.waitingCount)"
   }
 
   // MARK: Players

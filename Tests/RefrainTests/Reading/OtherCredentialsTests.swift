@@ -55,7 +55,7 @@ import Testing
         try await test.cache.open(Resource(url: url, headers: ["Accept": "audio/flac"]))
       }
       try await eventually("the second reader waits for the first answer") {
-        let entry = test.cache.context.table.openEntry(for: CacheKey(url: url))
+        let entry = test.cache.table.openEntry(for: CacheKey(url: url))
         return entry?.current?.withState { $0.waiters.count } == 2
       }
       test.origin.release("/a")

@@ -45,10 +45,10 @@ import Testing
           reads.add(1, ordering: .relaxed).newValue == 3
         else { return }
         reader.cancel()
-        while !cache.context.table.isEmpty { Thread.sleep(forTimeInterval: 0.001) }
+        while !cache.table.isEmpty { Thread.sleep(forTimeInterval: 0.001) }
       }
       let entry = try await cache.entry(for: key)
-      #expect(cache.context.table.isEmpty)
+      #expect(cache.table.isEmpty)
       #expect(entry?.cachedBytes == directory.length)
       disk.fail(nil)
       disk.afterClosing(nil)
@@ -62,13 +62,13 @@ import Testing
       let first = try await cache.open(url)
       _ = try await first.bytes(in: 0..<10)
       first.cancel()
-      try await eventually("the entry is closed") { cache.context.table.isEmpty }
+      try await eventually("the entry is closed") { cache.table.isEmpty }
 
       let key = CacheKey(url: url)
       let name = KeyHash.name(of: key)
       let second = try await cache.open(url)
       _ = try await second.bytes(in: 0..<10)
-      let entry = try #require(cache.context.table.openEntry(for: key))
+      let entry = try #require(cache.table.openEntry(for: key))
       let steps = Atomic(0)
       let third = LateReader()
       disk.fail { _, path in
@@ -87,10 +87,10 @@ import Testing
         isWriting.wait()
         return nil
       }
-      let freed = try await Removal(context: cache.context).remove(key)
+      let freed = try await cache.removal.remove(key)
       #expect((freed ?? 0) > 0)
       third.cancel()
-      try await eventually("the entry is closed") { cache.context.table.isEmpty }
+      try await eventually("the entry is closed") { cache.table.isEmpty }
       #expect(try await cache.entry(for: key) == nil)
     }
   }

@@ -80,7 +80,7 @@ import Testing
       let reader = try await test.cache.open(resource)
       for try await _ in reader.chunks(in: nil) {}
       reader.cancel()
-      try await eventually("it is closed") { test.cache.context.table.isEmpty }
+      try await eventually("it is closed") { test.cache.table.isEmpty }
       #expect(try await test.cache.entries().isEmpty)
     }
   }

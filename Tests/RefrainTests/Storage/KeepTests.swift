@@ -26,9 +26,9 @@ import Testing
     for name in names {
       try await cache.prefetch(resource(name, keep: keep))
       let key = try CacheKey(url: directory.url(name))
-      try await eventually("\(name) is closed") { cache.context.table.openEntry(for: key) == nil }
+      try await eventually("\(name) is closed") { cache.table.openEntry(for: key) == nil }
       // Its last use is recorded while it closes.
-      _ = await cache.context.table.settledEntry(for: key)
+      _ = await cache.table.settledEntry(for: key)
       time.pass(1)
     }
   }

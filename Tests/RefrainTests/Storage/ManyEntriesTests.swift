@@ -133,9 +133,9 @@ struct ManyEntriesTests {
 
   @Test func `Evicting all entries opens each file once`() async throws {
     try await withEntries(limit: 200 << 10) { cache, disk, _ in
-      _ = await cache.context.budget.rescan()
+      _ = await cache.budget.rescan()
       disk.reset()
-      await #expect(cache.context.evictor.free(.max) > 0)
+      await #expect(cache.evictor.free(.max) > 0)
       try await #expect(cache.entries().isEmpty)
       // The record, and the data file to lock it, and one open of the locks.
       #expect(disk[.open] <= 2 * Self.count + 1)

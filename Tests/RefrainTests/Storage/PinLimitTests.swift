@@ -35,7 +35,7 @@ struct PinLimitTests {
       // Stored bytes take up to a block more.
       #expect(error?.reason.contains("other pinned entries take 39") == true)
       try await #expect(cache.entry(for: directory.url("c"))?.isPinned == false)
-      try await eventually("the entries are closed") { cache.context.table.isEmpty }
+      try await eventually("the entries are closed") { cache.table.isEmpty }
       // The room is left for the pinned ones.
       for name in ["a", "b"] {
         try await cache.prefetch(directory.url(name))
@@ -96,7 +96,7 @@ struct PinLimitTests {
     try await directory.withCache { cache in
       for name in ["a", "b"] { try await cache.prefetch(directory.url(name)) }
       try await cache.pin(directory.url("a"))
-      try await eventually("the entries are closed") { cache.context.table.isEmpty }
+      try await eventually("the entries are closed") { cache.table.isEmpty }
       await #expect(!cache.setLimit(1_000_000))
       try await #expect(cache.entries().map(\.url) == [directory.url("a")])
       try await #expect(cache.entry(for: directory.url("a"))?.isComplete == true)

@@ -65,7 +65,7 @@ struct PinTests {
     try await #expect(cache.pin(CacheKey(url: directory.url("pinned"))))
     _ = try await reader.bytes(in: 0..<length)
     reader.cancel()
-    try await eventually("the entry is closed") { cache.context.table.isEmpty }
+    try await eventually("the entry is closed") { cache.table.isEmpty }
     try directory.age(["pinned"])
     for name in ["one", "two"] { try await cache.prefetch(directory.url(name)) }
     #expect(try directory.isWhole("pinned"))

@@ -55,7 +55,7 @@ import Testing
     try await withEntries { cache, disk in
       _ = try await cache.purge(try selection(["unknown"]))
       try await cache.prefetch(directory.url("new"))
-      try await eventually("the entry is closed") { cache.context.table.isEmpty }
+      try await eventually("the entry is closed") { cache.table.isEmpty }
       let reads = Atomic(0)
       watchRecords(disk) { reads.add(1, ordering: .relaxed) }
       for _ in 0..<2 {
@@ -67,7 +67,7 @@ import Testing
 
   @Test func `What a search remembers of the entries is forgotten after a while`() async throws {
     try await withEntries { cache, _ in
-      let (budget, searched) = (cache.context.budget, try selection(["unknown"]).keys)
+      let (budget, searched) = (cache.budget, try selection(["unknown"]).keys)
       let patient = RepresentationKeys()
       _ = try await patient.representations(of: searched, in: budget)
       #expect(patient.count == Self.count)
@@ -92,7 +92,7 @@ import Testing
       }
       let keys = cache.representationKeys
       // All but the new entries are remembered at first.
-      _ = try await keys.representations(of: [], in: cache.context.budget)
+      _ = try await keys.representations(of: [], in: cache.budget)
       for number in 5..<10 {
         try await cache.prefetch(Resource(url: directory.url("\(number)"), key: try key(number)))
       }

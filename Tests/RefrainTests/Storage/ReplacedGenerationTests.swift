@@ -236,7 +236,7 @@ struct ReplacedGenerationTests {
       reader.generation.withState { $0.expectedReaders = [99] }
       #expect(try await test.cache.remove(reader.entry.key) != nil)
       reader.cancel()
-      try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
+      try await eventually("the entry is closed") { test.cache.table.isEmpty }
     }
   }
 

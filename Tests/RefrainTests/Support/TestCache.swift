@@ -56,7 +56,7 @@ final class TestCache: Sendable {
 
   /// Waits until no entry is open.
   func closed() async throws {
-    try await eventually("every entry is closed") { cache.context.table.isEmpty }
+    try await eventually("every entry is closed") { cache.table.isEmpty }
   }
 
   /// Returns the origin's log once all sent bytes are counted: the log may trail the reader.

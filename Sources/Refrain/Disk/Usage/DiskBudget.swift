@@ -24,6 +24,7 @@ final class DiskBudget: Sendable {
   private let account = Mutex(Account())
   private let syncs = DirectorySyncs()
   let locks: WriterLocks
+  private let hasWarnedOfNoLocks = Atomic(false)
   /// When this cache last removed all private files.
   let privateRemoval = Mutex<Uptime?>(nil)
   /// Identifies this cache among the writers of `usage`.
@@ -103,6 +104,25 @@ final class DiskBudget: Sendable {
     } catch {
       // They do no harm, and whatever prevents their removal is reported by the first entry stored.
     }
+  }
+
+  /// Returns, once, why files cannot be locked (`WriterLock.failure`), and what to do about it.
+  func warning(ofNoLocks failure: DiskError) -> String? {
+    guard !hasWarnedOfNoLocks.exchange(true, ordering: .relaxed) else { return nil }
+    let (why, remedy) =
+      SystemDisk.isInGroupContainer(directory)
+      ? (
+        "Files in the app group's container \(directory) are not locked, because the system "
+          + "ends an app that is suspended with a lock there.",
+        "A directory of the app's own has no such limit."
+      )
+      : (
+        "The file system of \(directory) cannot lock files (\(failure)).",
+        "A local directory has no such limit."
+      )
+    return
+      "\(why) Use the directory from one process at a time: several would overwrite each other's "
+      + "data. \(remedy)"
   }
 
   func entryDirectory(named name: String) -> EntryDirectory {

@@ -16,7 +16,7 @@ struct AccessTimeTests {
     clock.set(forwardBy: jump)
     try await directory.withCache({ $0.clock = clock.now }) { cache in
       try await cache.prefetch(directory.url())
-      try await eventually("it is closed") { cache.context.table.isEmpty }
+      try await eventually("it is closed") { cache.table.isEmpty }
       let used = try #require(try await cache.entry(for: directory.url())).lastAccess
       #expect(abs(used.timeIntervalSince(clock.now().wall)) < 1)
     }
@@ -27,7 +27,7 @@ struct AccessTimeTests {
     try await directory.withCache(limit: 3_400_000, { $0.clock = clock.now }) { cache in
       func prefetch(_ name: String) async throws {
         try await cache.prefetch(directory.url(name))
-        try await eventually("\(name) is closed") { cache.context.table.isEmpty }
+        try await eventually("\(name) is closed") { cache.table.isEmpty }
         clock.pass(60)
       }
       for name in ["a", "b", "c"] { try await prefetch(name) }

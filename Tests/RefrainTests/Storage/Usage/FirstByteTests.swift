@@ -81,7 +81,7 @@ struct FirstByteTests {
     try await fill(8)
     let disk = ListingDisk(isClosed: false)
     let cache = try directory.cache(limit: 64 << 20, disk: disk)
-    let budget = cache.context.budget
+    let budget = cache.budget
     await IOThreads.background.run {
       for name in (try? budget.names()) ?? [] {
         if let entry = try? budget.measure(name) { budget.index.withLock { $0.note(entry) } }
@@ -91,8 +91,8 @@ struct FirstByteTests {
     let slow = ListingDisk(isClosed: true)
     let waiting = try directory.cache(limit: 64 << 20, disk: slow)
     let index = budget.index.withLock { $0 }
-    waiting.context.budget.index.withLock { $0 = index }
-    let evictor = waiting.context.evictor
+    waiting.budget.index.withLock { $0 = index }
+    let evictor = waiting.evictor
     let freed = await Task(executorPreference: IOThreads.shared) { await evictor.free(8192) }.value
     #expect(freed >= 8192)
     slow.open()

@@ -21,7 +21,7 @@ struct SharedLimitTests {
   /// count twice.
   private func measureQuietly() async throws {
     try await directory.withCache(limit: 1 << 40) { cache in
-      await cache.context.budget.startScan()?.value
+      await cache.budget.startScan()?.value
     }
   }
 
@@ -53,7 +53,7 @@ struct SharedLimitTests {
   @Test func `Removing an entry lowers the shared usage, once no reader holds it`() async throws {
     let cache = try directory.cache(limit: 2 << 20)
     for name in ["a", "b"] { try await cache.prefetch(directory.url(name)) }
-    try await eventually("both are written down") { cache.context.table.isEmpty }
+    try await eventually("both are written down") { cache.table.isEmpty }
     let other = try directory.cache(limit: 2 << 20)
     try await other.remove(directory.url("a"))
     #expect(used == directory.allocated)

@@ -25,7 +25,7 @@ struct SmallLimitTests {
     let limit: Int64 = 256 << 10
     let cache = try directory.cache(limit: limit)
     // A slow machine would choose only among entries measured within a second.
-    await cache.context.budget.startScan()?.value
+    await cache.budget.startScan()?.value
     try await cache.prefetch(directory.url("new"))
     await cache.close()
     #expect(directory.allocated <= limit)
@@ -149,7 +149,7 @@ struct SmallLimitTests {
     }
     let limit = directory.allocated
     let cache = try directory.cache(limit: limit, disk: disk)
-    let evictor = cache.context.evictor
+    let evictor = cache.evictor
     let isThere = await Task(executorPreference: IOThreads.shared) {
       await evictor.makeRoom(for: limit * 3 / 4)
     }.value
@@ -168,7 +168,7 @@ struct SmallLimitTests {
       asked.withLock { $0 += 1 }
       return true
     }
-    let evictor = cache.context.evictor
+    let evictor = cache.evictor
     let isThere = await Task(executorPreference: IOThreads.shared) {
       await evictor.makeRoom(for: 2 << 20)
     }.value

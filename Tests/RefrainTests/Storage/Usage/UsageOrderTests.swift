@@ -131,7 +131,7 @@ struct UsageOrderTests {
     let file = try EntryFile(path: "\(path)/data", mode: .create, disk: disk)
     let journal = try JournalFile(
       path: "\(path)/journal", epoch: 1, bootIdentity: "boot", disk: disk)
-    var state = cache.context.emptyState(of: Resource(url: URL(filePath: "/")))
+    var state = cache.starter.emptyState(of: Resource(url: URL(filePath: "/")))
     state.storage.begin("1", in: file, journal, .written)
     state.fetches[1] = .init(range: 0..<10_000)
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {

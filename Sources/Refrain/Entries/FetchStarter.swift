@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+/// Starts the fetches of a cache's entries, with what they share: the origin, the plan of requests,
+/// and the order in which they take their turns.
+final class FetchStarter: Sendable {
+  let origin: Origin
+  let gate = PlaybackPriority()
+  /// How long a fetch without readers may stall.
+  let abandonedSilence: Duration
+  private let plan: FetchPlan
+  /// Whether stored bytes are never revalidated.
+  private let trustsStored: Bool
+  private let work: Work
+
+  /// Brings a range of a generation. The last argument says whether the response confirms the
+  /// generation first.
+  typealias Work = @Sendable (Generation, FetchID, ByteRange, Bool) async -> Void
+
+  /// - Parameter work: runs a fetch to its end; nothing here knows how.
+  init(
+    origin: Origin, plan: FetchPlan, trustsStored: Bool, abandonedSilence: Duration,
+    work: @escaping Work
+  ) {
+    (self.origin, self.plan, self.trustsStored) = (origin, plan, trustsStored)
+    self.abandonedSilence = abandonedSilence
+    self.work = work
+  }
+
+  func run(_ generation: Generation, _ id: FetchID, _ range: ByteRange, confirms: Bool) async {
+    await work(generation, id, range, confirms)
+  }
+
+  /// Whether the origin may be asked, and needs to be asked at all.
+  var asking: GenerationState.Asking {
+    GenerationState.Asking(isOffline: origin.isOffline, trustsStored: trustsStored)
+  }
+
+  /// Returns the state of an empty generation of a resource.
+  func emptyState(of resource: Resource) -> GenerationState {
+    GenerationState(
+      limits: plan, isOffline: origin.isOffline,
+      representation: Representation(
+        documents: resource.policy.documents, requestedAt: resource.url))
+  }
+}
