@@ -269,7 +269,7 @@ final class Entry: Sendable {
     }
     if ranges == .refused { state.ranges = .refused }
     state.representation.follow(invalidatedAt: invalidatedAt)
-    state.followsNoPage = isNoPage
+    state.representation.follow(isNoPage: isNoPage)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     state.storage.replace(
       generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })

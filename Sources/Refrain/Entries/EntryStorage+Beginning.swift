@@ -23,7 +23,7 @@ extension EntryStorage {
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.catchUp, let contents?):
-      generation.perform { $0.isSuperseded ? [] : $0.catchUp(contents) }
+      generation.perform { $0.life == .superseded ? [] : $0.catchUp(contents) }
       ban(generation, .until(.now + .seconds(1)), .inUse)
       return nil
     case (.stream(.inUse), _):

@@ -68,14 +68,14 @@ extension GenerationState {
     var next = self
     next.adopt(contents)
     guard !next.isUnrepeatable else { return [] }
-    next.vouchedAt = contents.record.freshness.confirmedUptime
+    next.vouching = contents.record.freshness.confirmedUptime.map { .responded(at: $0) } ?? .none
     for (id, reader) in readers {
       let isUsable = next.isUsable(on: reader.terms, asking, at: now)
       next.readers[id]?.awaitsConfirmation = !isUsable
     }
     self = next
     let served = wakeServed()
-    for waiter in waiters.values {
+    for waiter in readers.waiters.values {
       guard let reader = readers[waiter.reader], reader.awaitsConfirmation
       else { continue }
       return served + confirm(for: reader, at: waiter.offset)

@@ -100,7 +100,9 @@ final class Generation: Sendable {
   /// Detaches a reader that leaves for good, or for the generation that has replaced this one.
   func leave(_ id: ReaderID) {
     perform { $0.detach(id) }
-    guard withState(\.isSuperseded), let next = entry.current, next !== self else { return }
+    guard withState({ $0.life == .superseded }), let next = entry.current, next !== self else {
+      return
+    }
     next.perform { $0.stopExpecting(id) }
   }
 

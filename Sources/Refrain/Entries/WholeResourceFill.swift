@@ -44,7 +44,7 @@ struct WholeResourceFill: Sendable {
     while true {
       try Task.checkCancellation()
       // Bytes that another process fetches are not fetched a second time.
-      if generation.withState({ !$0.isComplete && !$0.isLive && !$0.isClosed }),
+      if generation.withState({ !$0.isComplete && !$0.isLive && $0.life != .closed }),
         await entry.storage.claim(generation) == .taken
       {
         try await Task.sleep(for: EntryStorage.followInterval)
@@ -60,7 +60,7 @@ struct WholeResourceFill: Sendable {
         return .wait(hole)
       }
       switch step {
-      case .moved: return generation.withState(\.isClosed)
+      case .moved: return generation.withState { $0.life == .closed }
       case .done: return true
       case .rest: try await Task.sleep(for: Self.pause)
       case .wait(let hole): try await generation.wait(reader, at: hole)

@@ -47,7 +47,7 @@ struct ChunkSink: Sendable {
       // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
       let announces = admission.missing.isEmpty && hasMore?() != true
       generation.perform { state in
-        state.moveFetch(id, to: range.upperBound)
+        state.fetches.move(id, to: range.upperBound)
         return announces ? state.announce(id) : []
       }
     }

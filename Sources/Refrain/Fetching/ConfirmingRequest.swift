@@ -109,7 +109,7 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = nil
-    limits.usualRun = runs.usual
+    limits.usualRun = readers.runs.usual
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
     var demand = FetchPlan.Demand(
       position: start, runLength: reader.runLength, end: start < reader.end ? reader.end : .max,

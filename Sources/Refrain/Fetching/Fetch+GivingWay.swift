@@ -75,11 +75,11 @@ extension Entry {
     let (isBackground, coming) = generation.withState { state in
       (
         state.fetches[fetch.id]?.isBackground == true,
-        Set(state.readers.filter { $0.value.isActive && !$0.value.hasRead }.keys)
+        Set(state.readers.filter { $0.value.isActive && !$0.value.hasRead }.map(\.key))
       )
     }
     let successor = next.withState { state in
-      state.expectedReaders = coming
+      state.readers.expect(coming)
       let id = state.makeID()
       state.fetches[id] = .init(range: asked, isBackground: isBackground)
       return Fetch(id: id, generation: next)
@@ -103,7 +103,7 @@ extension Entry {
     // here.
     generation.perform { $0.endBody(fetch.id) }
     // Before the old generation ends its fetches.
-    let task = generation.withState { $0.fetches.removeValue(forKey: fetch.id)?.task }
+    let task = generation.withState { $0.fetches.remove(fetch.id)?.task }
     let isLate = next.withState { state in
       state.fetches[successor.id]?.task = task
       return state.isOver
@@ -111,7 +111,7 @@ extension Entry {
     if isLate { task?.cancel() }
     superseded(generation, isContradicted: isContradicted)
     // Readers that left before the old generation was superseded are unknown to the new one.
-    let left = generation.withState { coming.subtracting($0.readers.keys) }
+    let left = generation.withState { coming.subtracting($0.readers.ids) }
     for id in left { next.perform { $0.stopExpecting(id) } }
     next.carryOut(actions)
     next.followOffline()

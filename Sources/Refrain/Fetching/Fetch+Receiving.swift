@@ -103,7 +103,7 @@ extension Fetch {
   }
 
   private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
+    if let rate = meter.bytesPerSecond { generation.withState { $0.fetches.noteRate(rate) } }
     meter = RateMeter()
   }
 

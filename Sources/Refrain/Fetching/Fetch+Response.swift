@@ -87,7 +87,7 @@ extension Fetch {
 
   /// Records a title, and reports it if it is new.
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
-    guard let title = generation.withState({ note(&$0.titles) }) else { return }
+    guard let title = generation.withState({ note(&$0.representation.titles) }) else { return }
     events.send(.streamTitle(entry.key, title))
   }
 
@@ -108,7 +108,7 @@ extension Fetch {
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
           .varying(by: response.redirections) : headers,
       selectedBy: response.asked)
-    state.vouchedAt = now.uptime
+    state.vouching = .responded(at: now.uptime)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.noteRange() }
     // A station's support for ranges is useless: the same range of its next response has other

@@ -37,7 +37,7 @@ struct Fetch: Sendable {
     if first == nil { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
-    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
+    var cuts = generation.withState { $0.fetches.lastCut?.count(at: range.lowerBound) } ?? 0
     var error: MediaCacheError?
     var isForBackground = false
     attempts: while !Task.isCancelled {
@@ -88,7 +88,7 @@ struct Fetch: Sendable {
           error = reason.failure == .cutShort ? cutShort(cuts) : reason
           if reason.failure == .cutShort {
             let cut = LastCut(position: position, count: cuts)
-            generation.withState { $0.lastCut = cut }
+            generation.withState { $0.fetches.lastCut = cut }
           }
           break attempts
         }
@@ -204,7 +204,7 @@ struct Fetch: Sendable {
     }
     let began = ContinuousClock.now
     return await exchange.run { response in
-      generation.withState { $0.noteLatency(.now - began) }
+      generation.withState { $0.fetches.noteLatency(.now - began) }
       let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
       guard let verdict else { return .done }
       return await use(verdict, of: response, asked: asking.range, exchange: exchange)

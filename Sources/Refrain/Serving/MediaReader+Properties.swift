@@ -65,6 +65,6 @@ extension MediaReader {
   /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
   /// is known. The latest 64 titles are kept. `CacheEvent.streamTitle` reports each change.
   public func streamTitle(at offset: Int64) -> StreamTitle? {
-    generation.withState { $0.titles.title(at: offset) }
+    generation.withState { $0.representation.titles.title(at: offset) }
   }
 }

@@ -18,7 +18,7 @@ extension MediaReader {
       _ = try await knownResponse()
       let (generation, id) = try current()
       let settled = generation.withState { state -> StoredResponse? in
-        guard !state.isSuperseded, state.readers[id]?.awaitsConfirmation == false else {
+        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false else {
           return nil
         }
         state.readers[id]?.hasRead = true

@@ -55,7 +55,7 @@ import Testing
     var state = state(length: 1 << 20)
     state.fetches[1] = .init(range: 0..<500)
     state.fetches[2] = .init(range: 400..<900)
-    state.moveFetch(2, to: 450)
+    state.fetches.move(2, to: 450)
     #expect(state.fetching == RangeSet(0..<900))
     _ = state.fetchEnded(1, error: nil)
     #expect(state.fetching == RangeSet(400..<900))
@@ -65,7 +65,7 @@ import Testing
     var state = state(length: 1000)
     let reader = attach(&state, awaitsConfirmation: true)
     _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.keys.first)
+    let id = try #require(state.fetches.ids.first)
     #expect(state.fetching.isEmpty)
     state.fetches[id]?.purpose = .bytes
     #expect(!state.fetching.isEmpty)
@@ -76,7 +76,7 @@ import Testing
     state.storage.forbid(.none, .noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.keys.first)
+    let id = try #require(state.fetches.ids.first)
     _ = state.detach(reader)
     _ = state.commitTransient(id, Data(count: 1000), at: 5_000_000)
     #expect(!state.transient.spans.contains(5_000_999))
@@ -88,20 +88,20 @@ import Testing
     var state = state(length: 1 << 20)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = state.fetches.keys.min() ?? 0
+    let id = state.fetches.ids.min() ?? 0
     let other = state.makeID()
     state.fetches[other] = .init(range: 0..<1 << 20)
     #expect(!state.endsInVain(id))
     _ = state.fetchEnded(id, error: nil)
-    #expect(state.waiters.count == 1)
+    #expect(state.readers.waiters.count == 1)
   }
 
   @Test func `A fetch that fails beyond its range ends without a trap`() {
     var state = state()
     let reader = attach(&state)
     _ = wait(&state, reader, at: 500)
-    let id = state.fetches.keys.first ?? 0
-    state.moveFetch(id, to: 900)
+    let id = state.fetches.ids.first ?? 0
+    state.fetches.move(id, to: 900)
     // The origin reports a length below the fetch's position.
     _ = state.establish(Self.information(600), whole: nil)
     _ = state.fetchEnded(id, error: Self.error)
@@ -136,7 +136,7 @@ import Testing
     state.storage.forbid(.forGood, .noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = state.fetches.keys.first ?? 0
+    let id = state.fetches.ids.first ?? 0
     let actions = state.commitTransient(id, Data(count: 100), at: 0)
     #expect(wakes(actions) == 1)
     #expect(!state.transient.isEmpty)
@@ -163,8 +163,8 @@ import Testing
       for step in 0..<60 {
         let op = Int.random(in: 0..<12, using: &random)
         log.append("\(op)")
-        let fetch = state.fetches.keys.sorted().randomElement(using: &random)
-        let reader = state.readers.keys.sorted().randomElement(using: &random)
+        let fetch = state.fetches.ids.sorted().randomElement(using: &random)
+        let reader = state.readers.ids.sorted().randomElement(using: &random)
         switch op {
         case 0, 1:
           let id = attach(
@@ -181,7 +181,7 @@ import Testing
             _ = wait(&state, reader, at: isNil ? nil : offset)
           }
         case 6:
-          if let waiter = state.waiters.keys.sorted().randomElement(using: &random) {
+          if let waiter = state.readers.waiters.keys.sorted().randomElement(using: &random) {
             _ = state.cancelWaiter(waiter)
           }
         case 7, 8, 9:
@@ -198,7 +198,7 @@ import Testing
         check(state, "seed \(seed), round \(round), step \(step), \(log.joined(separator: " "))")
       }
       for _ in 0..<2000 {
-        guard let fetch = state.fetches.keys.min() else { break }
+        guard let fetch = state.fetches.ids.min() else { break }
         if state.fetches[fetch]?.isConfirmation == true {
           _ = state.confirmed(at: .now)
         } else {
@@ -208,12 +208,12 @@ import Testing
         _ = state.fetchEnded(fetch, error: nil)
       }
       try #require(
-        state.waiters.isEmpty && state.fetches.isEmpty,
+        state.readers.waiters.isEmpty && state.fetches.isEmpty,
         """
         seed \(seed), round \(round), length \(length), ranges \(ranges):
         readers \(state.readers)
         fetches \(state.fetches)
-        waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+        waiters \(state.readers.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
         transient \(state.isTransient) \(state.transient.spans), stored \(state.stored)
         """)
     }
@@ -242,7 +242,7 @@ import Testing
   }
 
   private func check(_ state: GenerationState, _ what: @autoclosure () -> String) {
-    for waiter in state.waiters.values {
+    for waiter in state.readers.waiters.values {
       let isAwaiting = state.readers[waiter.reader]?.awaitsConfirmation == true
       let isLookedAfter = state.fetches.values.contains { fetch in
         if isAwaiting { return fetch.isConfirmation }
@@ -256,7 +256,7 @@ import Testing
       }
     }
     for (id, fetch) in state.fetches where fetch.isWhole {
-      let waits = state.waiters.values.contains { waiter in
+      let waits = state.readers.waiters.values.contains { waiter in
         guard let offset = waiter.offset else { return false }
         return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(
           offset)

@@ -35,7 +35,7 @@ import Testing
       reader.position = offset
       state.readers[MissedCutTests.reader] = reader
       state.fetches[10] = .init(range: 0..<length, isWhole: true)
-      state.moveFetch(10, to: position)
+      state.fetches.move(10, to: position)
     }
 
     /// Ends the response.

@@ -195,10 +195,10 @@ final class ModelRun: Sendable {
           length \(state.length.map(String.init) ?? "?") ranges \
         \(state.info?.supportsRanges.description ?? "?") stored \(state.stored) \
         transient \(state.isTransient) \(state.transient.spans) ban \(state.storage.ban) \
-        superseded \(state.isSuperseded) closed \(state.isClosed)
+        \(state.life)
           readers \(state.readers)
           fetches \(state.fetches)
-          waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+          waiters \(state.readers.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
         """
       }
       return "\(entry.key)\n\(state ?? "  closed")"

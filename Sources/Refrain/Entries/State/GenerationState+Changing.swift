@@ -41,7 +41,7 @@ extension GenerationState {
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
-      let age = (vouchedAt ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
+      let age = (vouching.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
       guard let age, age < Self.soon else { return 0 }
     }
     return (validator.replacements ?? 0) + 1
@@ -50,7 +50,7 @@ extension GenerationState {
   /// Whether the origin has sent too many versions in a row. A reader that asks again causes some
   /// more.
   mutating func hasChangedTooOften(at now: Uptime) -> Bool {
-    guard !isSuperseded, replacements(at: now) >= Self.mostVersions else { return false }
+    guard life != .superseded, replacements(at: now) >= Self.mostVersions else { return false }
     representation.follow(replacements: Validator.mostReplacements)
     return true
   }

@@ -19,8 +19,8 @@ extension GenerationState {
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() -> [Action] {
-    let waiting = Set(waiters.values.map(\.reader))
-    let order = readers.keys.sorted { left, right in
+    let waiting = readers.waitingIDs
+    let order = readers.ids.sorted { left, right in
       rank(left, waiting) < rank(right, waiting)
     }
     return order.flatMap { plan(for: $0, isWaiting: waiting.contains($0)) }
@@ -43,15 +43,15 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.rate = rate
-    limits.latency = latency
-    limits.usualRun = runs.usual
+    limits.rate = fetches.rate
+    limits.latency = fetches.latency
+    limits.usualRun = readers.runs.usual
     // Memory is scarcer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
 
     let offsets =
       isWaiting
-      ? waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
+      ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position]
     var actions: [Action] = []
     for offset in Set(offsets).sorted() {
@@ -92,7 +92,7 @@ extension GenerationState {
 
   mutating func start(_ range: ByteRange, isBackground: Bool) -> Action {
     // Another attempt says more than what became of earlier ones.
-    for reader in readers.keys { readers[reader]?.missedCut = nil }
+    for reader in readers.ids { readers[reader]?.missedCut = nil }
     let id = makeID()
     var fetch = RunningFetch(range: range, isWhole: comesWhole, isBackground: isBackground)
     fetch.furthest = range.lowerBound
@@ -122,8 +122,8 @@ extension GenerationState {
     }
     var limits = limits
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
-    if !expectedReaders.isEmpty, fetch.position < limits.mostBroughtHome { return true }
-    for waiter in waiters.values {
+    if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
+    for waiter in readers.waiters.values {
       guard let offset = waiter.offset, fetch.position <= offset, offset < fetch.range.upperBound
       else { continue }
       let nearer = fetches.contains {
@@ -151,22 +151,20 @@ extension GenerationState {
   /// given up as soon as no readers are left.
   func mayWait(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isOver else { return false }
-    return hasReaders || !(fetch.isWhole || fetch.isConfirmation)
+    return readers.mayWant || !(fetch.isWhole || fetch.isConfirmation)
   }
 
   /// Whether there are readers that may come to want fetched bytes.
-  var hasAudience: Bool { hasReaders && !isOver }
-
-  var hasReaders: Bool { !readers.isEmpty || !expectedReaders.isEmpty }
+  var hasAudience: Bool { readers.mayWant && !isOver }
 
   /// Stops expecting a reader of the previous generation, which has arrived or left for good.
   mutating func stopExpecting(_ id: ReaderID) -> [Action] {
-    expectedReaders.remove(id) == nil ? [] : releaseUnwanted()
+    readers.stopExpecting(id) ? releaseUnwanted() : []
   }
 
   /// Stops expecting readers: another generation has become the current one.
   mutating func stopExpecting() -> [Action] {
-    expectedReaders = []
+    readers.expect([])
     return releaseUnwanted()
   }
 
@@ -217,10 +215,8 @@ extension GenerationState {
 
   mutating func resumePaused() -> [Action] {
     var actions: [Action] = []
-    for (id, fetch) in fetches {
-      guard let paused = fetch.paused, isWanted(id) else { continue }
-      fetches[id]?.paused = nil
-      actions.append(.resume(paused))
+    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
+      actions += fetches.resume(id)
     }
     return actions
   }
@@ -228,21 +224,12 @@ extension GenerationState {
   /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
   /// requested again; a longer one is kept for a while.
   mutating func releaseUnwanted() -> [Action] {
-    guard !hasReaders else { return [] }
+    guard !readers.mayWant else { return [] }
     var actions: [Action] = []
     for (id, fetch) in fetches
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-      if let paused = fetch.paused {
-        fetches[id]?.paused = nil
-        actions.append(.resume(paused))
-      }
-      fetches[id]?.isCalledOff = true
-      if let task = fetch.task { actions.append(.cancel(task)) }
+      actions += fetches.resume(id) + fetches.callOff(id)
     }
-    if !fetches.isEmpty, !isWatchingAbandoned {
-      isWatchingAbandoned = true
-      actions.append(.watchAbandoned)
-    }
-    return actions
+    return fetches.isEmpty ? actions : actions + fetches.watch()
   }
 }

@@ -46,10 +46,14 @@ extension GenerationState {
   /// at the same time or, if each is a separate request, one after the other.
   func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
     guard !terms.directives.noCache,
-      let elapsed = vouchedAt.flatMap({ now.uptime.seconds(since: $0) })
+      let elapsed = vouching.time.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
-    if couldNotBeAsked, !terms.acceptUnconfirmed(freshness, at: wallTime(at: now)) { return false }
+    if case .unreachable = vouching,
+      !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
+    {
+      return false
+    }
     let vouched = wallTime(at: now) - elapsed
     if let listing = terms.listing, vouched + Self.precision < listing.time { return false }
     // Another response would end the one that arrives, and its readers.

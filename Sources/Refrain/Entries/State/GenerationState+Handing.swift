@@ -4,12 +4,26 @@
 /// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
 /// requested for its generation: another response could be for somebody else.
 extension GenerationState {
+  /// Who receives the bytes of a generation.
+  enum Delivery: Sendable {
+    /// Every reader may.
+    case shared
+    /// Those that read the live stream while it arrives, of which this is the end of the bytes
+    /// received: one response is the whole generation.
+    case live(end: Int64)
+    /// One reader alone.
+    case handed(Handed)
+  }
+
   struct Handed: Sendable {
-    /// The reader that receives it.
+    /// The reader that receives the response.
     var reader: ReaderID
     /// All fields of the response.
     var headers: HeaderFields
   }
+
+  /// The response that one reader alone receives; nil: every reader may.
+  var handed: Handed? { if case .handed(let handed) = delivery { handed } else { nil } }
 
   /// Returns the reader that waits for the first response of this generation, or is about to, and has
   /// asked for just what was requested.
@@ -17,19 +31,19 @@ extension GenerationState {
   /// - Parameter given: the request, as its reader gave it; nil if that is not known.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
-    let waiting = Set(waiters.values.map(\.reader))
-    return readers.filter { id, reader in
+    let waiting = readers.waitingIDs
+    return readers.filter { (id, reader) in
       guard waiting.contains(id) || reader.activity == .aboutToWait else { return false }
       return !reader.isBackground && !reader.fillsWhole
         && reader.resource?.isAsked(as: given) == true
-    }.keys.min()
+    }.map(\.key).min()
   }
 
   /// Hands the response to a reader if it must not be stored.
   mutating func hand(_ headers: HeaderFields, to reader: ReaderID?) -> [Action] {
     guard let reader, isForbidden, !isLive else { return [] }
-    handed = Handed(reader: reader, headers: headers)
-    let others = takeWaiters { $0.reader != reader }
+    delivery = .handed(Handed(reader: reader, headers: headers))
+    let others = readers.takeWaiters { waiter, _ in waiter.reader != reader }
     return others.isEmpty ? [] : [.wake(others, nil)]
   }
 

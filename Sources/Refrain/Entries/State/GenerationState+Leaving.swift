@@ -13,12 +13,7 @@ extension GenerationState {
 
   /// Records that a reader has jumped elsewhere, or leaves.
   mutating func runEnded(_ reader: Reader) {
-    hasJumped = true
-    if !reader.isBackground, reader.runLength >= 2 * limits.firstRequest { hasLeftLongRun = true }
-    // A reader at its end could not have continued.
-    let end = min(reader.end, length ?? .max)
-    guard reader.hasRead, !reader.isBackground, reader.position < end else { return }
-    runs.note(reader.runLength)
+    readers.runEnded(of: reader, length: length, longRun: 2 * limits.firstRequest)
   }
 
   /// Records that a reader stays, but reads nothing for now.
@@ -32,24 +27,22 @@ extension GenerationState {
   /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
   /// the oldest at once if there are too many.
   mutating func watchAbandoned() -> [Action] {
-    guard hasJumped || hasLeftLongRun else { return [] }
-    hasJumped = false
+    guard readers.departure != .none else { return [] }
     let abandoned = abandonedFetches
     guard !abandoned.isEmpty else {
       // A reader has come back, or no request was running.
-      hasLeftLongRun = false
+      readers.departure = .none
       return []
     }
-    if hasLeftLongRun, isPlayerWaiting {
-      hasLeftLongRun = false
-      return abandoned.flatMap { callOff($0) }
+    if readers.departure == .afterLongRun {
+      guard !readers.isPlayerWaiting else {
+        readers.departure = .none
+        return abandoned.flatMap { callOff($0) }
+      }
+    } else {
+      readers.departure = .none
     }
-    var actions = abandoned.dropLast(Self.mostAbandoned).flatMap { callOff($0) }
-    if !isWatchingAbandoned {
-      isWatchingAbandoned = true
-      actions.append(.watchAbandoned)
-    }
-    return actions
+    return abandoned.dropLast(Self.mostAbandoned).flatMap { callOff($0) } + fetches.watch()
   }
 
   /// Ends fetches without readers that have made no progress.
@@ -61,7 +54,7 @@ extension GenerationState {
   ) -> (actions: [Action], positions: [FetchID: Int64]?) {
     let positions = abandonedPositions
     guard !positions.isEmpty else {
-      isWatchingAbandoned = false
+      fetches.stopWatching()
       return ([], nil)
     }
     let stalled = positions.keys.filter { before[$0] == positions[$0] }.sorted()
@@ -70,25 +63,25 @@ extension GenerationState {
 
   /// The position of each fetch without readers.
   var abandonedPositions: [FetchID: Int64] {
-    if !hasReaders { return fetches.mapValues(\.position) }
+    if !readers.mayWant { return fetches.positions }
     let abandoned = Set(abandonedFetches)
-    return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
+    return fetches.positions.filter { abandoned.contains($0.key) }
   }
 
   /// The fetches without readers whose rest another request could bring, oldest first. None while
   /// the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, expectedReaders.isEmpty, !isOver else {
+    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else {
       return []
     }
-    let candidates = fetches.filter { $0.value.canBeAskedForAgain(limits) }.keys.sorted()
+    let candidates = fetches.filter { $0.value.canBeAskedForAgain(limits) }.map(\.key).sorted()
     if candidates.isEmpty { return [] }
     var covered = readable
     for fetch in fetches.values where !fetch.ahead.isEmpty {
       covered.insert(contentsOf: fetch.ahead)
     }
     // One reader may wait in several places at once.
-    var places = waiters.values.compactMap { waiter in
+    var places = readers.waiters.values.compactMap { waiter in
       waiter.offset.map { (at: $0, end: readers[waiter.reader]?.end ?? .max) }
     }
     for reader in readers.values where reader.isReading {
@@ -109,25 +102,20 @@ extension GenerationState {
     guard self.isOffline != isOffline else { return [] }
     self.isOffline = isOffline
     guard isOffline else { return [] }
-    for id in readers.keys { readers[id]?.awaitsConfirmation = false }
+    for id in readers.ids { readers[id]?.awaitsConfirmation = false }
     // Waiting readers look up their offset again: they receive stored bytes, or an error.
-    let wakes = takeWaiters { _ in true }
-    let cancels = fetches.values.compactMap(\.task).map { Action.cancel($0) }
-    return (wakes.isEmpty ? [] : [.wake(wakes, nil)]) + cancels
-  }
-
-  private var isPlayerWaiting: Bool {
-    waiters.values.contains { $0.offset != nil && readers[$0.reader]?.isBackground == false }
+    let wakes = readers.takeWaiters()
+    return (wakes.isEmpty ? [] : [.wake(wakes, nil)]) + fetches.cancelAll()
   }
 
   private mutating func callOff(_ id: FetchID) -> [Action] {
     guard let fetch = fetches[id] else { return [] }
-    fetches[id]?.isCalledOff = true
+    let actions = fetches.callOff(id)
     // A reader that wants the rest from now on requests it.
     if !fetch.isWhole, !fetch.isConfirmation {
       fetches[id]?.range = fetch.range.lowerBound..<max(fetch.position, fetch.range.lowerBound)
     }
-    return fetch.task.map { [.cancel($0)] } ?? []
+    return actions
   }
 }
 

@@ -5,9 +5,15 @@ import Foundation
 /// response is all of a generation: it passes through memory, no part of it is stored or requested
 /// again, and the generation ends when the response breaks off.
 extension GenerationState {
+  /// Whether the resource is a live stream.
+  var isLive: Bool { liveEnd != nil }
+
+  /// The end of the bytes received of a live stream; nil if it is none.
+  var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
+
   /// Marks the generation as a live stream on its first response.
   mutating func beginLive() {
-    isLive = true
+    delivery = .live(end: 0)
     noteIgnoredRange()
     storage.forbid(.forGood, .endless)
   }
@@ -23,7 +29,7 @@ extension GenerationState {
   }
 
   func liveAnswer(to id: FetchID) -> LiveAnswer {
-    guard isLive else { return info == nil ? .first : .other }
+    guard let liveEnd else { return info == nil ? .first : .other }
     if fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole }) { return .needless }
     return liveEnd == 0 ? .first : .other
   }
@@ -31,13 +37,13 @@ extension GenerationState {
   /// Whether the start of the live stream has passed, or nothing follows it any more: a new reader
   /// needs a response of its own.
   var hasPassedStart: Bool {
-    isLive && liveEnd > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
+    (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
   }
 
   /// Whether the offset has passed, or is further ahead than a demuxer skips: a stream arrives as
   /// slowly as it plays, so waiting for it could take hours.
   func isOutOfReach(_ offset: Int64) -> Bool {
-    guard isLive, !transient.spans.contains(offset) else { return false }
+    guard let liveEnd, !transient.spans.contains(offset) else { return false }
     return offset < liveEnd || offset - liveEnd > limits.firstRequest
   }
 

@@ -12,29 +12,21 @@ extension GenerationState {
       fetches[id]?.range = 0..<(information.length ?? .max)
       fetches[id]?.position = 0
     }
-    if let length = information.length { bound(length) }
+    if let length = information.length { fetches.bound(to: length) }
     return wakeServed()
   }
 
   /// Whether the resource is known to be no web page.
   func isNoPage(at url: URL) -> Bool {
-    guard let info else { return followsNoPage }
+    guard let info else { return representation.followsNoPage }
     return MediaType.isKnownNoPage(info.mimeType, url: url)
-  }
-
-  /// Limits every fetch to the length, which has become known.
-  private mutating func bound(_ length: Int64) {
-    for (id, fetch) in fetches where fetch.range.upperBound > length {
-      let lower = min(fetch.range.lowerBound, length)
-      fetches[id]?.range = lower..<length
-    }
   }
 
   /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) -> [Action] {
     guard info?.length == nil else { return [] }
     representation.setLength(length)
-    bound(length)
+    fetches.bound(to: length)
     return wakeServed()
   }
 
@@ -46,16 +38,15 @@ extension GenerationState {
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) -> [Action] {
-    guard let fetch = fetches.removeValue(forKey: id) else { return [] }
+    guard let fetch = fetches.remove(id) else { return [] }
     var actions: [Action] = fetch.isCounted ? [.countShort(-1)] : []
     if let error {
-      let readers = readers
       let information = info
-      let waiting = Set(waiters.values.map(\.reader))
-      let wakes = takeWaiters { waiter in
-        let awaits = readers[waiter.reader]?.awaitsConfirmation == true
+      let waiting = readers.waitingIDs
+      let wakes = readers.takeWaiters { waiter, reader in
+        let awaits = reader?.awaitsConfirmation == true
         if fetch.isConfirmation { return awaits }
-        if isForBackground, readers[waiter.reader]?.isBackground != true { return false }
+        if isForBackground, reader?.isBackground != true { return false }
         guard let offset = waiter.offset else { return information == nil }
         return !awaits && offset >= fetch.position && offset < fetch.range.upperBound
       }
@@ -65,21 +56,23 @@ extension GenerationState {
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
     if fetch.isConfirmation, !isOver,
-      let waiter = waiters.values.first(where: { readers[$0.reader]?.awaitsConfirmation == true }),
+      let waiter = readers.waiters.values.first(where: {
+        readers[$0.reader]?.awaitsConfirmation == true
+      }),
       let reader = readers[waiter.reader]
     {
       actions += confirm(for: reader, at: waiter.offset)
     }
     actions += wakeServed()
-    if waiters.isEmpty { return actions }
+    if readers.waiters.isEmpty { return actions }
     guard handed != nil, fetches.isEmpty else { return actions + plan() }
-    return actions + [.wake(takeWaiters { _ in true }, Self.handedInPart)]
+    return actions + [.wake(readers.takeWaiters(), Self.handedInPart)]
   }
 
   /// Deactivates background readers that received an error and wait for nothing else, until they
   /// ask again: a failed fetch must not restart whenever another reader waits.
   private mutating func restBackground() {
-    let waiting = Set(waiters.values.map(\.reader))
+    let waiting = readers.waitingIDs
     for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
       readers[id]?.activity = .idle
     }
@@ -89,8 +82,8 @@ extension GenerationState {
   mutating func confirmed(
     at now: Moment, except refused: Set<ReaderID> = []
   ) -> [Action] {
-    vouchedAt = now.uptime
-    for id in readers.keys where !refused.contains(id) {
+    vouching = .responded(at: now.uptime)
+    for id in readers.ids where !refused.contains(id) {
       readers[id]?.awaitsConfirmation = false
     }
     // All readers look again: their bytes may have been there all along.
@@ -113,16 +106,16 @@ extension GenerationState {
     let refused = Set(
       readers.filter {
         $0.value.awaitsConfirmation && !$0.value.terms.acceptUnconfirmed(freshness, at: time)
-      }.keys)
-    let wakes = takeWaiters { refused.contains($0.reader) }
+      }.map(\.key))
+    let wakes = readers.takeWaiters { waiter, _ in refused.contains(waiter.reader) }
     let actions = confirmed(at: now, except: refused)
-    couldNotBeAsked = true
+    vouching = .unreachable(at: now.uptime)
     return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
   }
 
   /// Ends the generation after a newer one has replaced it.
   mutating func supersede() -> [Action] {
-    isSuperseded = true
+    end(.superseded)
     // The file has no users here: closing it frees its blocks once it is removed.
     if !storage.isPrepared, !readers.values.contains(where: \.hasRead) { storage.releaseFile() }
     return endAll(waitersWith: nil)
@@ -130,20 +123,15 @@ extension GenerationState {
 
   /// Ends the generation for good.
   mutating func close() -> [Action] {
-    isClosed = true
+    end(.closed)
     return endAll(waitersWith: Self.closed)
   }
 
   mutating func endAll(waitersWith error: (any Error)?) -> [Action] {
     var actions: [Action] = []
-    for (id, fetch) in fetches {
-      if let paused = fetch.paused {
-        fetches[id]?.paused = nil
-        actions.append(.resume(paused))
-      }
-      if let task = fetch.task { actions.append(.cancel(task)) }
-    }
-    let wakes = takeWaiters { _ in true }
+    for id in fetches.ids { actions += fetches.resume(id) }
+    actions += fetches.cancelAll()
+    let wakes = readers.takeWaiters()
     if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
     return actions
   }

@@ -14,14 +14,14 @@ extension GenerationState {
   /// Another request at once would do no better: it is made after a delay, or never.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], handed == nil else { return false }
-    return waiters.values.contains { isLeft($0, by: fetch, id) }
+    return readers.waiters.values.contains { isLeft($0, by: fetch, id) }
   }
 
   private func isLeft(_ waiter: Waiter, by fetch: RunningFetch, _ id: FetchID) -> Bool {
     guard !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0, hasAudience,
       readers[waiter.reader]?.awaitsConfirmation == false, !isServed(waiter)
     else { return false }
-    let others = fetches.filter { $0.key != id && $0.value.bringsBytes }.values
+    let others = fetches.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
     guard let offset = waiter.offset else { return others.isEmpty }
     return fetch.isAhead(offset) && !others.contains { $0.isAhead(offset) }
   }
@@ -61,8 +61,8 @@ extension GenerationState {
   /// arrives as slowly as it plays on any network, so only its start counts.
   func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isOver else { return false }
-    if isLive, liveEnd >= limits.firstRequest { return false }
-    let isWaitedFor = waiters.values.contains { waiter in
+    if let liveEnd, liveEnd >= limits.firstRequest { return false }
+    let isWaitedFor = readers.waiters.values.contains { waiter in
       readers[waiter.reader]?.isBackground == false
         && (waiter.offset.map(fetch.isAhead) ?? (info == nil))
     }

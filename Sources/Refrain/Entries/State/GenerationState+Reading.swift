@@ -4,13 +4,12 @@ import Foundation
 /// Readers: their positions, and how they wait.
 extension GenerationState {
   mutating func detach(_ id: ReaderID) -> [Action] {
-    if let reader = readers.removeValue(forKey: id) { runEnded(reader) }
-    let left = waiters.filter { $0.value.reader == id }
-    for waiter in left.keys { waiters[waiter] = nil }
+    let (reader, left) = readers.remove(id)
+    if let reader { runEnded(reader) }
     // The file is unlinked; closing the descriptor frees its blocks.
-    if isSuperseded, readers.isEmpty { storage.releaseFile() }
+    if life == .superseded, readers.isEmpty { storage.releaseFile() }
     var actions: [Action] = []
-    if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
+    if !left.isEmpty { actions.append(.wake(left, CancellationError())) }
     actions += recount()
     if !transient.isEmpty { transient.keep(near: transientWindows()) }
     actions += releaseUnwanted() + watchAbandoned()
@@ -34,7 +33,7 @@ extension GenerationState {
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> (Lookup, [Action]) {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.
     guard var reader = readers[id] else { return (.moved, []) }
-    if isClosed { return (.failed(Self.closed), []) }
+    if life == .closed { return (.failed(Self.closed), []) }
     if let withheld = withheld(from: id) { return (withheld, []) }
     if offset != reader.position || !reader.isActive {
       // Small steps ahead count as sequential reading: a demuxer skips.
@@ -54,7 +53,7 @@ extension GenerationState {
     reader.activity = .reading
     defer { readers[id] = reader }
 
-    if isSuperseded, !reader.hasRead { return (.moved, []) }
+    if life == .superseded, !reader.hasRead { return (.moved, []) }
     if reader.awaitsConfirmation {
       readers[id] = reader
       return (.wait, confirm(for: reader, at: offset))
@@ -77,7 +76,7 @@ extension GenerationState {
       readers[id] = reader
       return (.transient(bytes), readAhead(for: id))
     }
-    if isSuperseded { return (.failed(isLive ? Self.brokeOff : Self.changed), []) }
+    if life == .superseded { return (.failed(isLive ? Self.brokeOff : Self.changed), []) }
     if reader.isBackground, isLive { return (.failed(StorageProblem.endless.error), []) }
     if isOutOfReach(offset) {
       // A reader that has read nothing may join the stream at its current position.
@@ -99,7 +98,7 @@ extension GenerationState {
   func lookUpInformation(_ id: ReaderID) -> InformationLookup {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
-    if isSuperseded, !reader.hasRead { return .moved }
+    if life == .superseded, !reader.hasRead { return .moved }
     switch withheld(from: id) {
     case .moved?: return .moved
     case .failed(let error)?: return .failed(error)
@@ -132,8 +131,8 @@ extension GenerationState {
     // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return (.success(()), []) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
-    if isClosed { return (.failure(Self.closed), []) }
-    if isSuperseded || withheld(from: waiter.reader) != nil { return (.success(()), []) }
+    if life == .closed { return (.failure(Self.closed), []) }
+    if life == .superseded || withheld(from: waiter.reader) != nil { return (.success(()), []) }
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
     if isOffline {
       return (.failure(MediaCacheError.offline), [])
@@ -141,7 +140,7 @@ extension GenerationState {
     if let error = takeMissedCut(by: waiter) { return (.failure(error), []) }
     if handed != nil, fetches.isEmpty { return (.failure(Self.handedInPart), []) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
-    waiters[id] = waiter
+    readers.add(waiter, as: id)
     let actions =
       reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan()
     return (nil, actions + watchAbandoned() + recount())
@@ -158,21 +157,15 @@ extension GenerationState {
   }
 
   mutating func cancelWaiter(_ id: WaiterID) -> [Action] {
-    guard let waiter = waiters.removeValue(forKey: id) else { return [] }
+    guard let waiter = readers.takeWaiter(id) else { return [] }
     return [.wake([waiter.wake], CancellationError())] + releaseUnwanted()
   }
 
-  mutating func takeWaiters(where condition: (Waiter) -> Bool) -> [WaiterResumption] {
-    let found = waiters.filter { condition($0.value) }
-    for id in found.keys { waiters[id] = nil }
-    return found.values.map(\.wake)
-  }
-
   mutating func wakeServed() -> [Action] {
-    guard !waiters.isEmpty else { return [] }
+    guard !readers.waiters.isEmpty else { return [] }
     let before = self
-    let wakes = takeWaiters { waiter in
-      before.readers[waiter.reader]?.awaitsConfirmation != true && before.isServed(waiter)
+    let wakes = readers.takeWaiters { waiter, reader in
+      reader?.awaitsConfirmation != true && before.isServed(waiter)
     }
     return wakes.isEmpty ? [] : [.wake(wakes, nil)]
   }
@@ -182,8 +175,8 @@ extension GenerationState {
   /// Whether a request for others is running, or about to, while nothing is known of the resource.
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
-    !fetches.isEmpty || !waiters.isEmpty
-      || readers.contains { other, reader in
+    !fetches.isEmpty || !readers.waiters.isEmpty
+      || readers.contains { (other, reader) in
         other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
       }
   }

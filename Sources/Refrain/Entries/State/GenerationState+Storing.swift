@@ -73,7 +73,7 @@ extension GenerationState {
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
   ) -> Commit? {
-    moveFetch(id, to: range.upperBound)
+    fetches.move(id, to: range.upperBound)
     guard file === self.file else { return nil }
     let isNew = storage.commit(range)
     if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
@@ -130,16 +130,15 @@ extension GenerationState {
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
-    moveFetch(id, to: range.upperBound)
+    fetches.move(id, to: range.upperBound)
     if let fetch = fetches[id], range.upperBound > fetch.furthest {
       fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
       fetches[id]?.furthest = range.upperBound
     }
-    if isLive { liveEnd = max(liveEnd, range.upperBound) }
+    if case .live(let end) = delivery { delivery = .live(end: max(end, range.upperBound)) }
     let actions = wakeServed()
-    let readers = readers
-    let wakes = takeWaiters { waiter in
-      readers[waiter.reader]?.isBackground == true && waiter.offset.map(range.contains) == true
+    let wakes = readers.takeWaiters { waiter, reader in
+      reader?.isBackground == true && waiter.offset.map(range.contains) == true
     }
     return wakes.isEmpty ? actions : actions + [.wake(wakes, storageProblem.error)]
   }
@@ -148,7 +147,7 @@ extension GenerationState {
   var storingMemory: StoringDecision.Memory {
     .init(
       generation: generationID, length: length, validator: validator,
-      answeredAt: vouchedAt == nil ? nil : freshness?.confirmedAt,
+      answeredAt: vouching.time == nil ? nil : freshness?.confirmedAt,
       replaced: storage.replaced)
   }
 
@@ -179,25 +178,11 @@ extension GenerationState {
 
   func transientWindows() -> [ByteRange] {
     let ahead = min(limits.maximumReadAhead, 2 << 20)
-    let waiting = waiters.values.filter { readers[$0.reader]?.isBackground != true }
+    let waiting = readers.waiters.values.filter { readers[$0.reader]?.isBackground != true }
       .compactMap(\.offset)
     // A reader that has begun a live stream cannot get its start elsewhere.
     let near = readers.values.filter { ($0.isActive || (isLive && $0.hasRead)) && !$0.isBackground }
     return (near.map(\.position) + waiting)
       .map { max(0, $0 - (64 << 10))..<($0 + ahead) }
-  }
-
-  mutating func moveFetch(_ id: FetchID, to position: Int64) {
-    guard let fetch = fetches[id] else { return }
-    fetches[id]?.position = max(fetch.position, position)
-  }
-
-  mutating func noteRate(_ bytesPerSecond: Double) {
-    rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
-  }
-
-  /// - Parameter time: from a request to the head of its response.
-  mutating func noteLatency(_ time: Duration) {
-    latency = min(latency ?? .infinity, time.seconds)
   }
 }

@@ -24,54 +24,6 @@ struct GenerationState: Sendable {
     case countShort(Int)
   }
 
-  struct Reader: Sendable {
-    enum Activity {
-      /// It has asked for nothing yet, or rests.
-      case idle
-      /// It has asked for the properties of the resource, and for no bytes.
-      case asking
-      /// It was told to wait for its bytes, and is about to.
-      case aboutToWait
-      /// It is expected to read on from its position.
-      case reading
-    }
-
-    var position: Int64 = 0
-    var runLength: Int64 = 0
-    var end: Int64 = .max
-    /// Whether it has declared that it reads everything up to `end`.
-    var readsOn = false
-    var isBackground = false
-    /// Whether all of the resource is fetched while it is open (`FillPolicy.wholeResource`).
-    var fillsWhole = false
-    /// The smallest request made for it.
-    var minimum: Int64 = 1
-    var activity = Activity.idle
-    /// Whether it has received bytes of this generation, so that it cannot move to another.
-    var hasRead = false
-    /// Whether it found bytes at its position.
-    var wasServed = false
-    /// Whether it waits for bytes until the origin has confirmed this generation.
-    var awaitsConfirmation = false
-    /// The cut that it has come upon without waiting there yet.
-    var missedCut: MissedCut?
-    var terms = ReadTerms()
-    /// What it was opened for; nil: it makes no request of its own.
-    var resource: Resource?
-
-    /// Whether it has asked for something.
-    var isActive: Bool { activity != .idle }
-    /// Whether it has asked for bytes.
-    var isReading: Bool { activity == .reading || activity == .aboutToWait }
-  }
-
-  struct Waiter: Sendable {
-    var reader: ReaderID
-    /// The offset waited for; nil for the content information.
-    var offset: Int64?
-    var wake: WaiterResumption
-  }
-
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var actions: [Action]
@@ -83,6 +35,31 @@ struct GenerationState: Sendable {
     var defersRecord = false
     /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
     var wantsRecord = false
+  }
+
+  enum Life: Sendable {
+    case current
+    /// Another generation has replaced it.
+    case superseded
+    /// Its entry was closed.
+    case closed
+  }
+
+  /// Whether the origin stands for the generation, on the uptime clock.
+  enum Vouching: Sendable {
+    /// It has not been asked since the entry was opened.
+    case none
+    /// It responded for this generation.
+    case responded(at: Uptime)
+    /// It could not be asked.
+    case unreachable(at: Uptime)
+
+    var time: Uptime? {
+      switch self {
+      case .none: nil
+      case .responded(let time), .unreachable(let time): time
+      }
+    }
   }
 
   enum Lookup: Sendable {
@@ -99,50 +76,19 @@ struct GenerationState: Sendable {
 
   var limits: FetchPlan
   var isOffline: Bool
+  private(set) var life = Life.current
 
   var representation: Representation
+  var vouching = Vouching.none
+  var ranges = OriginRanges.announced
+  var delivery = Delivery.shared
+
   var storage = StoredBytes()
   var transient = TransientBytes()
-  /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
-  var followsNoPage = false
-  /// When the origin last responded for this generation, or could not be asked.
-  var vouchedAt: Uptime? { didSet { couldNotBeAsked = false } }
-  /// Whether the origin could not be asked then.
-  var couldNotBeAsked = false
-  var ranges = OriginRanges.announced
 
-  /// Whether the resource is a live stream: one response is the whole generation.
-  var isLive = false
-  /// The end of the bytes received of a live stream.
-  var liveEnd: Int64 = 0
-  /// The titles of a live stream, by offset.
-  var titles = StreamTitles()
-
-  var lastCut: LastCut?
-
-  var readers: [ReaderID: Reader] = [:]
-  var fetches: [FetchID: RunningFetch] = [:]
-  var waiters: [WaiterID: Waiter] = [:]
-  /// Readers of the previous generation, under their identifiers there, that had requested
-  /// something and read nothing when this one replaced it. They are about to arrive, so fetches
-  /// begun for them continue.
-  var expectedReaders: Set<ReaderID> = []
+  var readers = Readers()
+  var fetches = Fetches()
   var nextID: UInt64 = 1
-  var isWatchingAbandoned = false
-
-  var isSuperseded = false
-  var isClosed = false
-  /// The reader that alone receives the response; nil: every reader may.
-  var handed: Handed?
-  /// The recent rate of the origin, in bytes per second.
-  var rate: Double?
-  /// The shortest time from a request to the head of its response, in seconds.
-  var latency: Double?
-  var runs = RecentRuns()
-  /// Whether a reader has jumped elsewhere: requests made for it may be useless now.
-  var hasJumped = false
-  /// Whether that reader had read sequentially for a while before.
-  var hasLeftLongRun = false
 
   init(
     limits: FetchPlan, isOffline: Bool, representation: Representation = Representation()
@@ -158,7 +104,12 @@ struct GenerationState: Sendable {
   }
 
   /// Whether another generation has replaced it, or the cache was closed.
-  var isOver: Bool { isSuperseded || isClosed }
+  var isOver: Bool { life != .current }
+
+  mutating func end(_ life: Life) {
+    // Readers of a closed cache are told of nothing else.
+    if self.life != .closed { self.life = life }
+  }
 
   var length: Int64? { info?.length }
 
@@ -189,5 +140,5 @@ extension GenerationState {
   var isTransient: Bool { storage.isBanned }
   var storageProblem: StorageProblem { storage.problem }
   /// Whether bytes were stored since the last sync, and a sync may succeed.
-  var needsSync: Bool { storage.needsSync && !isClosed }
+  var needsSync: Bool { storage.needsSync && life != .closed }
 }

@@ -19,6 +19,10 @@ struct Representation: Sendable {
   /// When a request was made that may have changed the resource.
   private(set) var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
+  /// The titles of a live stream, by offset.
+  var titles = StreamTitles()
+  /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
+  private(set) var followsNoPage = false
 
   /// The rules by which the resource may be a document; nil: it is none.
   let documents: (any DocumentRules)?
@@ -103,6 +107,9 @@ struct Representation: Sendable {
     self.validator = validator
     self.validator.replacements = replacements
   }
+
+  /// Adopts whether the generation before was known to be no web page.
+  mutating func follow(isNoPage: Bool) { followsNoPage = isNoPage }
 
   /// See `Validator.replacements`.
   mutating func follow(replacements: Int) {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+extension GenerationState {
+  struct Reader: Sendable {
+    enum Activity {
+      /// It has asked for nothing yet, or rests.
+      case idle
+      /// It has asked for the properties of the resource, and for no bytes.
+      case asking
+      /// It was told to wait for its bytes, and is about to.
+      case aboutToWait
+      /// It is expected to read on from its position.
+      case reading
+    }
+
+    var position: Int64 = 0
+    var runLength: Int64 = 0
+    var end: Int64 = .max
+    /// Whether it has declared that it reads everything up to `end`.
+    var readsOn = false
+    var isBackground = false
+    /// Whether all of the resource is fetched while it is open (`FillPolicy.wholeResource`).
+    var fillsWhole = false
+    /// The smallest request made for it.
+    var minimum: Int64 = 1
+    var activity = Activity.idle
+    /// Whether it has received bytes of this generation, so that it cannot move to another.
+    var hasRead = false
+    /// Whether it found bytes at its position.
+    var wasServed = false
+    /// Whether it waits for bytes until the origin has confirmed this generation.
+    var awaitsConfirmation = false
+    /// The cut that it has come upon without waiting there yet.
+    var missedCut: MissedCut?
+    var terms = ReadTerms()
+    /// What it was opened for; nil: it makes no request of its own.
+    var resource: Resource?
+
+    /// Whether it has asked for something.
+    var isActive: Bool { activity != .idle }
+    /// Whether it has asked for bytes.
+    var isReading: Bool { activity == .reading || activity == .aboutToWait }
+  }
+
+  struct Waiter: Sendable {
+    var reader: ReaderID
+    /// The offset waited for; nil for the content information.
+    var offset: Int64?
+    var wake: WaiterResumption
+  }
+
+  /// The readers of a generation, what they wait for, and how they have moved. A pure value.
+  struct Readers: Sendable, Sequence {
+    private var attached: [ReaderID: Reader] = [:]
+    private(set) var waiters: [WaiterID: Waiter] = [:]
+    /// Readers of the previous generation, under their identifiers there, that had requested
+    /// something and read nothing when this one replaced it. They are about to arrive, so fetches
+    /// begun for them continue.
+    private(set) var expected: Set<ReaderID> = []
+    private(set) var runs = RecentRuns()
+    var departure = Departure.none
+
+    /// Whether a reader has jumped elsewhere, or left, since requests without readers were last
+    /// looked for.
+    enum Departure: Sendable {
+      case none
+      case some
+      /// It had read sequentially for a while before.
+      case afterLongRun
+    }
+
+    subscript(id: ReaderID) -> Reader? {
+      get { attached[id] }
+      set { attached[id] = newValue }
+    }
+
+    func makeIterator() -> Dictionary<ReaderID, Reader>.Iterator { attached.makeIterator() }
+
+    var ids: Dictionary<ReaderID, Reader>.Keys { attached.keys }
+    var values: Dictionary<ReaderID, Reader>.Values { attached.values }
+    var isEmpty: Bool { attached.isEmpty }
+    var count: Int { attached.count }
+
+    /// Whether there are readers that may come to want fetched bytes.
+    var mayWant: Bool { !attached.isEmpty || !expected.isEmpty }
+
+    /// - Returns: the reader, and what wakes those of its calls that wait.
+    mutating func remove(_ id: ReaderID) -> (reader: Reader?, wakes: [WaiterResumption]) {
+      let reader = attached.removeValue(forKey: id)
+      return (reader, takeWaiters { waiter, _ in waiter.reader == id })
+    }
+
+    // MARK: Waiting
+
+    /// Those that wait.
+    var waitingIDs: Set<ReaderID> { Set(waiters.values.map(\.reader)) }
+
+    /// Whether a player waits for bytes.
+    var isPlayerWaiting: Bool {
+      waiters.values.contains { $0.offset != nil && attached[$0.reader]?.isBackground == false }
+    }
+
+    mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
+
+    mutating func takeWaiter(_ id: WaiterID) -> Waiter? { waiters.removeValue(forKey: id) }
+
+    /// - Parameter condition: called with each waiter and its reader.
+    mutating func takeWaiters(
+      where condition: (Waiter, Reader?) -> Bool = { _, _ in true }
+    ) -> [WaiterResumption] {
+      let found = waiters.filter { condition($0.value, attached[$0.value.reader]) }
+      for id in found.keys { waiters[id] = nil }
+      return found.values.map(\.wake)
+    }
+
+    // MARK: Arriving and leaving
+
+    mutating func expect(_ ids: Set<ReaderID>) { expected = ids }
+
+    /// - Returns: whether the reader was expected.
+    mutating func stopExpecting(_ id: ReaderID) -> Bool { expected.remove(id) != nil }
+
+    /// Records that a reader has jumped elsewhere, rests, or leaves.
+    ///
+    /// - Parameters:
+    ///   - length: of the resource; nil if unknown.
+    ///   - longRun: the bytes from which on a run is a long one.
+    mutating func runEnded(of reader: Reader, length: Int64?, longRun: Int64) {
+      if !reader.isBackground, reader.runLength >= longRun {
+        departure = .afterLongRun
+      } else if departure == .none {
+        departure = .some
+      }
+      // A reader at its end could not have continued.
+      let end = Swift.min(reader.end, length ?? .max)
+      guard reader.hasRead, !reader.isBackground, reader.position < end else { return }
+      runs.note(reader.runLength)
+    }
+  }
+}

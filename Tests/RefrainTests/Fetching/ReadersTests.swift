@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import Refrain
+
+/// The readers and the fetches of a generation, as values by themselves.
+@Suite(.timeLimit(.minutes(1))) struct ReadersTests {
+  private func reader(
+    run: Int64 = 0, at position: Int64 = 0, end: Int64 = .max, isBackground: Bool = false
+  ) -> GenerationState.Reader {
+    var reader = GenerationState.Reader(position: position, runLength: run, end: end)
+    (reader.isBackground, reader.hasRead) = (isBackground, run > 0)
+    return reader
+  }
+
+  private func waiter(_ reader: ReaderID, at offset: Int64?) -> GenerationState.Waiter {
+    .init(reader: reader, offset: offset, wake: .thread(ThreadSignal()))
+  }
+
+  @Test func `A reader that leaves takes its waiting calls along, and no other's`() {
+    var readers = GenerationState.Readers()
+    (readers[1], readers[2]) = (reader(), reader())
+    readers.add(waiter(1, at: 0), as: 11)
+    readers.add(waiter(1, at: nil), as: 12)
+    readers.add(waiter(2, at: 5), as: 13)
+    #expect(readers.waitingIDs == [1, 2])
+    #expect(readers.remove(1).wakes.count == 2)
+    #expect(readers[1] == nil && readers.waitingIDs == [2] && readers.count == 1)
+    #expect(readers.takeWaiter(13) != nil && readers.takeWaiter(13) == nil)
+  }
+
+  @Test func `A player waits for bytes, and neither for information nor in the background`() {
+    var readers = GenerationState.Readers()
+    (readers[1], readers[2]) = (reader(), reader(isBackground: true))
+    readers.add(waiter(1, at: nil), as: 11)
+    readers.add(waiter(2, at: 0), as: 12)
+    #expect(!readers.isPlayerWaiting)
+    readers.add(waiter(1, at: 0), as: 13)
+    #expect(readers.isPlayerWaiting)
+  }
+
+  @Test func `The departure after a long run is remembered over that after a short one`() {
+    var readers = GenerationState.Readers()
+    readers.runEnded(of: reader(run: 10), length: nil, longRun: 100)
+    #expect(readers.departure == .some)
+    readers.runEnded(of: reader(run: 100), length: nil, longRun: 100)
+    #expect(readers.departure == .afterLongRun)
+    readers.runEnded(of: reader(run: 10), length: nil, longRun: 100)
+    #expect(readers.departure == .afterLongRun)
+  }
+
+  @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
+    var readers = GenerationState.Readers()
+    for _ in 0..<8 {
+      readers.runEnded(of: reader(run: 500, isBackground: true), length: nil, longRun: 100)
+      readers.runEnded(of: reader(run: 500, at: 500, end: 500), length: nil, longRun: 100)
+      readers.runEnded(of: reader(run: 500, at: 500), length: 500, longRun: 100)
+    }
+    #expect(readers.runs.usual == nil)
+    for run in [20, 40, 30, 10] as [Int64] {
+      readers.runEnded(of: reader(run: run), length: 500, longRun: 100)
+    }
+    #expect(readers.runs.usual == 40)
+  }
+
+  @Test func `A reader that is expected counts until it has come, or nobody is expected`() {
+    var readers = GenerationState.Readers()
+    readers.expect([7, 8])
+    #expect(readers.mayWant)
+    #expect(readers.stopExpecting(7) && !readers.stopExpecting(7))
+    #expect(readers.mayWant)
+    readers.expect([])
+    #expect(!readers.mayWant)
+  }
+
+  @Test func `Fetches without readers are watched once until that ends`() {
+    var fetches = GenerationState.Fetches()
+    #expect(fetches.watch().count == 1)
+    #expect(fetches.watch().isEmpty)
+    fetches.stopWatching()
+    #expect(fetches.watch().count == 1)
+  }
+
+  @Test func `No fetch goes back, or beyond the length of the resource`() {
+    var fetches = GenerationState.Fetches()
+    fetches[1] = .init(range: 0..<500)
+    fetches[2] = .init(range: 400..<900)
+    fetches.move(1, to: 50)
+    fetches.move(1, to: 20)
+    fetches.bound(to: 300)
+    #expect(fetches.positions == [1: 50, 2: 400])
+    #expect(fetches[1]?.range == 0..<300 && fetches[2]?.range == 300..<300)
+  }
+
+  @Test func `A generation that was closed is not replaced after all`() {
+    var state = GenerationState(
+      limits: FetchPlan(patience: nil, firstRequest: 1, maximumReadAhead: 1), isOffline: false)
+    _ = state.supersede()
+    #expect(state.life == .superseded)
+    _ = state.close()
+    _ = state.supersede()
+    #expect(state.life == .closed)
+  }
+}
