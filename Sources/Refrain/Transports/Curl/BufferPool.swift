@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Divides among exchanges the bytes that a killed process may lose: those that were passed on but
-/// are not stored yet. As many again may be buffered behind them.
+/// are not stored yet. As many again may be buffered behind them; twice as many, where there are few
+/// exchanges.
 struct BufferPool {
   /// In bytes. Together with the 64 KiB that precede an entry's first record, four exchanges that
   /// start at the worst moments stay below 256 KiB.
@@ -9,7 +10,7 @@ struct BufferPool {
   /// libcurl passes on at most this many bytes at once (`CURL_MAX_WRITE_SIZE`), and an exchange
   /// must be able to take them.
   private static let smallestPart = 16 << 10
-  private static let largestPart = 96 << 10
+  private static let largestPart = 128 << 10
 
   private(set) var exchanges = 0
   /// The sum of all parts.

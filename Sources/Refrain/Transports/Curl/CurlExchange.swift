@@ -6,8 +6,8 @@
   /// One request and its response, between the task that waits for it and the thread of libcurl,
   /// which sends and receives.
   ///
-  /// The body's bytes are buffered here until the task takes them. Once the buffer is full
-  /// (`BufferPool`), libcurl stops reading from the connection until all of them are taken.
+  /// The body's bytes are buffered here, in chunks, until the task takes them. Once the chunks are
+  /// full (`BufferPool`), libcurl stops reading from the connection until one of them is taken.
   final class CurlExchange: Sendable {
     typealias Head = CurlHeadReader.Head
 
@@ -15,23 +15,24 @@
     let upload: CurlUpload?
     private let loop: CurlLoop
     private let state = Mutex(State())
-    /// Whether `bytes` is not empty, as of a moment ago. Asked for each chunk while libcurl's thread
+    /// Whether there are `chunks`, as of a moment ago. Asked for each chunk while libcurl's thread
     /// copies the next ones under the lock.
     private let hasBytes = Atomic(false)
 
     fileprivate struct State {
       var head: Head?
       var headWaiter: CheckedContinuation<Head, any Error>?
-      var bytes = Data()
+      /// What the task takes next, in order. The last one is being filled.
+      var chunks: [Data] = []
       /// The bytes of the body received so far.
       var received = 0
       /// The bytes of the body still to arrive; nil if its length is unknown.
       var remaining: Int64?
       var bodyWaiter: CheckedContinuation<Void, Never>?
       var end: End?
-      /// Whether libcurl waits for `bytes` to be taken.
+      /// Whether libcurl waits for a chunk to be taken.
       var isPaused = false
-      /// The bytes that `bytes` may hold.
+      /// The bytes that the last chunk may hold.
       var limit = 0
       /// The bytes that the task took last, and may not have stored yet.
       var unstored = 0
@@ -108,7 +109,7 @@
       switch step {
       case .bytes(let bytes, _):
         state.unstored = bytes.count
-        hasBytes.store(false, ordering: .relaxed)
+        hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
       case .wait: reducePart(&state)
       case .end: returnPart(&state)
       }
@@ -121,7 +122,7 @@
     private func wait() async {
       await withCheckedContinuation { continuation in
         let isThere = state.withLock { state in
-          if !state.bytes.isEmpty || state.end != nil { return true }
+          if !state.chunks.isEmpty || state.end != nil { return true }
           state.bodyWaiter = continuation
           return false
         }
@@ -132,7 +133,7 @@
     /// Gives up the rest: the connection is closed, unless all has arrived.
     func stop() {
       // Nobody receives buffered bytes after this.
-      end(.stopped) { $0.end == nil || !$0.bytes.isEmpty }
+      end(.stopped) { $0.end == nil || !$0.chunks.isEmpty }
     }
 
     /// Ends the exchange when the request's body fails.
@@ -144,7 +145,7 @@
       let (waiters, isRunning) = state.withLock { state -> (Waiters?, Bool) in
         guard mayEnd(state) else { return (nil, false) }
         let isRunning = state.end == nil
-        state.bytes = Data()
+        state.chunks = []
         hasBytes.store(false, ordering: .relaxed)
         state.end = end
         reducePart(&state)
@@ -160,7 +161,7 @@
     private func renewPart(_ state: inout State) {
       guard let part = state.part else { return }
       let most = state.received < Self.beginning ? Self.mostInBeginning : .max
-      let unstored = state.unstored
+      let unstored = max(state.unstored, state.chunks.last?.count ?? 0)
       (state.limit, state.part) = loop.buffers.withLock {
         $0.renew(part, unstored: unstored, atMost: most)
       }
@@ -203,27 +204,50 @@
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
       state.withLock { state in
         // Bytes after the stop are discarded until the thread learns of it.
-        guard state.end == nil else { return true }
-        if state.bytes.isEmpty {
+        guard state.end == nil, !bytes.isEmpty else { return true }
+        let last = state.chunks.indices.last
+        if let last, state.chunks[last].count + bytes.count <= state.limit {
+          state.chunks[last].append(contentsOf: bytes)
+        } else {
+          guard state.chunks.count < mostChunks(state) else {
+            state.isPaused = true
+            return false
+          }
           renewPart(&state)
           let most = max(state.limit, bytes.count)
-          state.bytes.reserveCapacity(
+          var chunk = Data()
+          chunk.reserveCapacity(
             state.remaining.map { Int(clamping: min($0, Int64(most))) } ?? most)
-        } else if state.bytes.count + bytes.count > state.limit {
-          state.isPaused = true
-          return false
+          chunk.append(contentsOf: bytes)
+          state.chunks.append(chunk)
         }
-        state.bytes.append(contentsOf: bytes)
-        hasBytes.store(!state.bytes.isEmpty, ordering: .relaxed)
+        hasBytes.store(true, ordering: .relaxed)
         state.received += bytes.count
         state.remaining? -= Int64(bytes.count)
         return true
       }
     }
 
-    /// Wakes the waiting reader, after libcurl handed over all available bytes.
-    func wakeReader() {
-      state.withLock { state in state.bytes.isEmpty ? nil : state.bodyWaiter.take() }?.resume()
+    /// While the task stores one chunk, another is filled. Where exchanges are few, libcurl need not
+    /// stop then, and be woken, for each chunk.
+    private func mostChunks(_ state: borrowing State) -> Int {
+      state.limit > Self.mostInBeginning ? 2 : 1
+    }
+
+    /// Wakes the waiting reader.
+    ///
+    /// - Parameter onlyForFull: whether it goes on waiting for as long as more fits into its chunk.
+    /// - Returns: false if it goes on waiting although there are bytes.
+    func wakeReader(onlyForFull: Bool) -> Bool {
+      let (isDone, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
+        guard let first = state.chunks.first, state.bodyWaiter != nil else { return (true, nil) }
+        // Another 64 KiB would not fit.
+        let isFull = state.chunks.count > 1 || first.count + Self.mostInBeginning > state.limit
+        if onlyForFull, !isFull { return (false, nil) }
+        return (true, state.bodyWaiter.take())
+      }
+      waiter?.resume()
+      return isDone
     }
 
     /// Ends the exchange with libcurl's result.
@@ -258,12 +282,9 @@
     }
 
     fileprivate mutating func take() -> Step {
-      if !bytes.isEmpty {
-        defer {
-          bytes = Data()
-          isPaused = false
-        }
-        return .bytes(bytes, wasPaused: isPaused)
+      if !chunks.isEmpty {
+        defer { isPaused = false }
+        return .bytes(chunks.removeFirst(), wasPaused: isPaused)
       }
       return end.map { .end($0) } ?? .wait
     }

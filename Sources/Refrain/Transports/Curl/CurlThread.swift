@@ -19,8 +19,10 @@
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The watched sockets.
     private var watched: Set<curl_socket_t> = []
-    /// The exchanges that received bytes since readers were last woken.
+    /// The exchanges that received bytes in this round.
     private var fed: [CurlExchange] = []
+    /// Those that received bytes in the round before, and whose readers still wait.
+    private var waiting: [CurlExchange] = []
     /// When libcurl must be called at the latest.
     private var deadline: ContinuousClock.Instant?
 
@@ -67,7 +69,7 @@
     /// Never returns.
     func run() -> Never {
       while true {
-        for event in events.next(within: patience) {
+        for event in events.next(within: waiting.isEmpty ? patience : 0) {
           if event.descriptor == events.bell.descriptor {
             events.bell.silence()
             commands().forEach(carryOut)
@@ -151,7 +153,7 @@
         exchange, attempt, login: login, known: known, proxy: proxy, kept: kept,
         spares: hasSpares ? spares : nil
       ) {
-        [unowned self] in fed.append($0)
+        [unowned self] in if fed.last !== $0 { fed.append($0) }
       }
       guard let multi, let transfer else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
@@ -210,8 +212,13 @@
       }
     }
 
+    /// Wakes the readers for which this round has brought nothing more, or as much as they can take:
+    /// waking one costs as much as receiving a chunk.
     private func wakeReaders() {
-      for exchange in fed { exchange.wakeReader() }
+      for exchange in waiting {
+        _ = exchange.wakeReader(onlyForFull: fed.contains { $0 === exchange })
+      }
+      waiting = fed.filter { !$0.wakeReader(onlyForFull: true) }
       fed.removeAll(keepingCapacity: true)
     }
   }
