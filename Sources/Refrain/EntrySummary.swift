@@ -26,3 +26,101 @@ public struct EntrySummary: Sendable, Hashable {
   /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
   public var group: CacheKey?
 }
+
+/// The stored state of one group (`ResourcePolicy.Group`): its first resource, and the others that
+/// were used as its parts.
+public struct GroupSummary: Sendable, Hashable {
+  /// The key of the first resource.
+  public var key: CacheKey
+  /// The first resource; nil if it is not stored any more.
+  public var first: EntrySummary?
+  /// The number of stored entries besides the first resource.
+  public var parts = 0
+  /// The stored bytes of all entries.
+  public var cachedBytes: Int64 = 0
+  /// The disk space of all entries, in bytes of allocated blocks.
+  public var allocatedBytes: Int64 = 0
+  /// The last access of any entry.
+  public var lastAccess: Date
+  /// Whether a process has any entry open for writing.
+  public var isInUse = false
+  /// Whether every entry is pinned.
+  public var isPinned = true
+  /// Whether some entries are pinned, but not all.
+  public var isPartlyPinned: Bool { hasPinnedEntry && !isPinned }
+  private var hasPinnedEntry = false
+
+  /// The URL of the first resource; nil if neither an entry nor its key states one.
+  public var url: URL? {
+    if let first { return first.url }
+    return WebURL(key.rawValue) == nil ? nil : URL(string: key.rawValue)
+  }
+
+  init(_ key: CacheKey, lastAccess: Date) {
+    (self.key, self.lastAccess) = (key, lastAccess)
+  }
+
+  mutating func add(_ entry: EntrySummary) {
+    parts += 1
+    if entry.key == key {
+      // It replaces another representation.
+      if first == nil { parts -= 1 }
+      first = entry
+    } else if first == nil, Selection.resourceKey(of: entry.key) == key {
+      parts -= 1
+      first = entry
+    }
+    cachedBytes += entry.cachedBytes
+    allocatedBytes += entry.allocatedBytes
+    lastAccess = max(lastAccess, entry.lastAccess)
+    isInUse = isInUse || entry.isInUse
+    isPinned = isPinned && entry.isPinned
+    hasPinnedEntry = hasPinnedEntry || entry.isPinned
+  }
+}
+
+/// What is stored of one resource, or of one group.
+public enum StoredItem: Sendable, Hashable {
+  case entry(EntrySummary)
+  case group(GroupSummary)
+
+  /// Returns entries with those of a group as one item, in the order of the first entry of each.
+  /// Takes time linear in their number.
+  package static func grouped(_ entries: [EntrySummary]) -> [StoredItem] {
+    let roots = GroupRoots(entries) {
+      $0.key
+    } group: {
+      $0.group
+    }
+    var items: [StoredItem] = []
+    items.reserveCapacity(roots.isEmpty ? entries.count : 0)
+    var groups: [GroupSummary] = []
+    /// The index in `items` and in `groups`.
+    var places: [CacheKey: (item: Int, group: Int)] = [:]
+    // The entries of a group often follow each other.
+    var last: (group: CacheKey, place: Int)?
+    for entry in entries {
+      if let last, last.group == entry.group, entry.key != last.group {
+        groups[last.place].add(entry)
+        continue
+      }
+      guard let root = roots.root(of: entry.key, group: entry.group) else {
+        items.append(.entry(entry))
+        continue
+      }
+      let place = places[root] ?? (items.count, groups.count)
+      if place.group == groups.count {
+        places[root] = place
+        groups.append(GroupSummary(root, lastAccess: entry.lastAccess))
+        items.append(.entry(entry))
+      }
+      groups[place.group].add(entry)
+      last = entry.group.map { ($0, place.group) }
+    }
+    // A first resource alone stays an entry.
+    for place in places.values where groups[place.group].parts > 0 {
+      items[place.item] = .group(groups[place.group])
+    }
+    return items
+  }
+}

@@ -156,3 +156,68 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
 
   public var description: String { reason }
 }
+
+extension OriginRequest {
+  /// Checks that the request can be sent; every transport calls this first. The libraries below
+  /// accept more: other schemes, a header without a name. The error omits the value of a bad
+  /// header, since it may be a password.
+  ///
+  /// - Throws: `TransportError`, `.badURL`.
+  func check() throws(TransportError) {
+    let scheme = url.scheme?.lowercased()
+    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
+      let text = url.absoluteString.prefix { $0 != "?" }.prefix(200)
+      throw TransportError(.badURL, "\(text) is not an http or https URL with a host.")
+    }
+    guard url.port.map({ (1...65_535).contains($0) }) ?? true else {
+      throw TransportError(.badURL, "The URL at \(url.host() ?? "") has no valid port.")
+    }
+    for field in headers.fields {
+      guard field.name.isToken else {
+        throw TransportError(
+          .badURL, "\(String(reflecting: field.name)) is not a valid header name.")
+      }
+      guard field.value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+        throw TransportError(
+          .badURL, "The value of the header \(field.name) contains control characters.")
+      }
+    }
+  }
+}
+
+extension MediaCacheError {
+  /// Creates the error for callers from an error of the transport, with its remedy.
+  init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
+    let (code, remedy): (Code, String) =
+      switch error.code {
+      case .unreachable where error.isForLackOfDescriptors:
+        (.unreachable, "Try again in a moment, or raise the limit of open files (ulimit -n).")
+      case .unreachable, .connectionLost, .timedOut:
+        (.unreachable, "Check the network and the URL.")
+      case .unknownHost: (.unreachable, "Check the spelling of the URL.")
+      case .refused: (.unreachable, "Check the port, and that the server is running.")
+      case .untrusted:
+        (
+          .unreachable,
+          "Check the URL and the clock of this machine; the server needs a certificate that this "
+            + "machine trusts."
+        )
+      case .malformed:
+        (.invalidResponse, "Check the port and the scheme of the URL: it may not be a web server.")
+      case .badURL: (.badURL, "Check the URL.")
+      case .networkNotAllowed:
+        (
+          .networkNotAllowed,
+          "Use another network, or allow this one in MediaCache.Configuration.network.\(purpose)."
+        )
+      }
+    self.init(code, error.reason, remedy: remedy)
+    isTimeout = error.code == .timedOut
+    isForLackOfDescriptors = error.isForLackOfDescriptors
+    switch error.code {
+    case .unknownHost, .untrusted, .malformed: retry = .permanent
+    case .refused: retry = .refused
+    default: break
+    }
+  }
+}
