@@ -8,9 +8,8 @@
 
 /// Removes bytes of an entry that is not in use. The caller holds the entry's `WriterLock`.
 extension EntryDirectory {
-  struct InUse: Error, CustomStringConvertible {
-    var description: String { "another process reads it" }
-  }
+  /// Another process reads the entry, of which nothing was removed.
+  struct InUse: Error {}
 
   /// Removes the entry unless a process reads it.
   ///

@@ -13,6 +13,10 @@ actor Evictor {
   /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
+  /// The entries that another process was reading a moment ago, and when they were found to be: others
+  /// are evicted before they are looked at again.
+  private var readElsewhere: [String: ContinuousClock.Instant] = [:]
+  private static let readingTime: Duration = .seconds(1)
 
   /// The number of waits of ten milliseconds for idle entries to be recorded and closed.
   private static let attempts = 100
@@ -121,15 +125,24 @@ actor Evictor {
     let start = ContinuousClock.now
     var freed: Int64 = 0
     // Entries in use elsewhere stay, and others are evicted instead.
-    var spared: Set<String> = []
+    readElsewhere = readElsewhere.filter { start - $0.value < Self.readingTime }
+    var spared = Set(readElsewhere.keys)
     var used: Set<String> = []
+    var found: [String: ContinuousClock.Instant] = [:]
+    defer { readElsewhere.merge(found) { $1 } }
     budget.prepareToFree()
     freed += evictOverdue()
     while freed < bytes {
       let wanted = bytes - freed
       let oldest = budget.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
       let steps = Eviction.plan(oldest, toFree: wanted)
-      if steps.isEmpty { break }
+      if steps.isEmpty {
+        guard !readElsewhere.isEmpty else { break }
+        // Their readers may have left.
+        spared.subtract(readElsewhere.keys)
+        readElsewhere = [:]
+        continue
+      }
       for step in steps {
         // Removing the last entry of a shard frees more than planned.
         if freed >= bytes { break }
@@ -146,6 +159,9 @@ actor Evictor {
         case .usedSince:
           // It is ranked again by its new last access, or not at all if it is pinned.
           if !used.insert(step.name).inserted { spared.insert(step.name) }
+        case .isRead:
+          spared.insert(step.name)
+          found[step.name] = start
         }
       }
     }
@@ -182,6 +198,8 @@ actor Evictor {
     case freed(Int64)
     /// Another process has used or pinned it since it was measured.
     case usedSince
+    /// Another process reads it.
+    case isRead
   }
 
   private func evict(_ step: Eviction.Step) -> Outcome {
@@ -209,8 +227,13 @@ actor Evictor {
         name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes,
         pinnedBytes: $0.pinnedBytes, keep: $0.keep)
     }
+    guard let before else {
+      // Another process has removed it.
+      budget.index.withLock { $0.forget(step.name) }
+      return .freed(0)
+    }
     // Another process may have pinned it. The time may also be earlier, if the clock was set back.
-    if let before, before.pinnedBytes != nil || before.lastAccess != step.lastAccess {
+    if before.pinnedBytes != nil || before.lastAccess != step.lastAccess {
       budget.index.withLock { $0.note(before) }
       return .usedSince
     }
@@ -222,6 +245,9 @@ actor Evictor {
       key =
         try step.removesAll
         ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
+    } catch is EntryDirectory.InUse {
+      if !step.removesAll { budget.replacementEnded() }
+      return .isRead
     } catch {
       // Part of it may have been freed.
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
@@ -232,7 +258,7 @@ actor Evictor {
     }
     let shardAfter = try DiskBudget.allocated([directory.shardPath], budget.disk)
     let freed =
-      (before?.allocatedBytes ?? 0) - (after?.allocatedBytes ?? 0) + shard - shardAfter
+      before.allocatedBytes - (after?.allocatedBytes ?? 0) + shard - shardAfter
     budget.noteFreed(freed, since: mark)
     if !step.removesAll { budget.replacementEnded() }
     if let key, freed > 0 { report(.evicted(key, bytes: freed)) }

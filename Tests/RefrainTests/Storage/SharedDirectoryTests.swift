@@ -197,6 +197,37 @@ struct SharedDirectoryTests {
     }
   }
 
+  @Test func `Room is made beside what another cache reads, without a warning`() async throws {
+    try await withCache({ $0.limit = 8 << 20 }) { test in
+      for number in 0..<12 {
+        test.origin.serve(.synthetic(seed: UInt64(number), length: 2 << 20), at: "/\(number).wav")
+      }
+      let events = test.cache.laterEvents()
+      _ = try await test.read("/0.wav")
+      try await eventually("it is closed") { test.cache.table.isEmpty }
+      let other = try MediaCache(directory: test.directory, configuration: test.configuration)
+      let reader = try await other.open(test.origin.url("/0.wav"))
+      _ = try await reader.bytes(in: 0..<1000)
+      // The oldest entry stays, since it is read; the others take turns.
+      for number in 1..<12 {
+        try await test.cache.prefetch(Resource(url: test.origin.url("/\(number).wav")))
+      }
+      test.origin.resetLog("/0.wav")
+      try await #expect(reader.bytes(in: 0..<2 << 20).count == 2 << 20)
+      #expect(test.origin.log("/0.wav").sent.isEmpty)
+      reader.cancel()
+      await other.close()
+      // It can go as soon as nobody reads it.
+      #expect(await test.cache.setLimit(64 << 10))
+      await test.cache.close()
+      var warnings: [String] = []
+      for await event in events {
+        if case .warning(let text) = event { warnings.append(text) }
+      }
+      #expect(warnings.isEmpty)
+    }
+  }
+
   @Test func `After a writing process is killed, another process stores the rest`() async throws {
     try await withTwoCaches { directory, origin, first, _ in
       let url = origin.url("/a.wav")
