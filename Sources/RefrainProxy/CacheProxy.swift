@@ -13,20 +13,23 @@ public final class CacheProxy: Sendable {
   public let configuration: Configuration
   let service: ProxyService
   private let listener: Listener
-  private let admin: AdminListener?
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
   /// - Throws: `CacheProxyError`, `.invalidConfiguration` if the configuration would make an open
-  ///   proxy, or contains an invalid token, origin, host, name, path or limit.
-  public init(cache: MediaCache, configuration: Configuration = Configuration())
+  ///   proxy, or contains an invalid token, origin, host or name.
+  public convenience init(cache: MediaCache, configuration: Configuration = Configuration())
     throws(CacheProxyError)
   {
-    let configuration = configuration.resolved
-    service = try ProxyService(cache: cache, configuration: configuration)
-    self.configuration = configuration
+    self.init(
+      try OperatedProxy(cache: cache, configuration: configuration), front: FrontHandlers())
+  }
+
+  /// Creates a proxy with what its operator adds.
+  package init(_ proxy: OperatedProxy, front: FrontHandlers) {
+    configuration = proxy.configuration
+    service = ProxyService(proxy, front: front)
     listener = Listener(service: service)
-    admin = configuration.adminAddress.map { [service] in AdminListener(service: service, at: $0) }
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -35,17 +38,19 @@ public final class CacheProxy: Sendable {
   ///
   /// - Throws: `CacheProxyError`: `.addressInUse`, `.addressUnavailable`, `.alreadyRunning`, or
   ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
-  public func run() async throws {
-    guard let admin else { return try await listener.run() }
-    try await listener.run {
-      try await admin.start()
-    } atEnd: {
-      await admin.stop()
-    }
+  public func run() async throws { try await listener.run() }
+
+  /// As `run()`, with what else begins and ends with the proxy.
+  ///
+  /// - Parameters:
+  ///   - atStart: called before anything listens; if it throws, nothing does.
+  ///   - atEnd: called after the last response.
+  package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
+    try await listener.run(atStart: atStart, atEnd: atEnd)
   }
 
-  /// Reports from now on that the proxy is about to end: `/health` responds 503, and connections
-  /// are closed after the responses under way. New connections are still accepted. Call `stop()`
+  /// Reports from now on that the proxy is about to end: connections are closed after the responses
+  /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted. Call `stop()`
   /// once the balancers have noticed.
   public func beginDraining() { service.drain() }
 
@@ -70,14 +75,8 @@ public final class CacheProxy: Sendable {
   /// The number of clients connected now.
   var connectionCount: Int { service.connections.current }
 
-  /// The number of connections to the listener for the operator.
-  var adminConnectionCount: Int { admin?.connectionCount ?? 0 }
-
   /// The address on which the proxy listens; nil while it does not.
-  public var listeningAddress: ListeningAddress? { service.address }
-
-  /// The address of the listener for the operator; nil while it does not listen.
-  public var adminListeningAddress: ListeningAddress? { admin?.address }
+  public var listeningAddress: ListeningAddress? { service.place.address }
 
   /// The beginning of each proxy URL, with a trailing slash; nil before the port is known.
   public var baseURL: URL? {

@@ -32,7 +32,7 @@ extension ProxyConnection {
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
-  var isEnding: Bool { isForOperator ? service.isStopping : service.closesConnections }
+  var isEnding: Bool { isForOperator ? service.phase.isStopping : service.phase.isEnding }
 
   /// Closes once written bytes have been sent. A client that is still sending would lose the
   /// response to a reset if the socket were closed at once (RFC 9112 §9.6): the proxy ends its own

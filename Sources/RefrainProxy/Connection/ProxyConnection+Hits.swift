@@ -93,7 +93,7 @@ extension ProxyConnection {
       if isKnown { return true }
       let text = String(decoding: host, as: UTF8.self)
       guard
-        service.routes.isOurs(host: text, localAddress: localText, listening: service.knownAddress)
+        service.routes.isOurs(host: text, localAddress: localText, listening: service.place.known)
       else { return false }
       checkedHost = ByteBuffer(string: text)
       return true

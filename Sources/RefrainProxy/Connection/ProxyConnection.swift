@@ -62,8 +62,6 @@ final class ProxyConnection: ChannelDuplexHandler {
     guard let address = context?.remoteAddress?.ipAddress else { return "?" }
     return MappedAddress.ipv4(address) ?? address
   }()
-  /// The client as its limits see it.
-  lazy var network = ClientNetwork(clientText)
   /// Whether it counts as one of the client's connections.
   private var isCounted = false
   lazy var localText = context?.localAddress?.ipAddress
@@ -117,8 +115,10 @@ final class ProxyConnection: ChannelDuplexHandler {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
     if !isForOperator {
-      if let refusal = service.clients.enter(network) { return refuse(refusal) }
-      isCounted = true
+      if let gate = service.front.gate {
+        if let refusal = gate.enter(clientText) { return refuse(refusal) }
+        isCounted = true
+      }
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
@@ -138,7 +138,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func end() {
     if isCounted {
       isCounted = false
-      service.clients.leave(network)
+      service.front.gate?.leave(clientText)
     }
     isClosing = true
     clock.stop()
@@ -275,16 +275,16 @@ final class ProxyConnection: ChannelDuplexHandler {
     answering = Answering(
       started: started, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
-    var clients = isForOperator || !service.clients.areLimited ? nil : service.clients
-    if clients != nil, service.isHealthCheck(head) { clients = nil }
-    let refusal = clients?.admit(network)
+    var gate = isForOperator ? nil : service.front.gate
+    if gate != nil, service.front.open?.isAsked(by: head) == true { gate = nil }
+    let refusal = gate?.admit(clientText)
     if !isForOperator, refusal == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let writer = ResponseWriter(
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
-      eventLoop: context.eventLoop, number: requestNumber, pace: clients?.pace(of: network))
+      eventLoop: context.eventLoop, number: requestNumber, pace: gate?.pace(of: clientText))
     responders.begin()
     answering?.task = Task { [respond, responders] in
       defer { responders.end() }
@@ -300,4 +300,4 @@ final class ProxyConnection: ChannelDuplexHandler {
 }
 
 /// The client closed the connection, or was silent for too long.
-struct ClientDisconnected: Error {}
+package struct ClientDisconnected: Error {}

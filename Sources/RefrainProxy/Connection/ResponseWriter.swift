@@ -22,7 +22,7 @@ struct ResponseWriter: Sendable {
   /// The number of the connection's request: late writes must not reach the next response.
   let number: UInt64
   /// The pace of the body; nil: as fast as the client accepts it.
-  var pace: ClientPace?
+  var pace: ResponsePace?
 
   func begin(_ head: ResponseHead) async throws {
     try await perform { $0.write(head) }
@@ -35,7 +35,7 @@ struct ResponseWriter: Sendable {
       part.readableBytes > 0
     {
       try await perform { $0.write(part) }
-      try await pace.wait(after: part.readableBytes)
+      try await pace.wait(part.readableBytes)
     }
   }
 
@@ -49,7 +49,7 @@ struct ResponseWriter: Sendable {
     while offset < range.upperBound {
       let part = offset..<min(range.upperBound, offset + Int64(pace.step))
       try await perform { $0.write(file, part, accepted) }
-      try await pace.wait(after: Int(part.upperBound - part.lowerBound))
+      try await pace.wait(Int(part.upperBound - part.lowerBound))
       offset = part.upperBound
     }
   }

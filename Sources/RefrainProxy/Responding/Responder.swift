@@ -33,7 +33,7 @@ struct Responder: Sendable {
     } catch is CancellationError {
       await writer.abort()
     } catch let error as MediaCacheError {
-      await say(Self.httpError(for: error))
+      await say(HTTPError(error))
     } catch {
       // Usually a broken connection, which leaves no client to respond to.
       if await !writer.hasBegun {
@@ -48,10 +48,11 @@ struct Responder: Sendable {
   private func answer(_ method: String) async throws {
     let fields = request.head.fields
     let target = request.head.target
-    if try await answerByItself() { return }
+    let row = HandlerRow(service: service, request: request, writer: writer, report: report)
+    if try await row.run() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
-      listening: service.knownAddress)
+      listening: service.place.known)
     report.note { $0.url = named.url.absoluteString }
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
@@ -80,44 +81,6 @@ struct Responder: Sendable {
       try service.requestPolicy.check(method, fields, host: fields["Host"])
       try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
-  }
-
-  /// Responds to a request for the proxy itself: the operator's, the page's, or one that a handler
-  /// takes. Returns whether it was.
-  private func answerByItself() async throws -> Bool {
-    let head = request.head
-    let admin = AdminResponder(service: service, request: request, writer: writer)
-    if service.isHealthCheck(head) {
-      report.note { $0.isSilent = true }
-      await admin.runHealth()
-      return true
-    }
-    let token = service.routes.token
-    let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
-    guard token == nil ? !service.configuration.handlers.isEmpty : true,
-      service.routes.mayBeOurs(target: whole)
-    else { return false }
-    let own = try service.routes.ownTarget(
-      of: head, target: head.target, localAddress: request.localAddress,
-      listening: service.knownAddress)
-    guard let token else { return try await answerByHandler(String(own)) }
-    // No proxied URL begins as the operator's targets do: a scheme, or `~` and a session, follows the
-    // token.
-    let target = String(own.dropFirst(1 + token.utf8.count))
-    if AdminResponder.isTarget(target[...]) {
-      report.note { $0.isSilent = true }
-      await admin.run(target: target)
-      return true
-    }
-    guard let page = service.page, PageAnswer.isTarget(target) else {
-      return try await answerByHandler(target)
-    }
-    report.note { $0.isSilent = true }
-    try await PageAnswer(
-      service: service, page: page, request: request, writer: writer, report: report,
-      target: target
-    ).run()
-    return true
   }
 
   private func sendEmpty(_ fields: HeaderFields) async throws {
@@ -154,24 +117,9 @@ struct Responder: Sendable {
     }
   }
 
-  static func httpError(for error: MediaCacheError) -> HTTPError {
-    let status =
-      switch error.code {
-      case .badURL: 400
-      case .unreachable where error.isForLackOfDescriptors: 503
-      case .unreachable: error.isTimeout ? 504 : 502
-      case .offline: 504
-      case .closed: 503
-      case .storage, .inUse: 503
-      case .redirect where error.status == nil: 403
-      default: 502
-      }
-    return HTTPError(status, error.description)
-  }
-
   private func log(_ method: String) {
     let values = report.values
-    guard !values.isSilent || values.status >= 400 else { return }
+    guard !values.isSilent else { return }
     let seconds = ProxyConnection.seconds(since: request.started)
     service.traffic.note(
       Traffic.Outcome(
@@ -220,7 +168,7 @@ final class AnswerReport: Sendable {
     var bytesSent: Int64 = 0
     /// Those of them that were stored before the request.
     var bytesFromCache: Int64 = 0
-    /// Whether the request is not logged: it was for the page, and succeeded.
+    /// Whether the request is neither logged nor counted.
     var isSilent = false
     var source = ServedRequest.Source.proxy
     var error: String?

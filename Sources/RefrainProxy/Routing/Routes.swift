@@ -8,7 +8,7 @@ struct Routes: Sendable {
   let token: String?
   /// Without a trailing slash.
   let origin: String?
-  private let originURL: URL?
+  let originURL: URL?
   private let hosts: AllowedHosts
   private let hostsFilter: URLFilter
   /// For what a URL of a private network refers to.
@@ -53,8 +53,7 @@ struct Routes: Sendable {
   /// The URLs that may be requested; nil: all.
   var filter: URLFilter? { origin != nil || !hosts.isEmpty ? hostsFilter : nil }
 
-  /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain, and for a
-  ///   limit that permits nothing.
+  /// - Throws: `.invalidConfiguration` for a name that no field can contain.
   private static func check(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     guard CacheStatus.isNodeName(configuration.nodeName) else {
       throw CacheProxyError(
@@ -62,22 +61,12 @@ struct Routes: Sendable {
         "\(String(reflecting: configuration.nodeName.prefix(100))) is not a valid name of a node.",
         remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
     }
-    if let path = configuration.healthPath {
-      guard path.hasPrefix("/"), path.utf8.count > 1, URLSpelling.isTarget(path),
-        !path.contains("?")
-      else {
-        throw CacheProxyError(
-          .invalidConfiguration, "\(String(reflecting: path.prefix(100))) is not a valid path.",
-          remedy: "Write it as /health.")
-      }
-    }
     for name in configuration.names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
         remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
     }
-    try configuration.clientLimits.check()
   }
 
   private static func base(_ url: URL) throws(CacheProxyError) -> String {

@@ -41,13 +41,15 @@ struct AnswerFields: Sendable {
     return fields
   }
 
-  /// Returns the fields of a response that the app has made, without those of its message.
-  func own(_ headers: HeaderFields) -> HeaderFields {
+  /// Returns the fields of a handler's response, without those of its message.
+  ///
+  /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
+  func own(_ headers: HeaderFields, isForWebOrigin: Bool = true) -> HeaderFields {
     var fields = HopByHop.removed(from: headers)
     fields["Content-Length"] = nil
     fields = HeaderFields(fields.fields.lazy.filter(Self.isField).map { ($0.name, $0.value) })
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
-    addWebOrigin(to: &fields)
+    if isForWebOrigin { addWebOrigin(to: &fields) }
     return fields
   }
 

@@ -116,7 +116,7 @@ extension ProxyService {
   /// Returns the fields of a client's request that are for an origin.
   func fields(of request: ClientRequest) -> HeaderFields {
     originFields.ofClient(request.head.fields) {
-      routes.referrer($0, localAddress: request.localAddress, listening: knownAddress)
+      routes.referrer($0, localAddress: request.localAddress, listening: place.known)
     }
   }
 }

@@ -31,7 +31,7 @@ final class Listener: Sendable {
 
   /// The address on which it listens, or will listen again.
   var expectedAddress: ListeningAddress? {
-    if let address = service.address { return address }
+    if let address = service.place.address { return address }
     let configuration = service.configuration
     let port = state.withLock { $0.port } ?? configuration.port
     return port == 0 ? nil : ListeningAddress(host: configuration.address, port: port)
@@ -100,7 +100,7 @@ final class Listener: Sendable {
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-      service.address = nil
+      service.place.address = nil
       let goesOn = state.withLock { state in
         state.channel = nil
         return state.phase == .running
@@ -118,7 +118,7 @@ final class Listener: Sendable {
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? configuration.address,
       port: channel.localAddress?.port ?? port)
-    service.address = bound
+    service.place.address = bound
     let (waiters, isLate) = state.withLock { state in
       state.port = bound.port
       state.channel = channel
@@ -205,7 +205,7 @@ final class Listener: Sendable {
   }
 
   private func beginStopping() {
-    service.stop()
+    service.phase.stop()
     let channel = state.withLock { state in
       if state.phase == .running { state.phase = .stopping }
       return state.channel
@@ -226,7 +226,7 @@ final class Listener: Sendable {
 
   /// Gives running responses their time, then ends them.
   private func settle() async {
-    service.stop()
+    service.phase.stop()
     let deadline = ContinuousClock.now + service.configuration.stopTimeout
     while true {
       let connections = state.withLock { Array($0.connections.values) }
@@ -244,7 +244,6 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
-    await service.page?.downloads.stop()
     service.hits.releaseAll()
   }
 

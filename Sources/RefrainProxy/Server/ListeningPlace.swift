@@ -5,7 +5,7 @@ import NIOPosix
 import Refrain
 
 /// Where connections are accepted.
-enum ListeningPlace: Sendable {
+package enum ListeningPlace: Sendable {
   case address(ListeningAddress)
   case socket(ListeningSocket)
 

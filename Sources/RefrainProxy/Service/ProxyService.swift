@@ -13,7 +13,7 @@ final class ProxyService: Sendable {
   let fields: AnswerFields
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
-  let hits = CachedHits()
+  let hits: CachedHits
   /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
   let invalidations: Invalidations
@@ -27,79 +27,41 @@ final class ProxyService: Sendable {
   let listings = LiveListings()
   /// Whether origins could be reached, as the requests for manifests have shown.
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
-  /// Nil if the proxy has no page.
-  let page: Page?
+  /// What the operator has added.
+  let front: FrontHandlers
   /// Records each request.
   let log: (@Sendable (ServedRequest) -> Void)?
-  let traffic = Traffic()
-  let health: HealthCheck
-  let clients: Clients
+  let traffic: Traffic
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
   /// The number of connections whose clients have ended their side, and have received nothing for
   /// `crowdedEndedInputTimeout`.
   let endedInputs = Atomic(0)
-  private let stopping = Atomic(false)
-  private let draining = Atomic(false)
+  let phase: ProxyPhase
+  let place: ProxyPlace
   private let isFollowing = Atomic(false)
-  private let local = Mutex<(now: ListeningAddress?, known: ListeningAddress?)>((nil, nil))
 
-  init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    self.cache = cache
-    invalidations = Invalidations(since: cache.now.wall)
-    health = HealthCheck(cache: cache)
-    connections = ConnectionCount { [most = configuration.maximumConnections] in
-      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-    }
-    self.configuration = configuration
-    routes = try Routes(configuration)
+  init(_ proxy: OperatedProxy, front: FrontHandlers) {
+    let (cache, configuration) = (proxy.cache, proxy.configuration)
+    (self.cache, self.configuration, self.front) = (cache, configuration, front)
+    (routes, place, phase) = (proxy.routes, proxy.place, proxy.phase)
+    (connections, traffic) = (proxy.connections, proxy.traffic)
+    (hits, invalidations, originFields) = (proxy.hits, proxy.invalidations, proxy.originFields)
     sessions = StreamSessions(cache, token: configuration.origin == nil ? configuration.token : nil)
-    let isForManyOrigins = configuration.origin == nil
     fields = AnswerFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
-      node: configuration.nodeName)
-    originFields = OriginFields(
-      own: configuration.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "\(configuration.nodeName)-\(String(UInt32.random(in: .min ... .max), radix: 36))",
-      isShared: !isForManyOrigins || cache.isShared)
+      isForManyOrigins: configuration.origin == nil,
+      allowedWebOrigin: configuration.allowedWebOrigin, node: configuration.nodeName)
     requestPolicy = RequestPolicy(
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
-    clients = Clients(configuration.clientLimits)
     fills = BackgroundFills(cache: cache)
-    let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
-    page = configuration.servesPage && hasPlaceForPage ? Page(cache: cache) : nil
     log = configuration.log
   }
 
-  /// The page, if it is on the operator's listener: where there is a token, it is under the token
-  /// alone, which would be shown to whoever reaches that listener.
-  var pageForOperator: Page? { routes.token == nil ? page : nil }
-
-  var isStopping: Bool { stopping.load(ordering: .relaxed) }
-
-  func stop() { stopping.store(true, ordering: .relaxed) }
-
-  /// Whether the proxy serves, but reports that it is about to end.
-  var isDraining: Bool { draining.load(ordering: .relaxed) }
-
   func drain() {
-    draining.store(true, ordering: .relaxed)
+    phase.drain()
     sessions.save(after: .zero)
   }
-
-  /// Whether connections end with the responses under way: their clients are to go elsewhere.
-  var closesConnections: Bool { isStopping || isDraining }
-
-  /// The address on which the proxy listens now.
-  var address: ListeningAddress? {
-    get { local.withLock { $0.now } }
-    set { local.withLock { $0 = (newValue, newValue ?? $0.known) } }
-  }
-
-  /// The address by which requests are recognized as meant for this proxy: those of connections
-  /// that were accepted before the listening socket was closed, too.
-  var knownAddress: ListeningAddress? { local.withLock { $0.known } }
 
   /// Follows what other processes do in the cache directory, unless that is under way. Returns at
   /// once.
@@ -142,16 +104,11 @@ final class ProxyService: Sendable {
 
   // MARK: Answering at once
 
-  /// Whether a request is a balancer's, at the path for it.
-  func isHealthCheck(_ head: RequestHead) -> Bool {
-    (head.isGET || head.isHEAD) && head.target == configuration.healthPath
-  }
-
   private static let slowMarks: Marks = [.conditional, .cacheControl, .authorization]
 
   /// Whether a request is of the most common kind: for the bytes of a resource, without conditions.
   func canAnswerAtOnce(_ head: RequestHead) -> Bool {
-    !clients.areSlowed && (head.isGET || head.isHEAD) && head.minorVersion == 1
+    front.gate?.isPacing != true && (head.isGET || head.isHEAD) && head.minorVersion == 1
       && head.framing == .none
       && head.marks.isDisjoint(with: Self.slowMarks)
   }
