@@ -12,6 +12,8 @@ public final class CacheProxy: Sendable {
   /// What the proxy was created with.
   public let configuration: Configuration
   let service: ProxyService
+  let setup: ConnectionSetup
+  private let connections: ConnectionCount
   private let listener: Listener
 
   /// Creates a proxy, which does not listen before `run()`.
@@ -22,14 +24,41 @@ public final class CacheProxy: Sendable {
     throws(CacheProxyError)
   {
     self.init(
-      try OperatedProxy(cache: cache, configuration: configuration), front: FrontHandlers())
+      try OperatedProxy(cache: cache, configuration: configuration), configuration,
+      front: FrontHandlers())
   }
 
   /// Creates a proxy with what its operator adds.
-  package init(_ proxy: OperatedProxy, front: FrontHandlers) {
-    configuration = proxy.configuration
-    service = ProxyService(proxy, front: front)
-    listener = Listener(service: service)
+  ///
+  /// - Parameter configuration: that with which `proxy` was created.
+  package init(_ proxy: OperatedProxy, _ configuration: Configuration, front: FrontHandlers) {
+    let configuration = configuration.resolved
+    let log = RequestLog(
+      configuration.log, hasClientFields: configuration.logsClientFields, routes: proxy.routes)
+    self.configuration = configuration
+    connections = proxy.connections
+    service = ProxyService(
+      proxy, ServingRules(configuration), front: front, log: log,
+      sessionToken: configuration.origin == nil ? configuration.token : nil)
+    setup = ConnectionSetup(
+      timeouts: ConnectionTimeouts(configuration, longestSilence: proxy.cache.longestSilence),
+      sendsFiles: configuration.sendsFiles, isSocketGiven: configuration.socket != nil,
+      phase: proxy.phase, responders: service.responders, endedInputs: EndedInputs(),
+      clients: ClientSide(
+        traffic: proxy.traffic, log: log, front: front, hits: proxy.hits, routes: proxy.routes,
+        place: proxy.place))
+    listener = Listener(
+      service, setup, at: configuration.place, proxy.connections,
+      stopTimeout: configuration.stopTimeout)
+  }
+
+  /// Returns a listener beside the proxy's own, for handlers alone.
+  package func listener(
+    at place: ListeningPlace, _ handlers: [any ProxyHandler]
+  ) -> HandlerListener {
+    HandlerListener(setup, service.routes, at: place, handlers) { [cache = service.cache] in
+      cache.report(warning: $0)
+    }
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -52,7 +81,10 @@ public final class CacheProxy: Sendable {
   /// Reports from now on that the proxy is about to end: connections are closed after the responses
   /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted. Call `stop()`
   /// once the balancers have noticed.
-  public func beginDraining() { service.drain() }
+  public func beginDraining() {
+    service.phase.drain()
+    service.sessions.save(after: .zero)
+  }
 
   /// Ends `run()`: accepts no more connections, gives running responses a few seconds to end,
   /// closes the rest, and then returns.
@@ -73,7 +105,7 @@ public final class CacheProxy: Sendable {
   func examineListener() -> Task<Void, Never> { listener.examine() }
 
   /// The number of clients connected now.
-  var connectionCount: Int { service.connections.current }
+  var connectionCount: Int { connections.current }
 
   /// The address on which the proxy listens; nil while it does not.
   public var listeningAddress: ListeningAddress? { service.place.address }

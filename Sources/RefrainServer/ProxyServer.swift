@@ -40,12 +40,12 @@ public final class ProxyServer: Sendable {
     if hasToken { front.handlers = handlers(.behindToken) + pages(.behindToken) }
     front.open = configuration.healthPath.map { .init($0, HealthHandler(health: health)) }
     front.gate = configuration.clientLimits.isEmpty ? nil : Clients(configuration.clientLimits)
-    let proxy = CacheProxy(operated, front: front)
+    let proxy = CacheProxy(operated, configuration.proxy, front: front)
     listener = configuration.adminPlace.map {
       // Where there is a token, the page is under the token alone, which would be shown to whoever
       // reaches this listener.
-      HandlerListener(
-        of: proxy, at: $0, (hasToken ? [] : pages(.ownListener)) + handlers(.ownListener))
+      proxy.listener(
+        at: $0, (hasToken ? [] : pages(.ownListener)) + handlers(.ownListener))
     }
     (self.configuration, self.proxy, self.page) = (configuration, proxy, page)
   }

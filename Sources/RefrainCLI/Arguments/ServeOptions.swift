@@ -121,7 +121,7 @@ struct LimitOptions: ParsableArguments {
 
 /// The value of `--methods`: names separated by commas, or `all`.
 enum RelayedMethodsArgument {
-  static func parse(_ text: String) throws(InvalidArgument) -> CacheProxy.RelayedMethods {
+  static func parse(_ text: String) throws(InvalidArgument) -> RelayedMethods {
     if text.lowercased() == "all" { return .all }
     let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
       $0.trimmingPrefix { $0 == " " }.uppercased()

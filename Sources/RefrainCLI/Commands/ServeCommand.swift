@@ -122,7 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
       other sites may not use them, unless --allow-origin names the site.
       """, valueName: "methods"),
     transform: { text in try usage { try RelayedMethodsArgument.parse(text) } })
-  var methods = CacheProxy.RelayedMethods.none
+  var methods = RelayedMethods.none
 
   @Flag(help: "Fetch what a player opened to the end, even if the player disconnects.")
   var whole = false

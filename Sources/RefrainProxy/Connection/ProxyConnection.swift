@@ -12,12 +12,9 @@ final class ProxyConnection: ChannelDuplexHandler {
   typealias OutboundIn = Never
   typealias OutboundOut = IOData
 
-  let service: ProxyService
+  let setup: ConnectionSetup
   /// Whether it exceeds the limit, and is refused.
   let isSurplus: Bool
-  /// Whether it is the operator's: its requests are neither logged nor counted.
-  let isForOperator: Bool
-  private let responders: RunningResponders
   /// Responds to a request that cannot be served at once.
   private let respond: Respond
   var context: ChannelHandlerContext?
@@ -27,7 +24,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   var isReadHeld = false
   var isInputClosed = false
   var isWatchingEndedInput = false
-  /// Whether it counts in `ProxyService.endedInputs`.
+  /// Whether it counts in `ConnectionSetup.endedInputs`.
   var isCountedEndedInput = false
   /// The number of writes by tasks so far.
   var writes: UInt64 = 0
@@ -84,16 +81,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   static let longestDiscard = 64 << 10
   static let boundedSending: SocketOptionValue = 256 << 10
 
-  /// - Parameter responders: counts the running tasks; nil: those of the service.
-  init(
-    service: ProxyService, isSurplus: Bool, isForOperator: Bool = false,
-    responders: RunningResponders? = nil, respond: @escaping Respond
-  ) {
-    self.service = service
-    self.isSurplus = isSurplus
-    self.isForOperator = isForOperator
-    self.responders = responders ?? service.responders
-    self.respond = respond
+  init(_ setup: ConnectionSetup, isSurplus: Bool, respond: @escaping Respond) {
+    (self.setup, self.isSurplus, self.respond) = (setup, isSurplus, respond)
   }
 
   // MARK: Coming and going
@@ -114,15 +103,13 @@ final class ProxyConnection: ChannelDuplexHandler {
     if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
-    if !isForOperator {
-      if let gate = service.front.gate {
-        if let refusal = gate.enter(clientText) { return refuse(refusal) }
-        isCounted = true
-      }
+    if let gate = setup.clients?.gate {
+      if let refusal = gate.enter(clientText) { return refuse(refusal) }
+      isCounted = true
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
-    clock.start(limits: service.configuration, on: context.eventLoop) { bound.value.tick() }
+    clock.start(setup.timeouts, on: context.eventLoop) { bound.value.tick() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -138,7 +125,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func end() {
     if isCounted {
       isCounted = false
-      service.front.gate?.leave(clientText)
+      setup.clients?.gate?.leave(clientText)
     }
     isClosing = true
     clock.stop()
@@ -275,18 +262,18 @@ final class ProxyConnection: ChannelDuplexHandler {
     answering = Answering(
       started: started, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
-    var gate = isForOperator ? nil : service.front.gate
-    if gate != nil, service.front.open?.isAsked(by: head) == true { gate = nil }
+    let gate = setup.clients?.gate(for: head)
     let refusal = gate?.admit(clientText)
-    if !isForOperator, refusal == nil, answerAtOnce(head, started) { return }
+    if refusal == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let writer = ResponseWriter(
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
       eventLoop: context.eventLoop, number: requestNumber, pace: gate?.pace(of: clientText))
+    let responders = setup.responders
     responders.begin()
-    answering?.task = Task { [respond, responders] in
+    answering?.task = Task { [respond] in
       defer { responders.end() }
       await respond(request, writer)
     }
@@ -298,6 +285,3 @@ final class ProxyConnection: ChannelDuplexHandler {
     if case .end? = try? parser.next(&input) { isReceiving = false }
   }
 }
-
-/// The client closed the connection, or was silent for too long.
-package struct ClientDisconnected: Error {}

@@ -2,18 +2,6 @@
 import NIOCore
 import Refrain
 
-/// A request on its way from the connection to the task that responds to it.
-struct ClientRequest: Sendable {
-  var head: RequestHead
-  /// The client's numeric address.
-  var client: String
-  /// The local address that received the request.
-  var localAddress: String?
-  var started: NIODeadline
-  /// The error with which the request is refused for a limit of the client's; nil: it is served.
-  var refusal: HTTPError?
-}
-
 /// Writes one response from a task. Each call waits until the socket has accepted its bytes: a slow
 /// client costs no memory.
 struct ResponseWriter: Sendable {

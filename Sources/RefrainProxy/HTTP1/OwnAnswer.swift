@@ -30,29 +30,3 @@ package struct OwnAnswer: Sendable {
     ResponseHead(status: status, fields: fields, body: .length(Int64(body.count)))
   }
 }
-
-extension ProxyResponse {
-  package init(_ answer: OwnAnswer) {
-    self.init(status: answer.status, fields: answer.fields, body: Data(answer.body))
-  }
-}
-
-extension ResponseWriter {
-  /// Sends a whole response; to HEAD, without its body.
-  ///
-  /// - Parameter isMeasured: whether the time to it is counted.
-  func send(_ answer: OwnAnswer, to request: RequestHead, isMeasured: Bool = false) async throws {
-    var head = answer.head
-    head.isMeasured = isMeasured
-    if request.isHEAD { head.body = .omitted(Int64(answer.body.count)) }
-    try await begin(head)
-    if !request.isHEAD, !answer.body.isEmpty { try await write(ByteBuffer(bytes: answer.body)) }
-    try await end()
-  }
-
-  /// Responds with an error, or ends a response that has begun.
-  func say(_ error: HTTPError, to request: RequestHead) async {
-    guard await !hasBegun else { return await abort() }
-    do { try await send(OwnAnswer(error), to: request) } catch { await abort() }
-  }
-}

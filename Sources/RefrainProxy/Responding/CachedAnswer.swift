@@ -26,7 +26,7 @@ struct CachedAnswer: Sendable {
     let key = key(for: resource)
     var terms = ReadTerms()
     (terms.directives, terms.passesOnErrors) = (directives, true)
-    terms.audience = service.configuration.servesOnePlay ? .player : .client
+    terms.audience = service.rules.servesOnePlay ? .player : .client
     terms.hasCookies = isPersonal(resource)
     if !service.cache.isShared { relax(&terms) }
     if !isGrowing {
@@ -88,7 +88,7 @@ struct CachedAnswer: Sendable {
       return try await redirect(to: location)
     }
     if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return }
-    if service.configuration.fetchesWhole, !known.freshness.noStore {
+    if service.rules.fetchesWhole, !known.freshness.noStore {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
@@ -186,12 +186,4 @@ struct CachedAnswer: Sendable {
     answer.asksWhole = asksWhole
     try await answer.run()
   }
-}
-
-/// Why a response is not stored.
-enum Uncacheable: Sendable {
-  /// The origin forbids it.
-  case notStorable
-  /// It has a content coding, of which no ranges are requested.
-  case encoded
 }

@@ -16,9 +16,9 @@ struct HandlerRow: Sendable {
       report.note { $0.isSilent = true }
       try service.routes.checkHost(of: request, listening: service.place.known)
       return try await ask(
-        [open.handler], ProxyRequest(request, target: head.target, writer: writer))
+        [open.handler], ProxyRequest(request, target: head.target, body: writer.body(limit:)))
     }
-    let (front, own) = (service.front.handlers, service.configuration.handlers)
+    let (front, own) = (service.front.handlers, service.rules.handlers)
     let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
     guard !front.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
       return false
@@ -28,7 +28,7 @@ struct HandlerRow: Sendable {
         of: head, target: head.target, localAddress: request.localAddress,
         listening: service.place.known))
     if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
-    let asked = ProxyRequest(request, target: target, writer: writer)
+    let asked = ProxyRequest(request, target: target, body: writer.body(limit:))
     report.note { $0.isSilent = true }
     if try await ask(front, asked) { return true }
     report.note { $0.isSilent = false }

@@ -2,7 +2,6 @@
 import Foundation
 import NIOCore
 import Refrain
-import RefrainLocks
 
 /// Responds to one request that cannot be served at once: determines the URL and the kind of
 /// response, and reports errors.
@@ -59,7 +58,10 @@ struct Responder: Sendable {
     }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.fields(of: request)
+    let sent = service.originFields.ofClient(fields) {
+      service.routes.referrer(
+        $0, localAddress: request.localAddress, listening: service.place.known)
+    }
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: named.url,
       session: session, sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
@@ -92,7 +94,7 @@ struct Responder: Sendable {
   private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }
 
   private func isPreflight(_ fields: HeaderFields) -> Bool {
-    service.configuration.allowedWebOrigin != nil
+    service.rules.allowedWebOrigin != nil
       && fields["Access-Control-Request-Method"] != nil
   }
 
@@ -125,62 +127,13 @@ struct Responder: Sendable {
       Traffic.Outcome(
         source: values.source, bytesSent: values.bytesSent, savedBytes: values.bytesFromCache,
         isJoined: values.isJoined, hasError: values.error != nil, seconds: seconds))
-    guard let log = service.log else { return }
-    var served = ServedRequest(
-      method: method, url: values.url ?? service.routes.shown(request.head.target),
-      status: values.status, range: values.range, bytesSent: values.bytesSent,
-      source: values.source, seconds: seconds, client: request.client, error: values.error)
-    served.bytesFromCache = values.bytesFromCache
-    served.addFields(of: request.head, service)
-    log(served)
-  }
-}
-
-/// One request with the context of its response.
-struct Exchange: Sendable {
-  let service: ProxyService
-  let request: ClientRequest
-  let writer: ResponseWriter
-  let report: AnswerReport
-  let url: URL
-  /// The session of the stream to which the URL belongs.
-  let session: StreamSession?
-  /// Whether the proxy's own fields are for the URL's host. A playlist of another host may have
-  /// named it.
-  let sendsOwnFields: Bool
-  /// The target as received.
-  let target: String
-  /// The request's fields that are for an origin, with those of the session.
-  let fields: HeaderFields
-
-  /// The path and query of the request's target.
-  var clientTarget: String {
-    target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
-  }
-}
-
-/// The facts recorded for the log while a response is sent.
-final class AnswerReport: Sendable {
-  struct Values: Sendable {
-    var url: String?
-    var status = 0
-    var range: ByteRange?
-    var bytesSent: Int64 = 0
-    /// Those of them that were stored before the request.
-    var bytesFromCache: Int64 = 0
-    /// Whether the request is neither logged nor counted.
-    var isSilent = false
-    var source = ServedRequest.Source.proxy
-    var error: String?
-    /// Whether it shares a request to the origin.
-    var isJoined = false
-  }
-
-  private let state = Mutex(Values())
-
-  var values: Values { state.withLock { $0 } }
-
-  func note(_ change: (inout Values) -> Void) {
-    state.withLock { change(&$0) }
+    service.log.note(request.head) {
+      var served = ServedRequest(
+        method: method, url: values.url ?? service.routes.shown(request.head.target),
+        status: values.status, range: values.range, bytesSent: values.bytesSent,
+        source: values.source, seconds: seconds, client: request.client, error: values.error)
+      served.bytesFromCache = values.bytesFromCache
+      return served
+    }
   }
 }

@@ -6,7 +6,7 @@ package import Refrain
 package struct RequestPolicy: Sendable {
   /// Whether the proxy serves one origin, to which it relays OPTIONS and GET with a body.
   let hasOrigin: Bool
-  let methods: CacheProxy.RelayedMethods
+  let methods: RelayedMethods
   /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
   let allowedWebOrigin: String?
 

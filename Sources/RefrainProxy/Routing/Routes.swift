@@ -17,34 +17,41 @@ struct Routes: Sendable {
   private let publicNames: Set<String>
   private let machineName = ProcessInfo.processInfo.hostName
 
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    names = configuration.names
-    publicNames = HostCheck.publicNames(configuration.names)
-    try Self.check(configuration)
-    hosts = try AllowedHosts(configuration.allowedHosts)
+  /// - Parameters:
+  ///   - address: that on which the proxy listens.
+  ///   - token: nil: a new random one, unless there is an `origin`.
+  ///   - names: those of the proxy besides its addresses.
+  /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
+  init(
+    address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
+  ) throws(CacheProxyError) {
+    self.names = names
+    publicNames = HostCheck.publicNames(names)
+    try Self.check(names)
+    hosts = try AllowedHosts(allowedHosts)
     privateFilter = hosts.filter(elsePublicOnly: false)
-    if let url = configuration.origin {
+    if let url {
       origin = try Self.base(url)
       originURL = url
-      token = nil
+      self.token = nil
       // Other targets of the origin's redirects could be in the proxy's own network.
       hostsFilter = hosts.filter(besides: OriginScope(url))
     } else {
       hostsFilter = hosts.filter(elsePublicOnly: true)
       origin = nil
       originURL = nil
-      let chosen = configuration.token ?? TokenCheck.random()
+      let chosen = token ?? TokenCheck.random()
       guard TokenCheck.isValid(chosen) else {
         throw CacheProxyError(
           .invalidConfiguration,
           "The token is too short or contains characters that a URL must encode.",
           remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
-      token = chosen
-      guard LoopbackAddress.contains(configuration.address) || !hosts.isEmpty else {
+      self.token = chosen
+      guard LoopbackAddress.contains(address) || !hosts.isEmpty else {
         throw CacheProxyError(
           .invalidConfiguration,
-          "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
+          "On \(address) this would be an open proxy: others could fetch any URL.",
           remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
       }
     }
@@ -54,14 +61,8 @@ struct Routes: Sendable {
   var filter: URLFilter? { origin != nil || !hosts.isEmpty ? hostsFilter : nil }
 
   /// - Throws: `.invalidConfiguration` for a name that no field can contain.
-  private static func check(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    guard CacheStatus.isNodeName(configuration.nodeName) else {
-      throw CacheProxyError(
-        .invalidConfiguration,
-        "\(String(reflecting: configuration.nodeName.prefix(100))) is not a valid name of a node.",
-        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
-    }
-    for name in configuration.names where Authority(name) == nil {
+  private static func check(_ names: [String]) throws(CacheProxyError) {
+    for name in names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",

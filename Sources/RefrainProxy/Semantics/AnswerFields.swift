@@ -124,6 +124,12 @@ struct AnswerFields: Sendable {
     return fields
   }
 
+  /// Returns the whole seconds for which a response is fresh, negative if it is stale (RFC 9211
+  /// §2.3).
+  static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64 {
+    Int64(min(max(known.timeToLive(at: now), -1e15), 1e15).rounded(.down))
+  }
+
   /// Returns whole seconds since the origin made or confirmed the stored response (RFC 9111 §5.1).
   static func age(_ known: StoredResponse, at now: Date) -> Int64 {
     Int64(min(max(known.freshness.age(at: now), 0), Double(1 << 31)))

@@ -111,12 +111,3 @@ struct OriginFields: Sendable {
     return result
   }
 }
-
-extension ProxyService {
-  /// Returns the fields of a client's request that are for an origin.
-  func fields(of request: ClientRequest) -> HeaderFields {
-    originFields.ofClient(request.head.fields) {
-      routes.referrer($0, localAddress: request.localAddress, listening: place.known)
-    }
-  }
-}

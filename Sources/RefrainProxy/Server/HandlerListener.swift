@@ -9,12 +9,12 @@ import RefrainLocks
 /// that ends can be watched. Its requests are neither logged nor counted, and its clients have no
 /// limits.
 package final class HandlerListener: Sendable {
-  private let service: ProxyService
-  /// Where to listen; port 0 for any free one.
-  private let wanted: ListeningAddress
+  private let setup: ConnectionSetup
+  private let routes: Routes
   private let place: ListeningPlace
+  /// Receives what the operator has to know.
+  private let warn: @Sendable (String) -> Void
   private let handlers: [any ProxyHandler]
-  private let responders = RunningResponders()
   /// More connections than watchers need, and few enough for the descriptors that clients leave.
   private let count = ConnectionCount { DescriptorBudget.forOperator }
   private let state = Mutex(State())
@@ -33,14 +33,12 @@ package final class HandlerListener: Sendable {
   }
 
   /// - Parameter handlers: asked in this order for each request whose `Host` is the proxy's.
-  package init(of proxy: CacheProxy, at place: ListeningPlace, _ handlers: [any ProxyHandler]) {
-    service = proxy.service
-    switch place {
-    case .address(let address): wanted = address
-    case .socket(let socket): wanted = socket.address
-    }
-    self.place = place
-    self.handlers = handlers
+  init(
+    _ setup: ConnectionSetup, _ routes: Routes, at place: ListeningPlace,
+    _ handlers: [any ProxyHandler], warn: @escaping @Sendable (String) -> Void
+  ) {
+    self.setup = setup.forOperator(RunningResponders())
+    (self.routes, self.place, self.handlers, self.warn) = (routes, place, handlers, warn)
   }
 
   /// The address on which it listens; nil while it does not.
@@ -76,7 +74,7 @@ package final class HandlerListener: Sendable {
         failures = 0
         try await channel.closeFuture.get()
       } catch {
-        if failures == 0 { service.cache.report(warning: "\(error)") }
+        if failures == 0 { warn("\(error)") }
         // The system may need a moment. `stop()` ends the pause.
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
@@ -88,8 +86,8 @@ package final class HandlerListener: Sendable {
     let port = state.withLock { $0.port }
     let channel = try await place.open(port: port, count) { [self] in try accept($0) }
     let bound = ListeningAddress(
-      host: channel.localAddress?.ipAddress ?? wanted.host,
-      port: channel.localAddress?.port ?? wanted.port)
+      host: channel.localAddress?.ipAddress ?? place.address.host,
+      port: channel.localAddress?.port ?? place.address.port)
     let isLate = state.withLock { state in
       (state.port, state.knownAddress) = (bound.port, bound)
       guard !state.isStopped else { return true }
@@ -107,10 +105,8 @@ package final class HandlerListener: Sendable {
 
   private func accept(_ channel: any Channel) throws {
     let id = ObjectIdentifier(channel)
-    let connection = ProxyConnection(
-      service: service, isSurplus: count.isSurplus(channel), isForOperator: true,
-      responders: responders
-    ) { [self] request, writer in
+    let connection = ProxyConnection(setup, isSurplus: count.isSurplus(channel)) {
+      [self] request, writer in
       await respond(to: request, writer)
     }
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
@@ -143,10 +139,10 @@ package final class HandlerListener: Sendable {
   private func response(
     to request: ClientRequest, _ writer: ResponseWriter
   ) async throws -> ProxyResponse {
-    try service.routes.checkHost(of: request, listening: knownAddress)
+    try routes.checkHost(of: request, listening: knownAddress)
     let target = request.head.target
     guard target.hasPrefix("/") else { throw HTTPError(400, "The request target is not a path.") }
-    let asked = ProxyRequest(request, target: target, writer: writer)
+    let asked = ProxyRequest(request, target: target, body: writer.body(limit:))
     for handler in handlers {
       if let response = try await handler.response(to: asked) { return response }
     }
@@ -167,6 +163,6 @@ package final class HandlerListener: Sendable {
     for connection in connections {
       connection.eventLoop.execute { connection.value.cut() }
     }
-    await responders.waitForAll()
+    await setup.responders.waitForAll()
   }
 }

@@ -53,21 +53,20 @@ final class HealthCheck: Sendable {
   /// - Parameter asksOrigin: whether to ask the origin as well.
   /// - Throws: 400 if there is no single one.
   func report(asksOrigin: Bool = false) async throws(HTTPError) -> Report {
-    let configuration = proxy.configuration
-    guard !asksOrigin || configuration.origin != nil else {
+    guard !asksOrigin || proxy.origin != nil else {
       throw HTTPError(400, "This proxy serves many origins. Omit the parameter 'origin'.")
     }
     let disk =
       await disk.value { [cache = proxy.cache] in await cache.tryDisk() }
       ?? .fails("The disk has not completed a small write in \(longestTrial).")
     var answer: String?
-    if asksOrigin, let origin = configuration.origin {
+    if asksOrigin, let origin = proxy.origin {
       answer =
         await self.origin.value { [cache = proxy.cache] in await Self.ask(origin, cache) }
         ?? "The origin has not answered in \(longestTrial)."
     }
     return Report(
-      isDraining: proxy.phase.isEnding, node: configuration.nodeName, disk: disk, origin: answer)
+      isDraining: proxy.phase.isEnding, node: proxy.nodeName, disk: disk, origin: answer)
   }
 
   /// Any response shows that the origin is there, unless it is a server error.

@@ -75,7 +75,7 @@ struct OperatorHandler: ProxyHandler {
     case ("GET", "/metrics"):
       let format = MetricsText.Format(fields)
       let metrics = Metrics(
-        node: proxy.configuration.nodeName, isDraining: proxy.phase.isDraining,
+        node: proxy.nodeName, isDraining: proxy.phase.isDraining,
         connections: proxy.connectionCount, traffic: proxy.traffic.values,
         purgedEntries: removal.count, cache: await proxy.cache.figures(), process: .now())
       var answer = OwnAnswer(type: format.contentType, Array(metrics.text(format).utf8))

@@ -57,7 +57,7 @@ final class Removal: Sendable {
     }
     let purged = try await purge(selection)
     return PurgeReport(
-      node: proxy.configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes)
+      node: proxy.nodeName, entries: purged.entries, freedBytes: purged.freedBytes)
   }
 
   /// Purges entries in all their representations: no further request is answered with what the

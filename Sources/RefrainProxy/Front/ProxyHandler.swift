@@ -34,7 +34,8 @@ public struct ProxyRequest: Sendable {
   public let fields: HeaderFields
   /// The client's numeric address.
   public let client: String
-  private let writer: ResponseWriter
+  /// Reads the body, of at most so many bytes.
+  private let read: @Sendable (Int) async throws -> [UInt8]
   private let bodyUse = BodyUse()
 
   /// Whether the body was read, which nobody else can read again.
@@ -42,9 +43,12 @@ public struct ProxyRequest: Sendable {
     let hasBegun = Atomic(false)
   }
 
-  init(_ request: ClientRequest, target: String, writer: ResponseWriter) {
+  init(
+    _ request: ClientRequest, target: String,
+    body: @escaping @Sendable (_ limit: Int) async throws -> [UInt8]
+  ) {
     (method, fields) = (request.head.method, request.head.fields)
-    (self.target, client, self.writer) = (target, request.client, writer)
+    (self.target, client, read) = (target, request.client, body)
   }
 
   /// Returns the whole body of the request. A handler that has called this has to respond.
@@ -54,7 +58,7 @@ public struct ProxyRequest: Sendable {
   ///   one that ends the request if the client leaves. Let both pass.
   public func body(limit: Int) async throws -> Data {
     bodyUse.hasBegun.store(true, ordering: .relaxed)
-    return Data(try await writer.body(limit: limit))
+    return Data(try await read(limit))
   }
 
   var hasReadBody: Bool { bodyUse.hasBegun.load(ordering: .relaxed) }

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
-import RefrainLocks
 import RefrainStreams
 
-/// The shared state of a proxy's connections.
+/// How a proxy responds, as it was configured (`CacheProxy.Configuration`).
+struct ServingRules: Sendable {
+  /// The only origin; nil if there are many.
+  var origin: URL?
+  var allowedWebOrigin: String?
+  var relayedMethods: RelayedMethods
+  /// The app's.
+  var handlers: [any ProxyHandler]
+  var servesOnePlay: Bool
+  var fetchesWhole: Bool
+  var redirectsPages: Bool
+}
+
+/// What the responses of a proxy share.
 final class ProxyService: Sendable {
   let cache: MediaCache
-  let configuration: CacheProxy.Configuration
+  let rules: ServingRules
   let routes: Routes
   let fields: AnswerFields
   let originFields: OriginFields
@@ -29,48 +40,29 @@ final class ProxyService: Sendable {
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
   /// What the operator has added.
   let front: FrontHandlers
-  /// Records each request.
-  let log: (@Sendable (ServedRequest) -> Void)?
+  let log: RequestLog
   let traffic: Traffic
-  /// The clients that are connected now, without the operator's.
-  let connections: ConnectionCount
-  /// The number of connections whose clients have ended their side, and have received nothing for
-  /// `crowdedEndedInputTimeout`.
-  let endedInputs = Atomic(0)
   let phase: ProxyPhase
   let place: ProxyPlace
-  private let isFollowing = Atomic(false)
 
-  init(_ proxy: OperatedProxy, front: FrontHandlers) {
-    let (cache, configuration) = (proxy.cache, proxy.configuration)
-    (self.cache, self.configuration, self.front) = (cache, configuration, front)
+  /// - Parameter sessionToken: the token that the next proxy has too; nil: the sessions of streams end
+  ///   with this one.
+  init(
+    _ proxy: OperatedProxy, _ rules: ServingRules, front: FrontHandlers, log: RequestLog,
+    sessionToken: String?
+  ) {
+    (cache, self.rules, self.front, self.log) = (proxy.cache, rules, front, log)
     (routes, place, phase) = (proxy.routes, proxy.place, proxy.phase)
-    (connections, traffic) = (proxy.connections, proxy.traffic)
-    (hits, invalidations, originFields) = (proxy.hits, proxy.invalidations, proxy.originFields)
-    sessions = StreamSessions(cache, token: configuration.origin == nil ? configuration.token : nil)
+    (hits, invalidations, traffic) = (proxy.hits, proxy.invalidations, proxy.traffic)
+    originFields = proxy.originFields
+    sessions = StreamSessions(cache, token: sessionToken)
     fields = AnswerFields(
-      isForManyOrigins: configuration.origin == nil,
-      allowedWebOrigin: configuration.allowedWebOrigin, node: configuration.nodeName)
+      isForManyOrigins: rules.origin == nil, allowedWebOrigin: rules.allowedWebOrigin,
+      node: proxy.nodeName)
     requestPolicy = RequestPolicy(
-      hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
-      allowedWebOrigin: configuration.allowedWebOrigin)
+      hasOrigin: rules.origin != nil, methods: rules.relayedMethods,
+      allowedWebOrigin: rules.allowedWebOrigin)
     fills = BackgroundFills(cache: cache)
-    log = configuration.log
-  }
-
-  func drain() {
-    phase.drain()
-    sessions.save(after: .zero)
-  }
-
-  /// Follows what other processes do in the cache directory, unless that is under way. Returns at
-  /// once.
-  func followOtherProcesses() {
-    guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    Task {
-      await cache.noticeOtherProcesses()
-      isFollowing.store(false, ordering: .releasing)
-    }
   }
 
   // MARK: Streams
@@ -101,21 +93,12 @@ final class ProxyService: Sendable {
   func hasReachedOrigin(of url: URL) -> Bool? {
     WebOrigin(url).flatMap { reached.note(on: $0, at: cache.now.uptime) }
   }
+}
 
-  // MARK: Answering at once
-
-  private static let slowMarks: Marks = [.conditional, .cacheControl, .authorization]
-
-  /// Whether a request is of the most common kind: for the bytes of a resource, without conditions.
-  func canAnswerAtOnce(_ head: RequestHead) -> Bool {
-    front.gate?.isPacing != true && (head.isGET || head.isHEAD) && head.minorVersion == 1
-      && head.framing == .none
-      && head.marks.isDisjoint(with: Self.slowMarks)
-  }
-
-  func cachedHit(_ head: RequestHead) -> CachedHit? {
-    let target = head.target
-    guard routes.mayBeOurs(target: target) else { return nil }
-    return hits.resource(for: target)
-  }
+/// Why a response is not stored.
+enum Uncacheable: Sendable {
+  /// The origin forbids it.
+  case notStorable
+  /// It has a content coding, of which no ranges are requested.
+  case encoded
 }

@@ -63,22 +63,3 @@ public struct ServedRequest: Sendable, Hashable, Codable {
     self.error = error
   }
 }
-
-extension ServedRequest {
-  /// Longer values are shortened: many requests may wait to be logged.
-  private static let longestField = 1024
-
-  /// Adds what only some logs show, if this proxy's does.
-  mutating func addFields(of head: RequestHead, _ service: ProxyService) {
-    guard service.configuration.logsClientFields else { return }
-    let fields = head.fields
-    version = "HTTP/1.\(head.minorVersion)"
-    referrer = fields["Referer"].map { Self.shortened(service.routes.shown($0)) }
-    userAgent = fields["User-Agent"].map(Self.shortened)
-  }
-
-  private static func shortened(_ text: String) -> String {
-    text.utf8.count <= longestField
-      ? text : String(decoding: text.utf8.prefix(longestField), as: UTF8.self) + "…"
-  }
-}

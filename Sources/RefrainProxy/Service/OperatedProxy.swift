@@ -5,35 +5,18 @@ package import Refrain
 /// A proxy as the handlers of its operator see it.
 package struct OperatedProxy: Sendable {
   package let cache: MediaCache
-  /// The settings, with the addresses of given sockets.
-  package let configuration: CacheProxy.Configuration
-  package let traffic = Traffic()
-  package let phase = ProxyPhase()
+  package let nodeName: String
+  /// The only origin; nil if the proxy serves many, under a token.
+  package let origin: URL?
+  package let traffic: Traffic
+  package let phase: ProxyPhase
   let routes: Routes
-  let place = ProxyPlace()
+  let place: ProxyPlace
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
   let originFields: OriginFields
-  let hits = CachedHits()
+  let hits: CachedHits
   let invalidations: Invalidations
-
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
-  package init(
-    cache: MediaCache, configuration: CacheProxy.Configuration
-  ) throws(CacheProxyError) {
-    let configuration = configuration.resolved
-    (self.cache, self.configuration) = (cache, configuration)
-    routes = try Routes(configuration)
-    connections = ConnectionCount { [most = configuration.maximumConnections] in
-      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-    }
-    let isForManyOrigins = configuration.origin == nil
-    originFields = OriginFields(
-      own: configuration.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "\(configuration.nodeName)-\(String(UInt32.random(in: .min ... .max), radix: 36))",
-      isShared: !isForManyOrigins || cache.isShared)
-    invalidations = Invalidations(since: cache.now.wall)
-  }
 
   /// The number of clients connected now, without the operator.
   package var connectionCount: Int { connections.current }
