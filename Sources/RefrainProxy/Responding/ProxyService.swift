@@ -24,6 +24,7 @@ final class ProxyService: Sendable {
   let fields: AnswerFields
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
+  let cachePolicy: CachePolicy
   let hits: CachedHits
   /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
@@ -55,6 +56,7 @@ final class ProxyService: Sendable {
     (routes, place, phase) = (proxy.routes, proxy.place, proxy.phase)
     (hits, invalidations, traffic) = (proxy.hits, proxy.invalidations, proxy.traffic)
     originFields = proxy.originFields
+    cachePolicy = cache.isShared ? .shared : .personal
     sessions = StreamSessions(cache, token: sessionToken)
     fields = AnswerFields(
       isForManyOrigins: rules.origin == nil, allowedWebOrigin: rules.allowedWebOrigin,

@@ -22,9 +22,8 @@ struct Responder: Sendable {
       await say(refusal)
       return log(request.head.method)
     }
-    let method = request.head.method
     do {
-      try await answer(method)
+      try await answer()
     } catch let httpError as HTTPError {
       await say(httpError)
     } catch is ClientDisconnected {
@@ -41,14 +40,30 @@ struct Responder: Sendable {
         await writer.abort()
       }
     }
-    log(method)
+    log(request.head.method)
   }
 
-  private func answer(_ method: String) async throws {
+  /// What responds to requests for the resources of origins, in this order. The last one takes all.
+  private static let row: [any ExchangeHandler] = [
+    MethodHandler(), CacheHandler(), RelayHandler(),
+  ]
+
+  private func answer() async throws {
+    let front = HandlerRow(service: service, request: request, writer: writer, report: report)
+    if try await front.run() { return }
+    var exchange = try await exchange()
+    for handler in Self.row {
+      guard let rest = try await handler.respond(to: exchange) else { return }
+      exchange = rest
+    }
+  }
+
+  /// Determines the URL, and the session of its stream.
+  ///
+  /// - Throws: `HTTPError` if the request names none that may be requested.
+  private func exchange() async throws -> Exchange {
     let fields = request.head.fields
     let target = request.head.target
-    let row = HandlerRow(service: service, request: request, writer: writer, report: report)
-    if try await row.run() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
       listening: service.place.known)
@@ -67,35 +82,7 @@ struct Responder: Sendable {
       session: session, sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
       target: target, fields: session?.complete(sent, for: named.url) ?? sent)
     await exchange.noticeRemoval()
-    switch method {
-    case "GET" where !hasBody, "HEAD" where !hasBody:
-      try await CachedAnswer(exchange: exchange).run()
-    case "OPTIONS" where isPreflight(fields):
-      try await sendEmpty(service.fields.preflight(fields))
-    case "OPTIONS" where target == "*":
-      // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      try await sendEmpty([
-        "Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow,
-      ])
-    case "TRACE":
-      throw HTTPError(405, "This proxy does not serve TRACE.")
-    default:
-      try service.requestPolicy.check(method, fields, host: fields["Host"])
-      try await RelayedAnswer(exchange: exchange, reason: .method).run()
-    }
-  }
-
-  private func sendEmpty(_ fields: HeaderFields) async throws {
-    try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
-    report.note { $0.status = 204 }
-    try await writer.end()
-  }
-
-  private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }
-
-  private func isPreflight(_ fields: HeaderFields) -> Bool {
-    service.rules.allowedWebOrigin != nil
-      && fields["Access-Control-Request-Method"] != nil
+    return exchange
   }
 
   // MARK: What went wrong

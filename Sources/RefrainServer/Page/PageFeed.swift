@@ -6,7 +6,7 @@ import RefrainProxy
 /// What the page shows, as one visitor has it: rows, and the figures above them.
 struct PageFeed {
   /// The figures of the whole cache and its proxy.
-  struct Figures: Sendable, Hashable, Encodable {
+  struct Totals: Sendable, Hashable, Encodable {
     /// In bytes.
     var disk: Int64 = 0
     /// In bytes; nil: none.
@@ -44,7 +44,7 @@ struct PageFeed {
   private static let longPace: Duration = .seconds(20)
   private static let longShare = 50
 
-  private(set) var figures = Figures()
+  private(set) var figures = Totals()
   private(set) var rows: [CacheKey: PageRow] = [:]
   /// The entries of each row.
   private(set) var members: [CacheKey: [PageRow]] = [:]

@@ -101,7 +101,7 @@ struct PageHandler: ProxyHandler {
 
   /// Everything that the page shows, or what has changed of it.
   private struct News: Encodable {
-    var state: PageFeed.Figures
+    var state: PageFeed.Totals
     var rows: [PageRow]
     var removed: [CacheKey] = []
   }
@@ -131,7 +131,7 @@ struct PageHandler: ProxyHandler {
       group.addTask { await touched.follow(events) }
       defer { group.cancelAll() }
       var feed = feed
-      var shown: (figures: PageFeed.Figures?, rows: [CacheKey: PageRow]) = (nil, [:])
+      var shown: (figures: PageFeed.Totals?, rows: [CacheKey: PageRow]) = (nil, [:])
       var lastWrite = ContinuousClock.now
       while await writer.isWanted {
         let rows = feed.rows.values.filter { shown.rows[$0.key] != $0 }
