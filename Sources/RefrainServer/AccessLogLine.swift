@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import RefrainProxy
+public import Foundation
+import Refrain
+public import RefrainProxy
 
 #if canImport(Darwin)
   import Darwin
@@ -8,15 +9,19 @@ import RefrainProxy
 
 /// One request as a line of an access log, in the combined format of Apache's and nginx's logs, which
 /// many programs read: printable ASCII only, whatever a client has sent. A pure value.
-struct AccessLogLine: Sendable {
-  var request: ServedRequest
+public struct AccessLogLine: Sendable {
+  public var request: ServedRequest
   /// When the response ended.
-  var date: Date
+  public var date: Date
   /// Whether the proxy serves one origin: the URL is then written as its path.
-  var hasOrigin = false
+  public var hasOrigin: Bool
+
+  public init(request: ServedRequest, date: Date, hasOrigin: Bool = false) {
+    (self.request, self.date, self.hasOrigin) = (request, date, hasOrigin)
+  }
 
   /// Returns the line without its line feed.
-  func text(in zone: TimeZone = .current) -> String {
+  public func text(in zone: TimeZone = .current) -> String {
     let parts = [
       Self.escaped(request.client), "- -", "[\(Self.clfDate(date, zone))]",
       "\"\(requestLine)\"", String(request.status), String(request.bytesSent),
@@ -28,7 +33,7 @@ struct AccessLogLine: Sendable {
   private var requestLine: String {
     // Bytes that were not a request.
     guard request.method != "-" else { return "-" }
-    let target = hasOrigin ? path : shownURL(request.url)
+    let target = hasOrigin ? path : request.shownURL
     let line = "\(request.method) \(target.isEmpty ? "/" : target) \(request.version ?? "HTTP/1.1")"
     return Self.escaped(line)
   }
@@ -82,5 +87,13 @@ struct AccessLogLine: Sendable {
 
   private static func two(_ number: some BinaryInteger) -> String {
     number < 10 ? "0\(number)" : "\(number)"
+  }
+}
+
+extension ServedRequest {
+  /// The URL without a password, which must not appear in a log.
+  package var shownURL: String {
+    guard url.contains("@"), let parsed = URL(text: url) else { return url }
+    return parsed.withoutUserInfo.absoluteString
   }
 }

@@ -4,7 +4,7 @@ import RefrainProxy
 import TestSupport
 import Testing
 
-@testable import RefrainCLI
+@testable import RefrainServer
 
 struct AccessLogLineTests {
   private let date = Date(timeIntervalSince1970: 971_211_336.5)
