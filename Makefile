@@ -91,7 +91,7 @@ bench: deps ## Measure speed, memory and cost against goals; NAME=proxy selects 
 docs: deps ## Build the documentation of the libraries in .build/docs; broken links fail.
 	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
 	@rm -rf .build/docs && mkdir -p .build/docs
-	@for name in Refrain RefrainStreams RefrainAVFoundation RefrainPlayer RefrainProxy; do \
+	@for name in Refrain RefrainStreams RefrainAVFoundation RefrainPlayer RefrainProxy RefrainServer; do \
 	  rm -rf .build/graphs && mkdir .build/graphs && \
 	  cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/$$name.symbols.json" .build/graphs && \
 	  docc convert Sources/$$name/$$name.docc --warnings-as-errors --additional-symbol-graph-dir .build/graphs \

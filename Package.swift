@@ -55,10 +55,11 @@ let package = Package(
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "RefrainPlayerStreams", targets: ["RefrainPlayerStreams"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
+    .library(name: "RefrainServer", targets: ["RefrainServer"]),
     .executable(name: "refrain", targets: ["RefrainCLI"]),
   ],
   traits: [
-    .trait(name: "Server", description: "RefrainProxy, over SwiftNIO."),
+    .trait(name: "Server", description: "RefrainProxy and RefrainServer, over SwiftNIO."),
     .trait(
       name: "Program", description: "The program `refrain`, with ArgumentParser.",
       enabledTraits: ["Server"]),
@@ -131,13 +132,17 @@ let package = Package(
         nio("NIOHTTP1"),
         nio("NIOFoundationCompat"),
       ],
+      swiftSettings: settings),
+    // The operator's side of a proxy: page, health, metrics, removal, limits for clients.
+    .target(
+      name: "RefrainServer", dependencies: ["RefrainProxy", "RefrainStreams", "Refrain"],
       // The page, which is part of the program.
       resources: [.embedInCode("Page/Files")], swiftSettings: settings),
     .executableTarget(
       name: "RefrainCLI",
       dependencies: [
         "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainPlayerStreams", "RefrainProxy",
-        "OriginServer",
+        "RefrainServer", "OriginServer",
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
         argumentParser,
       ],
@@ -195,20 +200,36 @@ let package = Package(
       name: "RefrainProxyTests",
       dependencies: [
         "RefrainProxy", "Refrain", "RefrainStreams", "OriginServer", "TestSupport",
+        "ProxyTestSupport",
         nio("NIOCore"),
         nio("NIOPosix"),
       ],
       swiftSettings: settings),
+    .testTarget(
+      name: "RefrainServerTests",
+      dependencies: [
+        "RefrainServer", "RefrainProxy", "Refrain", "RefrainStreams", "OriginServer", "TestSupport",
+        "ProxyTestSupport",
+      ],
+      swiftSettings: settings),
+    // A proxy over a new cache and a new origin, for the tests of the proxy and of the server.
+    .target(
+      name: "ProxyTestSupport",
+      dependencies: ["RefrainServer", "RefrainProxy", "Refrain", "OriginServer", "TestSupport"],
+      path: "Tests/ProxyTestSupport", swiftSettings: settings),
     // Players and tools as they are installed, through the proxy: curl, ffmpeg, mpv, VLC, Chromium.
     .testTarget(
       name: "RealClientTests",
-      dependencies: ["RefrainProxy", "Refrain", "RefrainStreams", "OriginServer", "TestSupport"],
+      dependencies: [
+        "RefrainServer", "RefrainProxy", "Refrain", "RefrainStreams", "OriginServer", "TestSupport",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "RefrainCLITests",
       dependencies: [
         "RefrainCLI", "Refrain", "RefrainStreams", "RefrainPlayer", "RefrainPlayerStreams",
-        "RefrainProxy", "OriginServer", "TestSupport", "refrain-window-app", argumentParser,
+        "RefrainProxy", "RefrainServer", "OriginServer", "TestSupport", "refrain-window-app",
+        argumentParser,
       ],
       exclude: ["Screens"], swiftSettings: settings),
     // An app with a window, in which tests look for video.
@@ -232,7 +253,7 @@ let optimized =
   !isOptimized
   ? []
   : ["Refrain", "RefrainStreams", "RefrainPlayer", "RefrainPlayerStreams"]
-    + (isThreadSanitized ? [] : ["RefrainProxy", "OriginServer", "TestSupport"])
+    + (isThreadSanitized ? [] : ["RefrainProxy", "RefrainServer", "OriginServer", "TestSupport"])
 for target in package.targets where optimized.contains(target.name) {
   target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
 }

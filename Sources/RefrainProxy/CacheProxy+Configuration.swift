@@ -75,38 +75,15 @@ extension CacheProxy {
     /// that recognizes sites by their URLs (yt-dlp) then finds the site, and not this proxy.
     public var redirectsPages = false
 
-    /// Whether the proxy's own URL (`baseURL`) is a page that shows what is stored and fetched, and
-    /// can add, pin and remove resources. Whoever knows the token may use it. With `origin`, which
-    /// has no token, the page is at `adminAddress` instead, and there is none without that.
-    public var servesPage = false
-
     /// The name of this proxy in `Cache-Status` (RFC 9211) and `Via`, and the beginning of its name
     /// in `CDN-Loop` (RFC 8586): letters, digits, `-`, `.` and `_`, beginning with a letter. Give
     /// each of several nodes its own.
     public var nodeName = "refrain"
 
-    /// The address of a listener for the operator alone, with `/health`, `/metrics`, purging, and
-    /// with `origin` the page (`servesPage`); port 0 selects a free one. Nil: none. Whoever reaches
-    /// it can watch and change the cache: use loopback, or a network that clients do not reach.
-    ///
-    /// Without an `origin` the same pages are also under the token, as in `/TOKEN/health`.
-    public var adminAddress: ListeningAddress?
-
-    /// A socket that listens already, in place of `adminAddress`.
-    public var adminSocket: ListeningSocket?
-
-    /// The path at which the proxy itself responds to a balancer, with 200 or 503 as `/health`
-    /// does, in one word and without details. It hides the origin's resource of that path. Nil:
-    /// none; the balancer asks at `adminAddress`.
-    public var healthPath: String?
-
     /// The most connections at a time; a further one receives 503. Nil: two sevenths of the limit
     /// of open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
     /// reduced.
     public var maximumConnections: Int?
-
-    /// What each client may use; no limits by default.
-    public var clientLimits = ClientLimits()
 
     /// Whether `log` receives the protocol version, `Referer` and `User-Agent` of requests.
     public var logsClientFields = false
@@ -173,26 +150,7 @@ extension CacheProxy {
         configuration.address = socket.address.host
         configuration.port = socket.address.port
       }
-      if let adminSocket { configuration.adminAddress = adminSocket.address }
       return configuration
-    }
-  }
-
-  /// The request methods that are relayed (RFC 9110 §9).
-  public enum RelayedMethods: Sendable, Hashable {
-    /// GET and HEAD only; with an `origin`, OPTIONS as well, which is safe.
-    case none
-    /// These methods, in capitals as in HTTP.
-    case only(Set<String>)
-    /// All but TRACE and CONNECT.
-    case all
-
-    func contain(_ method: String) -> Bool {
-      switch self {
-      case .none: false
-      case .only(let names): names.contains(method)
-      case .all: true
-      }
     }
   }
 }

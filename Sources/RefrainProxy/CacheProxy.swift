@@ -12,21 +12,53 @@ public final class CacheProxy: Sendable {
   /// What the proxy was created with.
   public let configuration: Configuration
   let service: ProxyService
+  let setup: ConnectionSetup
+  private let connections: ConnectionCount
   private let listener: Listener
-  private let admin: AdminListener?
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
   /// - Throws: `CacheProxyError`, `.invalidConfiguration` if the configuration would make an open
-  ///   proxy, or contains an invalid token, origin, host, name, path or limit.
-  public init(cache: MediaCache, configuration: Configuration = Configuration())
+  ///   proxy, or contains an invalid token, origin, host or name.
+  public convenience init(cache: MediaCache, configuration: Configuration = Configuration())
     throws(CacheProxyError)
   {
+    self.init(
+      try OperatedProxy(cache: cache, configuration: configuration), configuration,
+      front: FrontHandlers())
+  }
+
+  /// Creates a proxy with what its operator adds.
+  ///
+  /// - Parameter configuration: that with which `proxy` was created.
+  package init(_ proxy: OperatedProxy, _ configuration: Configuration, front: FrontHandlers) {
     let configuration = configuration.resolved
-    service = try ProxyService(cache: cache, configuration: configuration)
+    let log = RequestLog(
+      configuration.log, hasClientFields: configuration.logsClientFields, routes: proxy.routes)
     self.configuration = configuration
-    listener = Listener(service: service)
-    admin = configuration.adminAddress.map { [service] in AdminListener(service: service, at: $0) }
+    connections = proxy.connections
+    service = ProxyService(
+      proxy, ServingRules(configuration), front: front, log: log,
+      sessionToken: configuration.origin == nil ? configuration.token : nil)
+    setup = ConnectionSetup(
+      timeouts: ConnectionTimeouts(configuration, longestSilence: proxy.cache.longestSilence),
+      sendsFiles: configuration.sendsFiles, isSocketGiven: configuration.socket != nil,
+      phase: proxy.phase, responders: service.responders, endedInputs: EndedInputs(),
+      clients: ClientSide(
+        traffic: proxy.traffic, log: log, front: front, hits: proxy.hits, routes: proxy.routes,
+        place: proxy.place))
+    listener = Listener(
+      service, setup, at: configuration.place, proxy.connections,
+      stopTimeout: configuration.stopTimeout)
+  }
+
+  /// Returns a listener beside the proxy's own, for handlers alone.
+  package func listener(
+    at place: ListeningPlace, _ handlers: [any ProxyHandler]
+  ) -> HandlerListener {
+    HandlerListener(setup, service.routes, at: place, handlers) { [cache = service.cache] in
+      cache.report(warning: $0)
+    }
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -35,19 +67,24 @@ public final class CacheProxy: Sendable {
   ///
   /// - Throws: `CacheProxyError`: `.addressInUse`, `.addressUnavailable`, `.alreadyRunning`, or
   ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
-  public func run() async throws {
-    guard let admin else { return try await listener.run() }
-    try await listener.run {
-      try await admin.start()
-    } atEnd: {
-      await admin.stop()
-    }
+  public func run() async throws { try await listener.run() }
+
+  /// As `run()`, with what else begins and ends with the proxy.
+  ///
+  /// - Parameters:
+  ///   - atStart: called before anything listens; if it throws, nothing does.
+  ///   - atEnd: called after the last response.
+  package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
+    try await listener.run(atStart: atStart, atEnd: atEnd)
   }
 
-  /// Reports from now on that the proxy is about to end: `/health` responds 503, and connections
-  /// are closed after the responses under way. New connections are still accepted. Call `stop()`
+  /// Reports from now on that the proxy is about to end: connections are closed after the responses
+  /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted. Call `stop()`
   /// once the balancers have noticed.
-  public func beginDraining() { service.drain() }
+  public func beginDraining() {
+    service.phase.drain()
+    service.sessions.save(after: .zero)
+  }
 
   /// Ends `run()`: accepts no more connections, gives running responses a few seconds to end,
   /// closes the rest, and then returns.
@@ -68,16 +105,10 @@ public final class CacheProxy: Sendable {
   func examineListener() -> Task<Void, Never> { listener.examine() }
 
   /// The number of clients connected now.
-  var connectionCount: Int { service.connections.current }
-
-  /// The number of connections to the listener for the operator.
-  var adminConnectionCount: Int { admin?.connectionCount ?? 0 }
+  var connectionCount: Int { connections.current }
 
   /// The address on which the proxy listens; nil while it does not.
-  public var listeningAddress: ListeningAddress? { service.address }
-
-  /// The address of the listener for the operator; nil while it does not listen.
-  public var adminListeningAddress: ListeningAddress? { admin?.address }
+  public var listeningAddress: ListeningAddress? { service.place.address }
 
   /// The beginning of each proxy URL, with a trailing slash; nil before the port is known.
   public var baseURL: URL? {

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 import RefrainProxy
+import RefrainServer
 import Testing
 
 @testable import RefrainCLI
@@ -68,7 +69,7 @@ struct CommandLineTests {
 
   private func serve(_ line: String...) throws -> CacheProxy.Configuration {
     let command = try #require(try RefrainCommand.parseAsRoot(["serve"] + line) as? ServeCommand)
-    return command.proxyConfiguration(token: "a token of the tests")
+    return command.serverConfiguration(token: "a token of the tests").proxy
   }
 
   @Test func `The proxy listens on the loopback address by default`() throws {

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 import RefrainProxy
+import RefrainServer
 
 /// The options of a proxy that runs as a service, perhaps one of several behind a balancer.
 struct NodeOptions: ParsableArguments {
@@ -49,14 +50,14 @@ struct NodeOptions: ParsableArguments {
     }
   }
 
-  func apply(to configuration: inout CacheProxy.Configuration) {
+  func apply(to configuration: inout ProxyServer.Configuration) {
     configuration.adminAddress = admin.map {
       ListeningAddress(
         host: $0.host ?? ListenAddress.standardHost, port: $0.port ?? Self.standardAdminPort)
     }
-    if let nodeName { configuration.nodeName = nodeName }
+    if let nodeName { configuration.proxy.nodeName = nodeName }
     configuration.healthPath = healthPath
-    configuration.stopTimeout = max(configuration.stopTimeout, drain)
+    configuration.proxy.stopTimeout = max(configuration.proxy.stopTimeout, drain)
   }
 }
 
@@ -111,7 +112,7 @@ struct LimitOptions: ParsableArguments {
     }
   }
 
-  func apply(to configuration: inout CacheProxy.Configuration) {
+  func apply(to configuration: inout ProxyServer.Configuration) {
     configuration.clientLimits.connections = clientConnections
     configuration.clientLimits.requestsPerSecond = requestRate
     configuration.clientLimits.bytesPerSecond = clientRate
@@ -120,7 +121,7 @@ struct LimitOptions: ParsableArguments {
 
 /// The value of `--methods`: names separated by commas, or `all`.
 enum RelayedMethodsArgument {
-  static func parse(_ text: String) throws(InvalidArgument) -> CacheProxy.RelayedMethods {
+  static func parse(_ text: String) throws(InvalidArgument) -> RelayedMethods {
     if text.lowercased() == "all" { return .all }
     let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
       $0.trimmingPrefix { $0 == " " }.uppercased()

@@ -71,7 +71,7 @@ struct RunCommand: AsyncParsableCommand {
     let status = try await withOpenCache(
       options, configuration: cacheConfiguration, givesUpStalledLog: true
     ) { [configuration] cache in
-      let proxy = try CacheProxy.configured(configuration, cache: cache)
+      let proxy = try asUsage { try CacheProxy(cache: cache, configuration: configuration) }
       let serving = try await RunningProxy.start(proxy)
       let result: Result<CInt, any Error>
       do {

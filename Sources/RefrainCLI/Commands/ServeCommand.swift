@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 import RefrainProxy
+import RefrainServer
 
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -121,7 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
       other sites may not use them, unless --allow-origin names the site.
       """, valueName: "methods"),
     transform: { text in try usage { try RelayedMethodsArgument.parse(text) } })
-  var methods = CacheProxy.RelayedMethods.none
+  var methods = RelayedMethods.none
 
   @Flag(help: "Fetch what a player opened to the end, even if the player disconnects.")
   var whole = false
@@ -228,20 +229,20 @@ struct ServeCommand: AsyncParsableCommand {
       let file = ProxyFile(directory: options.directory)
       let record = try command.record(in: file)
       let log = command.log
-      var configuration = command.proxyConfiguration(token: record.token)
+      var configuration = command.serverConfiguration(token: record.token)
       let accessLog = try await command.accessLog.begin(
         hasOrigin: command.origin != nil, options.logLevel)
-      configuration.logsClientFields = accessLog != nil
-      configuration.log = command.logging(to: log, and: accessLog)
-      let proxy = try CacheProxy.configured(configuration, cache: cache)
-      let serving = try await command.start(proxy)
+      configuration.proxy.logsClientFields = accessLog != nil
+      configuration.proxy.log = command.logging(to: log, and: accessLog)
+      let server = try asUsage { try ProxyServer(cache: cache, configuration: configuration) }
+      let serving = try await command.start(server)
       do {
-        try command.announce(proxy, record, in: file)
+        try command.announce(server, record, in: file)
       } catch {
         await serving.stop()
         throw error
       }
-      if command.open, let page = command.page(of: proxy) {
+      if command.open, let page = server.pageURL {
         await BrowserOpening.open(page, cache, options)
       }
       let result: Result<Void, any Error>
@@ -263,33 +264,29 @@ struct ServeCommand: AsyncParsableCommand {
     return configuration
   }
 
-  func proxyConfiguration(token: String) -> CacheProxy.Configuration {
-    var configuration = CacheProxy.Configuration()
-    configuration.address = host
-    configuration.port = port ?? listen.port ?? ListenAddress.standardPort
-    configuration.token = origin == nil ? token : nil
-    configuration.origin = origin
-    configuration.allowedHosts = allowedHosts
-    configuration.names = names
-    configuration.allowedWebOrigin = allowedWebOrigin
-    configuration.relayedMethods = methods
-    configuration.headers = options.fields
-    configuration.fetchesWhole = whole
-    configuration.maximumConnections = maxConnections
+  func serverConfiguration(token: String) -> ProxyServer.Configuration {
+    var proxy = CacheProxy.Configuration()
+    proxy.address = host
+    proxy.port = port ?? listen.port ?? ListenAddress.standardPort
+    proxy.token = origin == nil ? token : nil
+    proxy.origin = origin
+    proxy.allowedHosts = allowedHosts
+    proxy.names = names
+    proxy.allowedWebOrigin = allowedWebOrigin
+    proxy.relayedMethods = methods
+    proxy.headers = options.fields
+    proxy.fetchesWhole = whole
+    proxy.maximumConnections = maxConnections
+    // Without a valid socket, validation has ended the command.
+    let sockets = try? sockets()
+    proxy.socket = sockets?.proxy
+    var configuration = ProxyServer.Configuration()
+    configuration.proxy = proxy
     configuration.servesPage = true
     node.apply(to: &configuration)
     limits.apply(to: &configuration)
-    // Without a valid socket, validation has ended the command.
-    let sockets = try? sockets()
-    configuration.socket = sockets?.proxy
     configuration.adminSocket = sockets?.admin
     return configuration
-  }
-
-  /// Returns the URL of the page, which has no place among an origin's resources.
-  private func page(of proxy: CacheProxy) -> URL? {
-    guard origin != nil else { return proxy.baseURL }
-    return proxy.adminListeningAddress.flatMap { URL(string: "http://\($0)/") }
   }
 
   /// Returns the stored record of the proxy. If none can be stored, the proxy serves with a new
@@ -305,9 +302,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private func start(_ proxy: CacheProxy) async throws -> RunningProxy {
+  private func start(_ server: ProxyServer) async throws -> RunningProxy {
     do {
-      return try await RunningProxy.start(proxy)
+      return try await RunningProxy.start(server.proxy) { try await server.run() }
     } catch let error as CacheProxyError where error.code == .addressInUse {
       throw ProgramError(
         error.reason,
@@ -320,9 +317,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   /// Prints the first line, and records the proxy's address for `refrain url`.
   private func announce(
-    _ proxy: CacheProxy, _ record: ProxyRecord, in file: ProxyFile
+    _ server: ProxyServer, _ record: ProxyRecord, in file: ProxyFile
   ) throws {
-    guard let base = proxy.baseURL, let address = proxy.listeningAddress else {
+    guard let base = server.proxy.baseURL, let address = server.proxy.listeningAddress else {
       throw MediaCacheError(.closed, "The proxy stopped before it began to listen.")
     }
     var now = record
@@ -335,7 +332,7 @@ struct ServeCommand: AsyncParsableCommand {
         Self.warn("'refrain url' will not find this proxy: \(error)", options)
       }
     }
-    let admin = proxy.adminListeningAddress.map { "http://\($0)/" }
+    let admin = server.adminListeningAddress.map { "http://\($0)/" }
     let event = Listening(
       url: base.absoluteString, address: address.host, port: address.port, admin: admin)
     let lines =

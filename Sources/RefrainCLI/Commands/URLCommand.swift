@@ -30,7 +30,9 @@ struct URLCommand: AsyncParsableCommand {
     let (urls, options) = (urls, options)
     try await withCache(options) { cache in
       let record = try ProxyFile(directory: options.directory).readOrCreate()
-      let proxy = try CacheProxy.configured(Self.configuration(of: record), cache: cache)
+      let proxy = try asUsage {
+        try CacheProxy(cache: cache, configuration: Self.configuration(of: record))
+      }
       let all = try urls.map {
         Proxied(url: $0.absoluteString, proxied: try proxy.urlForPlayer($0))
       }

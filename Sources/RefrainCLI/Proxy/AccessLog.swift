@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 import RefrainProxy
+import RefrainServer
 
 /// The access log of a proxy: a line for each request that has ended.
 struct AccessLog: Sendable {

@@ -2,6 +2,7 @@
 import Foundation
 import Refrain
 import RefrainProxy
+import RefrainServer
 
 /// One request to the proxy as a line; columns of fixed width come first and align.
 ///
@@ -22,7 +23,7 @@ struct RequestLogLine: Sendable {
     }
     if let error = request.error { end += "  \(printable(error))" }
     let room = width.map { max(32, $0 - facts.count - 2 - end.count) } ?? 120
-    return "\(facts)  \(shortened(printable(shownURL(request.url)), to: room))\(end)"
+    return "\(facts)  \(shortened(printable(request.shownURL), to: room))\(end)"
   }
 
   /// Returns the line that replaces requests dropped from the log.
@@ -55,7 +56,7 @@ struct RequestReport: Sendable, Encodable {
 
   init(_ request: ServedRequest) {
     method = request.method
-    url = shownURL(request.url)
+    url = request.shownURL
     status = request.status
     range = request.range.map { [$0.lowerBound, $0.upperBound] }
     bytesSent = request.bytesSent
@@ -64,12 +65,6 @@ struct RequestReport: Sendable, Encodable {
     client = request.client
     error = request.error
   }
-}
-
-/// Returns the URL without a password, which must not appear in a log.
-func shownURL(_ text: String) -> String {
-  guard text.contains("@"), let url = URL(text: text) else { return text }
-  return url.withoutUserInfo.absoluteString
 }
 
 /// What `refrain serve` writes of each request.

@@ -15,7 +15,14 @@ struct RunningProxy: Sendable {
 
   /// Returns once the proxy listens.
   static func start(_ proxy: CacheProxy) async throws -> RunningProxy {
-    let serving = RunningProxy(proxy: proxy, run: Task { try await proxy.run() })
+    try await start(proxy) { try await proxy.run() }
+  }
+
+  /// As `start(_:)`, for a proxy that something else runs.
+  static func start(
+    _ proxy: CacheProxy, running run: @escaping @Sendable () async throws -> Void
+  ) async throws -> RunningProxy {
+    let serving = RunningProxy(proxy: proxy, run: Task { try await run() })
     do {
       try await proxy.waitUntilListening()
     } catch {
@@ -77,17 +84,15 @@ extension CacheProxy {
     components.percentEncodedPassword = original.percentEncodedPassword
     return components.url ?? proxied
   }
+}
 
-  /// Creates a proxy; an invalid configuration is wrong usage.
-  static func configured(
-    _ configuration: CacheProxy.Configuration, cache: MediaCache
-  ) throws -> CacheProxy {
-    do {
-      return try CacheProxy(cache: cache, configuration: configuration)
-    } catch {
-      Console.shared.note("refrain: \(printable("\(error)"))")
-      throw ExitCode.validationFailure
-    }
+/// Creates something; an invalid configuration is wrong usage.
+func asUsage<Result>(_ create: () throws -> Result) throws -> Result {
+  do {
+    return try create()
+  } catch let error as CacheProxyError {
+    Console.shared.note("refrain: \(printable("\(error)"))")
+    throw ExitCode.validationFailure
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import NIOCore
 import Refrain
-import RefrainLocks
 
 /// Responses to a client that has ended its side of the connection.
 ///
@@ -25,7 +24,7 @@ extension ProxyConnection {
 
   private var written: Written { Written(request: requestNumber, writes: writes) }
 
-  private var now: Uptime { service.configuration.endedInputClock() }
+  private var now: Uptime { setup.timeouts.endedInputClock() }
 
   /// Watches the response under way, and those to requests that have arrived already.
   func watchEndedInput() {
@@ -43,7 +42,7 @@ extension ProxyConnection {
   private func countAsWaiting(_ isWaiting: Bool) {
     guard isCountedEndedInput != isWaiting else { return }
     isCountedEndedInput = isWaiting
-    service.endedInputs.add(isWaiting ? 1 : -1, ordering: .relaxed)
+    setup.endedInputs.add(isWaiting ? 1 : -1)
   }
 
   private func watch(_ last: Written, since: Uptime) {
@@ -58,33 +57,19 @@ extension ProxyConnection {
         return watch(written, since: now)
       }
       let waited = now.seconds(since: since) ?? .infinity
-      let configuration = service.configuration
-      let limit = configuration.endedInputTimeout ?? service.cache.longestSilence
-      if waited >= limit / .seconds(1) {
+      let timeouts = setup.timeouts
+      if waited >= timeouts.endedInput / .seconds(1) {
         endWatch()
         return abortAnswer()
       }
-      if waited >= configuration.crowdedEndedInputTimeout / .seconds(1) {
+      if waited >= timeouts.crowdedEndedInput / .seconds(1) {
         countAsWaiting(true)
-        if leaveCrowd() {
+        if setup.endedInputs.leave(ifMoreThan: timeouts.mostEndedInputs) {
           (isWatchingEndedInput, isCountedEndedInput) = (false, false)
           return abortAnswer()
         }
       }
       watch(last, since: since)
     }
-  }
-
-  /// Counts the client no more, if there are too many. Returns whether there were.
-  private func leaveCrowd() -> Bool {
-    var count = service.endedInputs.load(ordering: .relaxed)
-    // No more clients leave than are too many, though others leave at the same time.
-    while count > service.configuration.mostEndedInputs {
-      let result = service.endedInputs.compareExchange(
-        expected: count, desired: count - 1, ordering: .relaxed)
-      if result.exchanged { return true }
-      count = result.original
-    }
-    return false
   }
 }

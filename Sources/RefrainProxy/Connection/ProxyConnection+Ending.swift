@@ -19,20 +19,16 @@ extension ProxyConnection {
     headBuffer.writeBytes(answer.body)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
-    guard !isForOperator else { return }
-    service.traffic.note(
-      Traffic.Outcome(
-        source: .proxy, bytesSent: Int64(answer.body.count), hasError: true, seconds: 0))
-    service.log?(
+    guard let clients = setup.clients else { return }
+    let bytesSent = Int64(answer.body.count)
+    clients.traffic.note(
+      Traffic.Outcome(source: .proxy, bytesSent: bytesSent, hasError: true, seconds: 0))
+    clients.log.note(nil) {
       ServedRequest(
-        method: "-", url: "-", status: httpError.status, range: nil,
-        bytesSent: Int64(answer.body.count), source: .proxy, seconds: 0, client: clientText,
-        error: httpError.reason))
+        method: "-", url: "-", status: httpError.status, range: nil, bytesSent: bytesSent,
+        source: .proxy, seconds: 0, client: clientText, error: httpError.reason)
+    }
   }
-
-  /// Whether connections close after the responses under way. Those of the operator do not while
-  /// the proxy drains.
-  var isEnding: Bool { isForOperator ? service.isStopping : service.closesConnections }
 
   /// Closes once written bytes have been sent. A client that is still sending would lose the
   /// response to a reset if the socket were closed at once (RFC 9112 §9.6): the proxy ends its own
@@ -47,7 +43,7 @@ extension ProxyConnection {
     input = ByteBuffer()
     let channel = context.channel
     let bound = channel.eventLoop.assumeIsolated().scheduleTask(
-      in: TimeAmount(service.configuration.sendTimeout)
+      in: TimeAmount(setup.timeouts.send)
     ) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in bound.cancel() }
     let said = context.eventLoop.makePromise(of: Void.self)
@@ -78,10 +74,10 @@ extension ProxyConnection {
   /// connected, or was not told yet that the connection closes, has a moment for its next request,
   /// whose response says so. To be called again then.
   func stop() {
-    let isGiven = service.configuration.socket != nil
+    let isGiven = setup.isSocketGiven
     if !isGiven { closesAfterAnswer = true }
     guard answering == nil else { return }
-    if !isGiven || clock.silence > TimeAmount(service.configuration.lastRequestTimeout) { close() }
+    if !isGiven || clock.silence > TimeAmount(setup.timeouts.lastRequest) { close() }
   }
 
   /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).

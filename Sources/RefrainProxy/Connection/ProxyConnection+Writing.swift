@@ -12,11 +12,11 @@ extension ProxyConnection {
   /// Writes the head of the response; the body follows as the head declares.
   func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
     guard let context, !isClosing, var answering, !answering.hasHead else { return nil }
-    var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !isEnding
+    var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !setup.isEnding
     answering.hasHead = true
     writes += 1
     if head.isMeasured {
-      service.traffic.noteFirstByte(after: Self.seconds(since: answering.started))
+      setup.clients?.traffic.noteFirstByte(after: Self.seconds(since: answering.started))
     }
     switch head.body {
     case .none, .omitted: answering.left = 0

@@ -12,12 +12,9 @@ final class ProxyConnection: ChannelDuplexHandler {
   typealias OutboundIn = Never
   typealias OutboundOut = IOData
 
-  let service: ProxyService
+  let setup: ConnectionSetup
   /// Whether it exceeds the limit, and is refused.
   let isSurplus: Bool
-  /// Whether it is the operator's: its requests are neither logged nor counted.
-  let isForOperator: Bool
-  private let responders: RunningResponders
   /// Responds to a request that cannot be served at once.
   private let respond: Respond
   var context: ChannelHandlerContext?
@@ -27,7 +24,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   var isReadHeld = false
   var isInputClosed = false
   var isWatchingEndedInput = false
-  /// Whether it counts in `ProxyService.endedInputs`.
+  /// Whether it counts in `ConnectionSetup.endedInputs`.
   var isCountedEndedInput = false
   /// The number of writes by tasks so far.
   var writes: UInt64 = 0
@@ -62,8 +59,6 @@ final class ProxyConnection: ChannelDuplexHandler {
     guard let address = context?.remoteAddress?.ipAddress else { return "?" }
     return MappedAddress.ipv4(address) ?? address
   }()
-  /// The client as its limits see it.
-  lazy var network = ClientNetwork(clientText)
   /// Whether it counts as one of the client's connections.
   private var isCounted = false
   lazy var localText = context?.localAddress?.ipAddress
@@ -86,16 +81,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   static let longestDiscard = 64 << 10
   static let boundedSending: SocketOptionValue = 256 << 10
 
-  /// - Parameter responders: counts the running tasks; nil: those of the service.
-  init(
-    service: ProxyService, isSurplus: Bool, isForOperator: Bool = false,
-    responders: RunningResponders? = nil, respond: @escaping Respond
-  ) {
-    self.service = service
-    self.isSurplus = isSurplus
-    self.isForOperator = isForOperator
-    self.responders = responders ?? service.responders
-    self.respond = respond
+  init(_ setup: ConnectionSetup, isSurplus: Bool, respond: @escaping Respond) {
+    (self.setup, self.isSurplus, self.respond) = (setup, isSurplus, respond)
   }
 
   // MARK: Coming and going
@@ -116,13 +103,13 @@ final class ProxyConnection: ChannelDuplexHandler {
     if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
-    if !isForOperator {
-      if let refusal = service.clients.enter(network) { return refuse(refusal) }
+    if let gate = setup.clients?.gate {
+      if let refusal = gate.enter(clientText) { return refuse(refusal) }
       isCounted = true
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
-    clock.start(limits: service.configuration, on: context.eventLoop) { bound.value.tick() }
+    clock.start(setup.timeouts, on: context.eventLoop) { bound.value.tick() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -138,7 +125,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func end() {
     if isCounted {
       isCounted = false
-      service.clients.leave(network)
+      setup.clients?.gate?.leave(clientText)
     }
     isClosing = true
     clock.stop()
@@ -275,18 +262,18 @@ final class ProxyConnection: ChannelDuplexHandler {
     answering = Answering(
       started: started, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
-    var clients = isForOperator || !service.clients.areLimited ? nil : service.clients
-    if clients != nil, service.isHealthCheck(head) { clients = nil }
-    let refusal = clients?.admit(network)
-    if !isForOperator, refusal == nil, answerAtOnce(head, started) { return }
+    let gate = setup.clients?.gate(for: head)
+    let refusal = gate?.admit(clientText)
+    if refusal == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let writer = ResponseWriter(
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
-      eventLoop: context.eventLoop, number: requestNumber, pace: clients?.pace(of: network))
+      eventLoop: context.eventLoop, number: requestNumber, pace: gate?.pace(of: clientText))
+    let responders = setup.responders
     responders.begin()
-    answering?.task = Task { [respond, responders] in
+    answering?.task = Task { [respond] in
       defer { responders.end() }
       await respond(request, writer)
     }
@@ -298,6 +285,3 @@ final class ProxyConnection: ChannelDuplexHandler {
     if case .end? = try? parser.next(&input) { isReceiving = false }
   }
 }
-
-/// The client closed the connection, or was silent for too long.
-struct ClientDisconnected: Error {}

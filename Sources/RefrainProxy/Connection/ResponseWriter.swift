@@ -2,18 +2,6 @@
 import NIOCore
 import Refrain
 
-/// A request on its way from the connection to the task that responds to it.
-struct ClientRequest: Sendable {
-  var head: RequestHead
-  /// The client's numeric address.
-  var client: String
-  /// The local address that received the request.
-  var localAddress: String?
-  var started: NIODeadline
-  /// The error with which the request is refused for a limit of the client's; nil: it is served.
-  var refusal: HTTPError?
-}
-
 /// Writes one response from a task. Each call waits until the socket has accepted its bytes: a slow
 /// client costs no memory.
 struct ResponseWriter: Sendable {
@@ -22,7 +10,7 @@ struct ResponseWriter: Sendable {
   /// The number of the connection's request: late writes must not reach the next response.
   let number: UInt64
   /// The pace of the body; nil: as fast as the client accepts it.
-  var pace: ClientPace?
+  var pace: ResponsePace?
 
   func begin(_ head: ResponseHead) async throws {
     try await perform { $0.write(head) }
@@ -35,7 +23,7 @@ struct ResponseWriter: Sendable {
       part.readableBytes > 0
     {
       try await perform { $0.write(part) }
-      try await pace.wait(after: part.readableBytes)
+      try await pace.wait(part.readableBytes)
     }
   }
 
@@ -49,7 +37,7 @@ struct ResponseWriter: Sendable {
     while offset < range.upperBound {
       let part = offset..<min(range.upperBound, offset + Int64(pace.step))
       try await perform { $0.write(file, part, accepted) }
-      try await pace.wait(after: Int(part.upperBound - part.lowerBound))
+      try await pace.wait(Int(part.upperBound - part.lowerBound))
       offset = part.upperBound
     }
   }

@@ -25,7 +25,8 @@ extension CachedAnswer {
       return selected
     }
     // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-    guard selected.known.freshness.pace?.isLive != true, !cache.isShared, !cache.isOffline,
+    guard selected.known.freshness.pace?.isLive != true, service.cachePolicy == .personal,
+      !cache.isOffline,
       !terms.directives.onlyIfCached,
       service.hasReachedOrigin(of: exchange.url) == nil,
       let body = try await ManifestAnswer(self, selected).body(),

@@ -61,7 +61,9 @@ extension CachedAnswer {
   private func refusal(in error: MediaCacheError, to resource: Resource) -> Selected? {
     guard let response = error.response, response.answers(resource) else { return nil }
     let isJoined = !response.take()
-    guard !isJoined || response.mayBeShared(isShared: service.cache.isShared) else { return nil }
+    guard !isJoined || response.mayBeShared(isShared: service.cachePolicy == .shared) else {
+      return nil
+    }
     return .refused(response, isJoined: isJoined)
   }
 
@@ -163,10 +165,10 @@ extension CachedAnswer {
   /// its references are relative to that URL; so is a page whose own URL players need.
   func redirection(_ selected: SelectedResponse) -> String? {
     let known = selected.known
-    if service.configuration.redirectsPages, isPage(selected) {
+    if service.rules.redirectsPages, isPage(selected) {
       return exchange.url.absoluteString
     }
-    guard service.configuration.origin == nil, selected.isManifest == true else { return nil }
+    guard service.rules.origin == nil, selected.isManifest == true else { return nil }
     let final = baseURL(of: known)
     guard final != exchange.url else { return nil }
     // Credentials stay with the host to which the client has sent them.
@@ -179,7 +181,7 @@ extension CachedAnswer {
   func newTarget(refusedWith status: Int) async -> String? {
     // Those for the stream's own host are not sent to the host to which it redirects.
     let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
-    guard service.configuration.origin == nil, MediaCacheError.refusesURL(status),
+    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
       let url = await service.cache.relocate(
         from: exchange.url, for: fields.compactMap(\.self)),
       let target = service.routes.target(
@@ -206,16 +208,6 @@ extension CachedAnswer {
     return place(final) == place(exchange.url) ? exchange.url : final
   }
 
-  func redirect(to location: String) async throws {
-    var fields: HeaderFields = [
-      "Date": HTTPDate.format(Date()), "Location": location, "Cache-Control": "no-cache",
-    ]
-    service.fields.addWebOrigin(to: &fields)
-    exchange.report.note { $0.status = 302 }
-    try await writer.begin(ResponseHead(status: 302, fields: fields, body: .length(0)))
-    try await writer.end()
-  }
-
   /// Holds the entry open: further requests for it are served at once.
   func holdOpen(_ reader: MediaReader, _ known: StoredResponse) {
     guard !known.varies, !known.freshness.noStore, reader.isStoring,
@@ -232,7 +224,7 @@ extension CachedAnswer {
     service.hits.insert(
       CachedHit(
         lease: lease, urlText: exchange.url.absoluteString,
-        isShared: service.cache.isShared, node: fields.node, cacheStatus: status,
+        isShared: service.cachePolicy == .shared, node: fields.node, cacheStatus: status,
         naming: { listings.naming(of: key, in: stream) }
       ) { known in
         var rendered = fields.stored(known)

@@ -58,7 +58,7 @@ extension CachedAnswer {
     {
       cacheStatus.forwardedStatus = forwardedStatus
     }
-    cacheStatus.timeToLive = Self.timeToLive(known, at: service.cache.now.wall)
+    cacheStatus.timeToLive = AnswerFields.timeToLive(known, at: service.cache.now.wall)
     cacheStatus.key = service.cache.key(for: resource).rawValue
     if handed == nil, [.miss, .revalidated].contains(origin.source) {
       service.fields.add(way: selected.reader.originWay(since: selected.started), to: &fields)
@@ -71,12 +71,6 @@ extension CachedAnswer {
     }
     let isFetched = origin.source == .miss || origin.source == .partial
     return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
-  }
-
-  /// Returns the whole seconds for which a response is fresh, negative if it is stale (RFC 9211
-  /// §2.3).
-  static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64 {
-    Int64(min(max(known.timeToLive(at: now), -1e15), 1e15).rounded(.down))
   }
 
   private func notModified(_ selected: SelectedResponse) async throws {

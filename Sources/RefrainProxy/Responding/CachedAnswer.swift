@@ -20,15 +20,18 @@ struct CachedAnswer: Sendable {
   var writer: ResponseWriter { exchange.writer }
   var isHEAD: Bool { exchange.request.head.isHEAD }
 
-  func run() async throws {
+  private var policy: CachePolicy { service.cachePolicy }
+
+  /// - Returns: the request as it goes on to the origin; nil after a response.
+  func run() async throws -> Exchange? {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
-    let key = key(for: resource)
+    let key = policy.key(for: resource, of: exchange)
     var terms = ReadTerms()
     (terms.directives, terms.passesOnErrors) = (directives, true)
-    terms.audience = service.configuration.servesOnePlay ? .player : .client
-    terms.hasCookies = isPersonal(resource)
-    if !service.cache.isShared { relax(&terms) }
+    terms.audience = service.rules.servesOnePlay ? .player : .client
+    terms.hasCookies = policy.isPersonal(resource)
+    policy.relax(&terms, for: exchange)
     if !isGrowing {
       terms.listing = service.listings.naming(
         of: service.cache.key(for: resource), in: resource.policy.group?.first)
@@ -42,13 +45,13 @@ struct CachedAnswer: Sendable {
     if directives.onlyIfCached {
       if uncacheable != nil { throw Self.notThere }
     } else {
-      if directives.noStore { return try await relay(.request) }
-      if isSharedKey(resource) { return try await relay(.bypass) }
+      if directives.noStore { return relay(.request) }
+      if policy.isSharedKey(resource) { return relay(.bypass) }
       if let uncacheable {
-        return try await relay(.bypass, asksWhole: uncacheable == .encoded)
+        return relay(.bypass, asksWhole: uncacheable == .encoded)
       }
       if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
-        return try await relay(.stale)
+        return relay(.stale)
       }
     }
     let selected: SelectedResponse
@@ -58,26 +61,26 @@ struct CachedAnswer: Sendable {
         try await select(resource, key, $0, memory)
       }
     case .relayed(let reason, let asksWhole):
-      return try await relay(reason, asksWhole: asksWhole)
+      return relay(reason, asksWhole: asksWhole)
     case .refused(let response, let isJoined):
       if let target = await newTarget(refusedWith: response.status) {
-        return try await redirect(to: target)
+        try await exchange.redirect(to: target)
+        return nil
       }
-      return try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
-        .pass(response, isJoined: isJoined)
+      return exchange.relaying(.received(response, isJoined: isJoined))
     }
     defer { selected.reader.cancel() }
     let (reader, known) = (selected.reader, selected.known)
-    guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
-    if service.cache.isShared, known.freshness.noStore {
+    guard reader.isSelected(known, by: resource.headers) else { return relay(.varyMiss) }
+    if policy == .shared, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 {
         service.uncacheable.insert(.notStorable, on: memory, at: .now)
       }
-      guard isHanded(selected) else { return try await relay(.bypass) }
+      guard isHanded(selected) else { return relay(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
-      return try await relay(.bypass)
+      return relay(.bypass)
     }
     if let location = redirection(selected) {
       if selected.isManifest == true {
@@ -85,10 +88,11 @@ struct CachedAnswer: Sendable {
         try await storeManifest(selected)
       }
       noteStream(of: selected)
-      return try await redirect(to: location)
+      try await exchange.redirect(to: location)
+      return nil
     }
-    if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return }
-    if service.configuration.fetchesWhole, !known.freshness.noStore {
+    if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return nil }
+    if service.rules.fetchesWhole, !known.freshness.noStore {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
@@ -96,6 +100,7 @@ struct CachedAnswer: Sendable {
     // A manifest may have to be rewritten next time.
     if selected.isManifest == false { holdOpen(reader, known) }
     try await send(selected)
+    return nil
   }
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
@@ -116,22 +121,7 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  /// The resource requested from the cache.
-  var resource: Resource {
-    var resource = Resource(
-      url: exchange.url,
-      headers: service.originFields.forCache(
-        exchange.fields, sendsOwn: exchange.sendsOwnFields))
-    resource.filter = service.routes.filter(for: exchange.url)
-    resource.observer = exchange.observer
-    resource.policy = service.policy(of: exchange.url)
-    return resource
-  }
-
-  /// Whether the resource decrypts segments, and the cache serves several people: it is not stored.
-  private func isSharedKey(_ resource: Resource) -> Bool {
-    service.cache.isShared && resource.policy.group?.isSecret == true
-  }
+  var resource: Resource { exchange.resource }
 
   /// Waits until a manifest is stored to which the client is redirected: without a stored response
   /// the redirect could not be repeated offline, and the manifest would be sent as a whole each time.
@@ -147,51 +137,7 @@ struct CachedAnswer: Sendable {
     service.parts.insert(redirected: baseURL(of: selected.known), in: stream)
   }
 
-  /// Returns the key of the response: separate for each set of credentials in a shared cache
-  /// (RFC 9111 §3.5).
-  func key(for resource: Resource) -> CacheKey {
-    let key = service.cache.key(for: resource)
-    guard service.cache.isShared else { return key }
-    return Credentials.key(key, for: Resource(url: exchange.url, headers: exchange.fields))
+  private func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) -> Exchange {
+    exchange.relaying(.request(reason, asksWhole: asksWhole))
   }
-
-  /// Whether the response may be personal: the request has cookies, and the cache serves several
-  /// people.
-  func isPersonal(_ resource: Resource) -> Bool {
-    service.cache.isShared && resource.headers["Cookie"] != nil
-  }
-
-  /// Relaxes the conditions of a request for a manifest or a part of a stream.
-  ///
-  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
-  /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
-  /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
-  /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
-  private func relax(_ terms: inout ReadTerms) {
-    if Manifest.isNamed(mimeType: nil, url: exchange.url) {
-      terms.acceptsForbidden = true
-      guard terms.directives.noCache else { return }
-      // A stored manifest is used if the origin cannot be reached.
-      terms.directives.noCache = false
-      terms.directives.maxAge = 0
-    } else if service.parts.contains(exchange.url) {
-      terms.acceptsForbidden = true
-      terms.directives.noCache = false
-      terms.directives.maxStale = .max
-    }
-  }
-
-  func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {
-    var answer = RelayedAnswer(exchange: exchange, reason: reason)
-    answer.asksWhole = asksWhole
-    try await answer.run()
-  }
-}
-
-/// Why a response is not stored.
-enum Uncacheable: Sendable {
-  /// The origin forbids it.
-  case notStorable
-  /// It has a content coding, of which no ranges are requested.
-  case encoded
 }

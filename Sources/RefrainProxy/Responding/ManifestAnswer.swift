@@ -28,7 +28,7 @@ struct ManifestAnswer: Sendable {
     let editor = ManifestEditor(exchange: exchange, url: url, stream: selected.reader.group)
     guard let edited = try await editor.edit(stored ?? body) else { return false }
     if let target = edited.redirection {
-      try await answer.redirect(to: target)
+      try await exchange.redirect(to: target)
       return true
     }
     // A range of an unchanged body is a range of the original.

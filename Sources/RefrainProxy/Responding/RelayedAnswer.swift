@@ -35,7 +35,7 @@ struct RelayedAnswer: Sendable {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
     let isSafe = request.isGET || request.isHEAD
-    let resource = CachedAnswer(exchange: exchange).resource
+    let resource = exchange.resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
     service.traffic.noteRelayedRequest()
     let response = try await send(request, fields)
@@ -272,7 +272,7 @@ struct RelayedAnswer: Sendable {
     let editor = ManifestEditor(exchange: exchange, url: exchange.url)
     if let edited = try await editor.edit(Array(body)) {
       if let target = edited.redirection {
-        return try await CachedAnswer(exchange: exchange).redirect(to: target)
+        return try await exchange.redirect(to: target)
       }
       if edited.isChanged {
         sent = Data(edited.body)
@@ -319,12 +319,12 @@ struct RelayedAnswer: Sendable {
     guard request.isHEAD || request.isGET, WholeResponse.statuses.contains(response.status),
       response.headers.contentCodings.isEmpty
     else { return }
-    let answer = CachedAnswer(exchange: exchange)
-    let resource = answer.resource
+    let policy = exchange.service.cachePolicy
+    let resource = exchange.resource
     // A response to cookies is no evidence about the one stored for others.
-    guard !answer.isPersonal(resource) else { return }
+    guard !policy.isPersonal(resource) else { return }
     // If it cannot be opened, no usable response is stored.
     try? await exchange.service.cache.compare(
-      resource, key: answer.key(for: resource), with: response.headers)
+      resource, key: policy.key(for: resource, of: exchange), with: response.headers)
   }
 }

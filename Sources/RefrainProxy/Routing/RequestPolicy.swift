@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Refrain
+package import Refrain
 
 /// Decides which requests besides plain GET and HEAD are relayed to an origin.
-struct RequestPolicy: Sendable {
+package struct RequestPolicy: Sendable {
   /// Whether the proxy serves one origin, to which it relays OPTIONS and GET with a body.
   let hasOrigin: Bool
-  let methods: CacheProxy.RelayedMethods
+  let methods: RelayedMethods
   /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
   let allowedWebOrigin: String?
 
@@ -45,9 +45,18 @@ struct RequestPolicy: Sendable {
     }
   }
 
+  /// Whether a browser sends the request for a page of another site than the allowed one.
+  func isFromAnotherSite(_ fields: HeaderFields, host: String?) -> Bool {
+    Self.isFromAnotherSite(fields, host: host, allowing: allowedWebOrigin)
+  }
+
   /// Whether a browser sends the request for a page of another site, with all the rights of the
   /// proxy at the origin. Other programs send neither field (Fetch Metadata §2.4, RFC 6454 §7).
-  func isFromAnotherSite(_ fields: HeaderFields, host: String?) -> Bool {
+  ///
+  /// - Parameter allowedWebOrigin: the one other site whose pages may send it; nil: none.
+  package static func isFromAnotherSite(
+    _ fields: HeaderFields, host: String?, allowing allowedWebOrigin: String? = nil
+  ) -> Bool {
     let origin = fields["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }
     if let site = fields["Sec-Fetch-Site"]?.trimmingOWS.lowercased() {
@@ -56,5 +65,23 @@ struct RequestPolicy: Sendable {
     guard let origin else { return false }
     guard let host, let slashes = origin.firstRange(of: "://") else { return true }
     return origin[slashes.upperBound...].lowercased() != host.lowercased()
+  }
+}
+
+/// The request methods that are relayed (RFC 9110 §9).
+public enum RelayedMethods: Sendable, Hashable {
+  /// GET and HEAD only; with an `origin`, OPTIONS as well, which is safe.
+  case none
+  /// These methods, in capitals as in HTTP.
+  case only(Set<String>)
+  /// All but TRACE and CONNECT.
+  case all
+
+  func contain(_ method: String) -> Bool {
+    switch self {
+    case .none: false
+    case .only(let names): names.contains(method)
+    case .all: true
+    }
   }
 }

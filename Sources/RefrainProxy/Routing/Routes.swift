@@ -8,7 +8,7 @@ struct Routes: Sendable {
   let token: String?
   /// Without a trailing slash.
   let origin: String?
-  private let originURL: URL?
+  let originURL: URL?
   private let hosts: AllowedHosts
   private let hostsFilter: URLFilter
   /// For what a URL of a private network refers to.
@@ -17,34 +17,41 @@ struct Routes: Sendable {
   private let publicNames: Set<String>
   private let machineName = ProcessInfo.processInfo.hostName
 
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    names = configuration.names
-    publicNames = HostCheck.publicNames(configuration.names)
-    try Self.check(configuration)
-    hosts = try AllowedHosts(configuration.allowedHosts)
+  /// - Parameters:
+  ///   - address: that on which the proxy listens.
+  ///   - token: nil: a new random one, unless there is an `origin`.
+  ///   - names: those of the proxy besides its addresses.
+  /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
+  init(
+    address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
+  ) throws(CacheProxyError) {
+    self.names = names
+    publicNames = HostCheck.publicNames(names)
+    try Self.check(names)
+    hosts = try AllowedHosts(allowedHosts)
     privateFilter = hosts.filter(elsePublicOnly: false)
-    if let url = configuration.origin {
+    if let url {
       origin = try Self.base(url)
       originURL = url
-      token = nil
+      self.token = nil
       // Other targets of the origin's redirects could be in the proxy's own network.
       hostsFilter = hosts.filter(besides: OriginScope(url))
     } else {
       hostsFilter = hosts.filter(elsePublicOnly: true)
       origin = nil
       originURL = nil
-      let chosen = configuration.token ?? TokenCheck.random()
+      let chosen = token ?? TokenCheck.random()
       guard TokenCheck.isValid(chosen) else {
         throw CacheProxyError(
           .invalidConfiguration,
           "The token is too short or contains characters that a URL must encode.",
           remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
-      token = chosen
-      guard LoopbackAddress.contains(configuration.address) || !hosts.isEmpty else {
+      self.token = chosen
+      guard LoopbackAddress.contains(address) || !hosts.isEmpty else {
         throw CacheProxyError(
           .invalidConfiguration,
-          "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
+          "On \(address) this would be an open proxy: others could fetch any URL.",
           remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
       }
     }
@@ -53,31 +60,14 @@ struct Routes: Sendable {
   /// The URLs that may be requested; nil: all.
   var filter: URLFilter? { origin != nil || !hosts.isEmpty ? hostsFilter : nil }
 
-  /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain, and for a
-  ///   limit that permits nothing.
-  private static func check(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    guard CacheStatus.isNodeName(configuration.nodeName) else {
-      throw CacheProxyError(
-        .invalidConfiguration,
-        "\(String(reflecting: configuration.nodeName.prefix(100))) is not a valid name of a node.",
-        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
-    }
-    if let path = configuration.healthPath {
-      guard path.hasPrefix("/"), path.utf8.count > 1, URLSpelling.isTarget(path),
-        !path.contains("?")
-      else {
-        throw CacheProxyError(
-          .invalidConfiguration, "\(String(reflecting: path.prefix(100))) is not a valid path.",
-          remedy: "Write it as /health.")
-      }
-    }
-    for name in configuration.names where Authority(name) == nil {
+  /// - Throws: `.invalidConfiguration` for a name that no field can contain.
+  private static func check(_ names: [String]) throws(CacheProxyError) {
+    for name in names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
         remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
     }
-    try configuration.clientLimits.check()
   }
 
   private static func base(_ url: URL) throws(CacheProxyError) -> String {

@@ -2,7 +2,7 @@
 internal import Refrain
 
 /// The spelling of request targets and URLs.
-enum URLSpelling {
+package enum URLSpelling {
   /// Whether the path has a segment `.` or `..`, also as `%2e`: clients that resolve
   /// references never send one (RFC 3986 §5.2.4), and a client that sends one aims elsewhere.
   ///
@@ -43,7 +43,7 @@ enum URLSpelling {
   }
 
   /// Whether all bytes are visible ASCII, without `#`.
-  static func isTarget(_ text: some StringProtocol) -> Bool {
+  package static func isTarget(_ text: some StringProtocol) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x21 && $0 <= 0x7E && $0 != UInt8(ascii: "#") }
   }
 

@@ -41,13 +41,15 @@ struct AnswerFields: Sendable {
     return fields
   }
 
-  /// Returns the fields of a response that the app has made, without those of its message.
-  func own(_ headers: HeaderFields) -> HeaderFields {
+  /// Returns the fields of a handler's response, without those of its message.
+  ///
+  /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
+  func own(_ headers: HeaderFields, isForWebOrigin: Bool = true) -> HeaderFields {
     var fields = HopByHop.removed(from: headers)
     fields["Content-Length"] = nil
     fields = HeaderFields(fields.fields.lazy.filter(Self.isField).map { ($0.name, $0.value) })
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
-    addWebOrigin(to: &fields)
+    if isForWebOrigin { addWebOrigin(to: &fields) }
     return fields
   }
 
@@ -120,6 +122,12 @@ struct AnswerFields: Sendable {
     }
     fields.append("Access-Control-Max-Age", "600")
     return fields
+  }
+
+  /// Returns the whole seconds for which a response is fresh, negative if it is stale (RFC 9211
+  /// §2.3).
+  static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64 {
+    Int64(min(max(known.timeToLive(at: now), -1e15), 1e15).rounded(.down))
   }
 
   /// Returns whole seconds since the origin made or confirmed the stored response (RFC 9111 §5.1).

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
+package import Refrain
 
 /// An error response: a status, and one sentence for people.
-struct HTTPError: Error, Sendable, Hashable {
-  var status: Int
-  var reason: String
+package struct HTTPError: Error, Sendable, Hashable {
+  package var status: Int
+  package var reason: String
   /// The value of `Retry-After`, in seconds; nil: unknown.
-  var retryAfter: Int64?
+  package var retryAfter: Int64?
 
-  init(_ status: Int, _ reason: String, retryAfter: Int64? = nil) {
+  package init(_ status: Int, _ reason: String, retryAfter: Int64? = nil) {
     self.status = status
     self.reason = reason
     self.retryAfter = retryAfter
@@ -17,4 +18,22 @@ struct HTTPError: Error, Sendable, Hashable {
 extension HTTPError {
   /// A request sent by this proxy came back to it (RFC 5842 §7.2).
   static let loop = HTTPError(508, "The request loops: the origin is this proxy.")
+}
+
+extension HTTPError {
+  /// The error response for an error of the cache.
+  package init(_ error: MediaCacheError) {
+    let status =
+      switch error.code {
+      case .badURL: 400
+      case .unreachable where error.isForLackOfDescriptors: 503
+      case .unreachable: error.isTimeout ? 504 : 502
+      case .offline: 504
+      case .closed: 503
+      case .storage, .inUse: 503
+      case .redirect where error.status == nil: 403
+      default: 502
+      }
+    self.init(status, error.description)
+  }
 }

@@ -8,7 +8,11 @@ import RefrainLocks
 /// The listening socket, which is bound again if it is lost, and its connections.
 final class Listener: Sendable {
   private let service: ProxyService
-  private var count: ConnectionCount { service.connections }
+  private let setup: ConnectionSetup
+  private let count: ConnectionCount
+  private let listening: ListeningPlace
+  private let stopTimeout: Duration
+  private let isFollowing = Atomic(false)
   private let probe = ListenerProbe()
   private let state = Mutex(State())
 
@@ -27,14 +31,24 @@ final class Listener: Sendable {
     var examination: Task<Void, Never>?
   }
 
-  init(service: ProxyService) { self.service = service }
+  /// - Parameters:
+  ///   - place: where to listen.
+  ///   - count: counts its connections.
+  ///   - stopTimeout: the longest time for which running responses continue at the end.
+  init(
+    _ service: ProxyService, _ setup: ConnectionSetup, at place: ListeningPlace,
+    _ count: ConnectionCount, stopTimeout: Duration
+  ) {
+    (self.service, self.setup, listening) = (service, setup, place)
+    (self.count, self.stopTimeout) = (count, stopTimeout)
+  }
 
   /// The address on which it listens, or will listen again.
   var expectedAddress: ListeningAddress? {
-    if let address = service.address { return address }
-    let configuration = service.configuration
-    let port = state.withLock { $0.port } ?? configuration.port
-    return port == 0 ? nil : ListeningAddress(host: configuration.address, port: port)
+    if let address = service.place.address { return address }
+    let wanted = listening.address
+    let port = state.withLock { $0.port } ?? wanted.port
+    return port == 0 ? nil : ListeningAddress(host: wanted.host, port: port)
   }
 
   // MARK: Running
@@ -62,7 +76,7 @@ final class Listener: Sendable {
       initialDelay: pace, delay: pace
     ) { [self] _ in
       service.hits.releaseUnused()
-      service.followOtherProcesses()
+      followOtherProcesses()
       examineIfSuspended()
     }
     let result: Result<Void, any Error>
@@ -87,6 +101,16 @@ final class Listener: Sendable {
     try Task.checkCancellation()
   }
 
+  /// Follows what other processes do in the cache directory, unless that is under way. Returns at
+  /// once.
+  private func followOtherProcesses() {
+    guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    Task {
+      await service.cache.noticeOtherProcesses()
+      isFollowing.store(false, ordering: .releasing)
+    }
+  }
+
   private func listenUntilStopped() async throws {
     var failures = 0
     while true {
@@ -100,7 +124,7 @@ final class Listener: Sendable {
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-      service.address = nil
+      service.place.address = nil
       let goesOn = state.withLock { state in
         state.channel = nil
         return state.phase == .running
@@ -110,15 +134,15 @@ final class Listener: Sendable {
   }
 
   private func bind() async throws -> any Channel {
-    let configuration = service.configuration
-    let port = state.withLock { $0.port } ?? configuration.port
-    let channel = try await configuration.place.open(port: port, count) { [self] in
+    let wanted = listening.address
+    let port = state.withLock { $0.port } ?? wanted.port
+    let channel = try await listening.open(port: port, count) { [self] in
       try accept($0)
     }
     let bound = ListeningAddress(
-      host: channel.localAddress?.ipAddress ?? configuration.address,
+      host: channel.localAddress?.ipAddress ?? wanted.host,
       port: channel.localAddress?.port ?? port)
-    service.address = bound
+    service.place.address = bound
     let (waiters, isLate) = state.withLock { state in
       state.port = bound.port
       state.channel = channel
@@ -170,9 +194,8 @@ final class Listener: Sendable {
   // MARK: Connections
 
   private func accept(_ channel: any Channel) throws {
-    let connection = ProxyConnection(
-      service: service, isSurplus: count.isSurplus(channel)
-    ) { [service] request, writer in
+    let connection = ProxyConnection(setup, isSurplus: count.isSurplus(channel)) {
+      [service] request, writer in
       await Responder(service: service, request: request, writer: writer).run()
     }
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
@@ -205,7 +228,7 @@ final class Listener: Sendable {
   }
 
   private func beginStopping() {
-    service.stop()
+    service.phase.stop()
     let channel = state.withLock { state in
       if state.phase == .running { state.phase = .stopping }
       return state.channel
@@ -226,8 +249,8 @@ final class Listener: Sendable {
 
   /// Gives running responses their time, then ends them.
   private func settle() async {
-    service.stop()
-    let deadline = ContinuousClock.now + service.configuration.stopTimeout
+    service.phase.stop()
+    let deadline = ContinuousClock.now + stopTimeout
     while true {
       let connections = state.withLock { Array($0.connections.values) }
       // One that was accepted while the socket was being closed is counted before it is listed.
@@ -244,7 +267,6 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
-    await service.page?.downloads.stop()
     service.hits.releaseAll()
   }
 

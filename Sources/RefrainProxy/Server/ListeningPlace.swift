@@ -5,9 +5,17 @@ import NIOPosix
 import Refrain
 
 /// Where connections are accepted.
-enum ListeningPlace: Sendable {
+package enum ListeningPlace: Sendable {
   case address(ListeningAddress)
   case socket(ListeningSocket)
+
+  /// The address, with port 0 for any free one.
+  var address: ListeningAddress {
+    switch self {
+    case .address(let address): address
+    case .socket(let socket): socket.address
+    }
+  }
 
   /// Opens a listening channel, which accepts nobody before its option `autoRead` is set: clients may
   /// wait already, and the address by which requests are recognized as meant for this proxy is not

@@ -188,7 +188,7 @@ final class CachedHit: Sendable {
     buffer.writeDecimal(AnswerFields.age(known, at: now))
     buffer.writeStaticString("\r\n")
     buffer.writeBytes(statusStart)
-    let seconds = CachedAnswer.timeToLive(known, at: now)
+    let seconds = AnswerFields.timeToLive(known, at: now)
     buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
     buffer.writeDecimal(seconds)
     buffer.writeBytes(statusEnd)

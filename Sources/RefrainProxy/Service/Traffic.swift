@@ -2,30 +2,28 @@
 import RefrainLocks
 
 /// Counts the responses of a proxy. May be used from any thread.
-final class Traffic: Sendable {
-  struct Values: Sendable, Hashable {
+package final class Traffic: Sendable {
+  package struct Values: Sendable, Hashable {
     /// By the order of `ServedRequest.Source.allCases`.
-    var requests = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
-    var sentBytes = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
+    package var requests = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
+    package var sentBytes = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
     /// The sent bytes that were stored before their request came.
-    var savedBytes: Int64 = 0
+    package var savedBytes: Int64 = 0
     /// The requests that shared one to the origin with others.
-    var joins: Int64 = 0
-    var errors: Int64 = 0
-    /// The entries that the operator has purged.
-    var purgedEntries: Int64 = 0
+    package var joins: Int64 = 0
+    package var errors: Int64 = 0
     /// Those of relayed requests, which bypass the cache.
-    var relayedRequests: Int64 = 0
-    var relayedBytes: Int64 = 0
+    package var relayedRequests: Int64 = 0
+    package var relayedBytes: Int64 = 0
     /// In seconds, from the end of a request's head to the head of its response.
-    var firstByte = Histogram(
+    package var firstByte = Histogram(
       bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
     /// In bytes per second, of responses that are long enough.
-    var throughput = Histogram(
+    package var throughput = Histogram(
       bounds: [64e3, 128e3, 256e3, 512e3, 1e6, 2e6, 4e6, 8e6, 16e6, 32e6, 64e6, 128e6, 512e6, 2e9])
 
     /// The requests that were served without a body from the origin.
-    var hits: Int64 {
+    package var hits: Int64 {
       [.hit, .revalidated, .stale].reduce(0) { (sum, source: ServedRequest.Source) in
         sum + requests[source.index]
       }
@@ -36,7 +34,7 @@ final class Traffic: Sendable {
   struct Outcome: Sendable {
     var source: ServedRequest.Source
     var bytesSent: Int64
-    var savedBytes: Int64 = 0
+    package var savedBytes: Int64 = 0
     var isJoined = false
     var hasError = false
     /// From the end of the request's head to the last byte of the response.
@@ -44,15 +42,15 @@ final class Traffic: Sendable {
   }
 
   /// Shorter responses end before they show a rate.
-  static let shortestMeasured: Int64 = 64 << 10
+  package static let shortestMeasured: Int64 = 64 << 10
 
   private let state = Mutex(Values())
   private let bytesSent = Atomic<Int64>(0)
 
-  var values: Values { state.withLock { $0 } }
+  package var values: Values { state.withLock { $0 } }
 
   /// The bytes sent to clients so far, also of responses under way.
-  var sent: Int64 { bytesSent.load(ordering: .relaxed) }
+  package var sent: Int64 { bytesSent.load(ordering: .relaxed) }
 
   func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
@@ -74,8 +72,6 @@ final class Traffic: Sendable {
     state.withLock { $0.firstByte.note(seconds) }
   }
 
-  func notePurge(_ entries: Int) { state.withLock { $0.purgedEntries += Int64(entries) } }
-
   func noteRelayedRequest() { state.withLock { $0.relayedRequests += 1 } }
 
   func noteRelayed(_ bytes: Int) { state.withLock { $0.relayedBytes += Int64(bytes) } }
@@ -83,36 +79,38 @@ final class Traffic: Sendable {
 
 extension ServedRequest.Source {
   /// In the order of declaration.
-  static let allCases: [Self] = [.hit, .revalidated, .partial, .miss, .relayed, .stale, .proxy]
+  package static let allCases: [Self] = [
+    .hit, .revalidated, .partial, .miss, .relayed, .stale, .proxy,
+  ]
 
   fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
 /// Counts values in ranges of fixed bounds. A pure value.
-struct Histogram: Sendable, Hashable {
+package struct Histogram: Sendable, Hashable {
   /// The upper bounds of the ranges, included in them, in ascending order. Greater values are
   /// counted in one more range, without a bound.
-  let bounds: [Double]
+  package let bounds: [Double]
   /// One for each bound, and one for the rest.
-  private(set) var counts: [Int64]
-  private(set) var sum = 0.0
+  package private(set) var counts: [Int64]
+  package private(set) var sum = 0.0
 
-  init(bounds: [Double]) {
+  package init(bounds: [Double]) {
     self.bounds = bounds
     counts = Array(repeating: 0, count: bounds.count + 1)
   }
 
   /// Negative values and those that are not finite count as zero.
-  mutating func note(_ value: Double) {
+  package mutating func note(_ value: Double) {
     let value = value.isFinite ? max(0, value) : 0
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
     sum += value
   }
 
-  var count: Int64 { counts.reduce(0, +) }
+  package var count: Int64 { counts.reduce(0, +) }
 
   /// The counts of all values up to each bound, and then of all.
-  var cumulative: [Int64] {
+  package var cumulative: [Int64] {
     var total: Int64 = 0
     return counts.map { count in
       total += count

@@ -61,18 +61,3 @@ final class VariantChains: Sendable {
 
   static func hash(_ url: URL) -> UInt64 { StreamParts.hash(url.absoluteString.utf8) }
 }
-
-extension Exchange {
-  /// Records the playlists that the response names (`VariantChains`).
-  ///
-  /// - Throws: `HTTPError`, if a client would follow them for ever.
-  func noteChain(naming playlists: Set<UInt64>) throws(HTTPError) {
-    let now = service.cache.now.uptime
-    guard service.chains.insert(url, naming: playlists, at: now) else {
-      throw HTTPError(
-        508,
-        "The playlist leads back to itself, or to one playlist after another, through its "
-          + "variants or segments. Check the stream's first playlist.")
-    }
-  }
-}

@@ -3,6 +3,7 @@ import Foundation
 import OriginServer
 import Refrain
 import RefrainProxy
+import RefrainServer
 import TestSupport
 import Testing
 
@@ -11,8 +12,7 @@ struct Proxied {
   let origin: OriginServer
   let directory: URL
   let cache: MediaCache
-  private let proxy: CacheProxy
-  private let isNode: Bool
+  private let server: ProxyServer
   /// The number of bytes of each resource received from the origin, until the cache is closed.
   private let counting: Task<[CacheKey: Int64], Never>
 
@@ -20,13 +20,10 @@ struct Proxied {
   func direct(_ path: String) -> URL { origin.url(path) }
 
   /// Returns the proxy's URL of a path.
-  func proxied(_ path: String) throws -> URL { try proxy.url(for: origin.url(path)) }
+  func proxied(_ path: String) throws -> URL { try server.proxy.url(for: origin.url(path)) }
 
   /// The URL of the proxy's page, if it has one: that of a node is on the operator's listener.
-  var page: URL? {
-    guard isNode else { return proxy.baseURL }
-    return proxy.adminListeningAddress.flatMap { URL(string: "http://\($0)/") }
-  }
+  var page: URL? { server.pageURL }
 
   /// Sends one request for a URL of the proxy.
   static func reply(to url: URL, _ fields: [String] = []) async throws -> Reply {
@@ -47,7 +44,7 @@ struct Proxied {
 
   /// Ends the proxy and everything that it had begun: the origin's byte counts are final then.
   func stop() async {
-    await proxy.stop()
+    await server.proxy.stop()
     await cache.close()
     _ = await counting.value
   }
@@ -103,23 +100,23 @@ struct Proxied {
         }
         return counts
       }
-      var configuration = CacheProxy.Configuration()
-      configuration.allowedWebOrigin = (webOrigin ?? origin).baseURL.absoluteString
+      var configuration = ProxyServer.Configuration()
+      configuration.proxy.allowedWebOrigin = (webOrigin ?? origin).baseURL.absoluteString
       configuration.servesPage = hasPage
       // The end of a test does not wait for responses that it has left unfinished.
-      configuration.stopTimeout = .milliseconds(200)
+      configuration.proxy.stopTimeout = .milliseconds(200)
       if isNode {
-        configuration.origin = origin.baseURL
+        configuration.proxy.origin = origin.baseURL
         configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 0)
       }
-      let proxy = try CacheProxy(cache: cache, configuration: configuration)
-      let running = Task { try await proxy.run() }
+      let server = try ProxyServer(cache: cache, configuration: configuration)
+      let running = Task { try await server.run() }
       let proxied = Proxied(
-        origin: origin, directory: directory, cache: cache, proxy: proxy, isNode: isNode,
+        origin: origin, directory: directory, cache: cache, server: server,
         counting: counting)
       let outcome: Result<Void, any Error>
       do {
-        try await proxy.waitUntilListening()
+        try await server.proxy.waitUntilListening()
         outcome = .success(try await body(proxied))
       } catch {
         outcome = .failure(error)

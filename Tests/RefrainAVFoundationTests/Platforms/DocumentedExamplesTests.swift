@@ -39,7 +39,9 @@ import Testing
     let snippets = try PackageFiles.files(in: "Snippets", withExtension: "swift").map {
       "\n" + (try Self.visibleLines(of: $0)).joined(separator: "\n") + "\n"
     }
-    let products = ["Refrain", "RefrainAVFoundation", "RefrainPlayer", "RefrainProxy"]
+    let products = [
+      "Refrain", "RefrainAVFoundation", "RefrainPlayer", "RefrainProxy", "RefrainServer",
+    ]
     let guides =
       [PackageFiles.root.appending(path: "README.md")]
       + products.flatMap { PackageFiles.files(in: "Sources/\($0)", withExtension: "md") }

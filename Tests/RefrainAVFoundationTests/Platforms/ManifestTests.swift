@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["RefrainAVFoundation", "RefrainPlayer", "RefrainProxy"])
+  @Test(arguments: ["RefrainAVFoundation", "RefrainPlayer", "RefrainProxy", "RefrainServer"])
   func `A target without a privacy manifest uses no API that needs one`(_ target: String) throws {
     #expect(try Self.used(by: target) == [:])
   }

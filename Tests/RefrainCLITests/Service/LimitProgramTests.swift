@@ -5,6 +5,7 @@
   import OriginServer
   import Refrain
   import RefrainProxy
+  import RefrainServer
   import TestSupport
   import Testing
 
@@ -74,8 +75,8 @@
         "--limit-rate", "2M", "--origin-rate", "500K",
       ]
       let command = try ServeCommand.parse(line)
-      let configuration = command.proxyConfiguration(token: "")
-      #expect(configuration.maximumConnections == 90)
+      let configuration = command.serverConfiguration(token: "")
+      #expect(configuration.proxy.maximumConnections == 90)
       #expect(configuration.clientLimits.connections == 3)
       #expect(configuration.clientLimits.requestsPerSecond == 7)
       #expect(configuration.clientLimits.bytesPerSecond == 2 << 20)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// The bytes of responses as they are counted: for the log, and for the page.
+/// The bytes of responses as they are counted: for the log.
 @Suite(.timeLimit(.minutes(2))) struct CountedBytesTests {
   @Test func `Several ranges count with what is between them`() async throws {
     try await withProxy { test async throws in
@@ -45,65 +45,10 @@ import Testing
     }
   }
 
-  /// It is sent in pieces that take seconds, and the client leaves in the middle of the first.
-  @Test(arguments: [true, false])
-  func `What a slow client received counts, although it leaves`(sendsFiles: Bool) async throws {
-    let length: Int64 = 1 << 20
-    try await withProxy(proxy: { configuration, _ in
-      configuration.sendsFiles = sendsFiles
-      configuration.clientLimits.bytesPerSecond = 40_000
-    }) { test async throws in
-      try await Self.store(test, length)
-      try await test.onSocket { client in
-        try client.send(try test.request(for: "/a"))
-        _ = try client.receive(exactly: 20_000)
-        client.reset()
-      }
-      try await eventually("it is logged") { test.log.all.count == 1 }
-      let logged = test.log.all[0]
-      #expect(logged.bytesSent >= 15_000 && logged.bytesSent < length, "\(logged.bytesSent)")
-      #expect(logged.bytesFromCache == logged.bytesSent)
-    }
-  }
-
   private static func store(_ test: TestProxy, _ length: Int64) async throws {
     var resource = OriginResource.synthetic(seed: 1, length: length)
     resource.headers = [Field("Cache-Control", "max-age=600")]
     test.origin.serve(resource, at: "/a")
     try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
-  }
-
-  @Test func `The page counts what is relayed as received from origins`() async throws {
-    try await withPage(proxy: { configuration, _ in configuration.relayedMethods = .all }) {
-      test, _ async throws in
-      let body = SyntheticBytes(seed: 1).bytes(in: 0..<1 << 20)
-      test.origin.script("/a", .on(.all, .status(201, headers: [], body: body)))
-      let target = try test.target("/a")
-      try await test.connect { page async throws in
-        try await page.request("/\(test.token)/page/events", host: test.host)
-        _ = try await page.readHead()
-        _ = try await page.nextEvent { $0["state"] != nil }
-        // Of several states that wait for a slow page, it receives the last one: bytes have to
-        // arrive until it has seen some.
-        let relaying = Task {
-          while !Task.isCancelled {
-            let reply = try await test.connect { client async throws in
-              try await client.request(
-                target, ["Content-Length: 1"], method: "POST", host: test.host)
-              try await client.send("x")
-              return try await client.readReply()
-            }
-            #expect(reply.body.count == 1 << 20)
-          }
-        }
-        defer { relaying.cancel() }
-        let news = try await page.nextEvent { event in
-          ((event["state"] as? [String: Any])?["received"] as? Int ?? 0) > 0
-        }
-        relaying.cancel()
-        _ = await relaying.result
-        #expect(news["state"] != nil)
-      }
-    }
   }
 }

@@ -143,4 +143,74 @@ import Testing
       #expect(try await test.reply(to: "\(prefix)/c").status == 500)
     }
   }
+
+  @Test func `A body without a known end is written as it arises`() async throws {
+    let ends = AsyncStream<Void>.makeStream()
+    let handler = Handler { request in
+      switch request.target {
+      case "/count":
+        return ProxyResponse(fields: ["Content-Type": "text/plain"]) { body in
+          for number in 1...3 { try await body.write(Data("\(number)\n".utf8)) }
+          try await body.write(Data())
+        }
+      case "/broken":
+        return ProxyResponse { body in
+          try await body.write(Data("a part".utf8))
+          throw Failure()
+        }
+      case "/endless":
+        return ProxyResponse { body in
+          defer { ends.continuation.yield() }
+          while await body.isWanted {
+            try await body.write(Data("again\n".utf8))
+            try await Task.sleep(for: .milliseconds(10))
+          }
+        }
+      default: return nil
+      }
+    }
+    try await withHandlers([handler]) { test, prefix in
+      let count = try await test.reply(to: "\(prefix)/count")
+      #expect(count.text == "1\n2\n3\n" && count.isComplete && count["Content-Length"] == nil)
+      let head = try await test.reply(to: "\(prefix)/count", method: "HEAD")
+      #expect(head.status == 200 && head.body.isEmpty && head["Content-Length"] == nil)
+      try await eventually("both are logged") { test.log.all.count == 2 }
+      #expect(test.log.all.map(\.bytesSent).sorted() == [0, 6])
+      #expect(try await !test.reply(to: "\(prefix)/broken").isComplete)
+      try await test.connect { connection async throws in
+        try await connection.request("\(prefix)/endless", host: test.host)
+        _ = try await connection.readHead()
+        _ = try await connection.readText(before: "again\n")
+      }
+      for await _ in ends.stream { break }
+    }
+  }
+
+  @Test func `A response is logged, and readable for the allowed web origin, unless it says no`()
+    async throws
+  {
+    let handler = Handler { request in
+      var response = ProxyResponse(status: 404)
+      response.error = "There is no list."
+      switch request.target {
+      case "/a": return response
+      case "/b":
+        (response.isLogged, response.isForWebOrigin) = (false, false)
+        return response
+      default: return nil
+      }
+    }
+    try await withProxy(proxy: { configuration, _ in
+      configuration.handlers = [handler]
+      configuration.token = Self.token
+      configuration.allowedWebOrigin = "https://example.org"
+    }) { test in
+      let silent = try await test.reply(to: "/\(Self.token)/b")
+      #expect(silent.status == 404 && silent["Access-Control-Allow-Origin"] == nil)
+      let logged = try await test.reply(to: "/\(Self.token)/a")
+      #expect(logged["Access-Control-Allow-Origin"] == "https://example.org")
+      try await eventually("one is logged") { !test.log.all.isEmpty }
+      #expect(test.log.all.map(\.error) == ["There is no list."])
+    }
+  }
 }

@@ -8,7 +8,7 @@ import Testing
 /// Requests that a page can make a browser send to a proxy with privileges at the origin.
 @Suite(.timeLimit(.minutes(2))) struct CrossSiteTests {
   private func withPrivileges(
-    _ methods: CacheProxy.RelayedMethods, allowedWebOrigin: String? = nil,
+    _ methods: RelayedMethods, allowedWebOrigin: String? = nil,
     _ body: (TestProxy, EchoServer) async throws -> Void
   ) async throws {
     try await withEcho(

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import RefrainStreams
+
+/// Whom the responses of a cache are for, and what follows from that for requests.
+enum CachePolicy: Sendable {
+  /// One person: who sends which credentials makes no difference.
+  case personal
+  /// Several people (RFC 9111 §1).
+  case shared
+
+  /// Returns the key of a request's response: separate for each set of credentials in a shared cache
+  /// (RFC 9111 §3.5).
+  func key(for resource: Resource, of exchange: Exchange) -> CacheKey {
+    let key = exchange.service.cache.key(for: resource)
+    switch self {
+    case .personal: return key
+    case .shared:
+      return Credentials.key(key, for: Resource(url: exchange.url, headers: exchange.fields))
+    }
+  }
+
+  /// Whether the response may be personal: the request has cookies, and the cache serves several
+  /// people.
+  func isPersonal(_ resource: Resource) -> Bool {
+    self == .shared && resource.headers["Cookie"] != nil
+  }
+
+  /// Whether the resource decrypts segments, and the cache serves several people: it is not stored.
+  func isSharedKey(_ resource: Resource) -> Bool {
+    self == .shared && resource.policy.group?.isSecret == true
+  }
+
+  /// Relaxes the conditions of a request for a manifest or a part of a stream.
+  ///
+  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
+  /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
+  /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
+  /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
+  func relax(_ terms: inout ReadTerms, for exchange: Exchange) {
+    guard self == .personal else { return }
+    if Manifest.isNamed(mimeType: nil, url: exchange.url) {
+      terms.acceptsForbidden = true
+      guard terms.directives.noCache else { return }
+      // A stored manifest is used if the origin cannot be reached.
+      terms.directives.noCache = false
+      terms.directives.maxAge = 0
+    } else if exchange.service.parts.contains(exchange.url) {
+      terms.acceptsForbidden = true
+      terms.directives.noCache = false
+      terms.directives.maxStale = .max
+    }
+  }
+}

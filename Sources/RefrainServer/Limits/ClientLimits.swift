@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import RefrainProxy
+
+/// What one client may use. A client is an IPv4 address or an IPv6 network (/64): behind a
+/// balancer, all of its clients together are one.
+public struct ClientLimits: Sendable, Hashable {
+  /// The most connections at a time, at least 1; a further one receives 429. Nil: no limit.
+  public var connections: Int?
+
+  /// The most requests per second, in the long run, more than 0; two seconds' worth, and at least
+  /// ten, may come at once. A further one receives 429 with `Retry-After`. Nil: no limit.
+  public var requestsPerSecond: Double?
+
+  /// The most bytes of bodies per second, over all connections, at least 1. Nil: no limit.
+  public var bytesPerSecond: Int64?
+
+  public init() {}
+
+  /// Whether nothing is limited.
+  var isEmpty: Bool { self == ClientLimits() }
+
+  /// - Throws: `.invalidConfiguration` for a limit that permits nothing.
+  func check() throws(CacheProxyError) {
+    var invalid: String?
+    if let connections, connections < 1 { invalid = "\(connections) connections" }
+    if let rate = requestsPerSecond, !rate.isFinite || rate <= 0 {
+      invalid = "\(rate) requests per second"
+    }
+    if let rate = bytesPerSecond, rate < 1 { invalid = "\(rate) bytes per second" }
+    guard let invalid else { return }
+    throw CacheProxyError(
+      .invalidConfiguration, "A limit of \(invalid) for each client permits nothing.",
+      remedy: "Use a limit above 0, or nil for none.")
+  }
+}
+
+/// The client to which a limit applies: an IPv4 address, or the network of an IPv6 one. A single
+/// IPv6 client usually has all addresses of a /64 (RFC 6177 §2).
+struct ClientNetwork: Sendable, Hashable {
+  private var bytes: [UInt8]
+
+  /// - Parameter address: numeric; anything else is a client of its own.
+  init(_ address: String) {
+    let address = MappedAddress.ipv4(address) ?? address
+    bytes =
+      LoopbackAddress.bytesOfIPv4(address)
+      ?? LoopbackAddress.bytesOfIPv6(String(address.prefix { $0 != "%" })).map { Array($0[..<8]) }
+      ?? Array(address.utf8)
+  }
+}
+
+/// What the clients have used lately. A pure value; times are seconds of one clock.
+struct ClientTable: Sendable {
+  private struct Use: Sendable {
+    var connections = 0
+    var requests: TokenBucket?
+    var bytes: TokenBucket?
+  }
+
+  let limits: ClientLimits
+  private var uses: [ClientNetwork: Use] = [:]
+  /// The number of clients from which on those are forgotten that use nothing.
+  private var sweepCount = ClientTable.leastSweep
+  private static let leastSweep = 1024
+  /// Never more clients without a connection than this, whatever they have used.
+  private static let most = 65_536
+
+  init(_ limits: ClientLimits) { self.limits = limits }
+
+  var count: Int { uses.count }
+
+  /// Counts a connection, unless the client has too many. Balanced by `leave`.
+  mutating func enter(_ client: ClientNetwork, at now: Double) -> Bool {
+    let connections = uses[client]?.connections ?? 0
+    if let most = limits.connections, connections >= most { return false }
+    if uses[client] == nil, uses.count >= sweepCount { sweep(at: now) }
+    uses[client, default: Use()].connections += 1
+    return true
+  }
+
+  mutating func leave(_ client: ClientNetwork, at now: Double) {
+    uses[client]?.connections -= 1
+    forgetIfUnused(client, at: now)
+  }
+
+  /// Counts a request, unless the client has sent too many.
+  ///
+  /// - Returns: nil if it may be served; else the seconds until the next one may.
+  mutating func admit(_ client: ClientNetwork, at now: Double) -> Double? {
+    guard let rate = limits.requestsPerSecond else { return nil }
+    let full = TokenBucket(rate: rate, capacity: max(2 * rate, 10), at: now)
+    return uses[client, default: Use()].requests.use(orElse: full) { $0.take(1, at: now) }
+  }
+
+  /// Counts bytes for a client. Returns the seconds to wait before more are sent.
+  mutating func spend(_ count: Int64, for client: ClientNetwork, at now: Double) -> Double {
+    guard let limit = limits.bytesPerSecond else { return 0 }
+    let rate = Double(limit)
+    let full = TokenBucket(rate: rate, capacity: rate / 4, at: now)
+    return uses[client, default: Use()].bytes.use(orElse: full) {
+      $0.spend(Double(count), at: now)
+    }
+  }
+
+  private mutating func forgetIfUnused(_ client: ClientNetwork, at now: Double) {
+    guard let use = uses[client], use.connections <= 0, isOver(use, at: now) else { return }
+    uses[client] = nil
+  }
+
+  private func isOver(_ use: Use, at now: Double) -> Bool {
+    use.requests?.isFull(at: now) != false && use.bytes?.isFull(at: now) != false
+  }
+
+  private mutating func sweep(at now: Double) {
+    uses = uses.filter { $0.value.connections > 0 || !isOver($0.value, at: now) }
+    if uses.count >= Self.most { uses = uses.filter { $0.value.connections > 0 } }
+    sweepCount = max(Self.leastSweep, 2 * uses.count)
+  }
+}
+
+extension Optional<TokenBucket> {
+  fileprivate mutating func use<Result>(
+    orElse new: TokenBucket, _ body: (inout TokenBucket) -> Result
+  ) -> Result {
+    var bucket = self ?? new
+    defer { self = bucket }
+    return body(&bucket)
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainLocks
+import RefrainProxy
+
+/// Determines whether a proxy can serve. Trials of the disk and of the origin are shared by all who
+/// ask, and repeated at most once in a while.
+final class HealthCheck: Sendable {
+  struct Report: Sendable, Hashable, Encodable {
+    enum Status: String, Sendable, Hashable, Encodable {
+      case healthy
+      /// It serves, and is about to end: new clients go elsewhere.
+      case draining
+      case failing
+    }
+
+    var status: Status
+    var node: String
+    /// `works`, `full`, or what failed.
+    var disk: String
+    /// `answers`, or what failed; nil unless it was asked for.
+    var origin: String?
+
+    /// A full disk is no failure: stored bytes are served, and others passed on.
+    init(isDraining: Bool, node: String, disk: MediaCache.DiskTrial, origin: String?) {
+      self.node = node
+      var isFailing = false
+      switch disk {
+      case .works: self.disk = "works"
+      case .full: self.disk = "full"
+      case .fails(let reason):
+        self.disk = reason
+        isFailing = true
+      }
+      self.origin = origin
+      if let origin, origin != HealthCheck.answers { isFailing = true }
+      status = isFailing ? .failing : isDraining ? .draining : .healthy
+    }
+
+    /// 200 if balancers should send requests here, else 503.
+    var httpStatus: Int { status == .healthy ? 200 : 503 }
+  }
+
+  static let answers = "answers"
+
+  private let proxy: OperatedProxy
+  private let disk = Trial<MediaCache.DiskTrial>()
+  private let origin = Trial<String>()
+
+  init(of proxy: OperatedProxy) { self.proxy = proxy }
+
+  /// - Parameter asksOrigin: whether to ask the origin as well.
+  /// - Throws: 400 if there is no single one.
+  func report(asksOrigin: Bool = false) async throws(HTTPError) -> Report {
+    guard !asksOrigin || proxy.origin != nil else {
+      throw HTTPError(400, "This proxy serves many origins. Omit the parameter 'origin'.")
+    }
+    let disk =
+      await disk.value { [cache = proxy.cache] in await cache.tryDisk() }
+      ?? .fails("The disk has not completed a small write in \(longestTrial).")
+    var answer: String?
+    if asksOrigin, let origin = proxy.origin {
+      answer =
+        await self.origin.value { [cache = proxy.cache] in await Self.ask(origin, cache) }
+        ?? "The origin has not answered in \(longestTrial)."
+    }
+    return Report(
+      isDraining: proxy.phase.isEnding, node: proxy.nodeName, disk: disk, origin: answer)
+  }
+
+  /// Any response shows that the origin is there, unless it is a server error.
+  private static func ask(_ url: URL, _ cache: MediaCache) async -> String {
+    guard !cache.isOffline else { return "The cache is offline." }
+    do {
+      var fields = HeaderFields()
+      fields.addDefaults()
+      let request = RelayedRequest(method: "HEAD", url: url, headers: fields)
+      let response = try await cache.relayingTransport.relay(request)
+      guard response.status >= 500 else { return answers }
+      return "The origin answered \(response.status)."
+    } catch {
+      return "\(error)"
+    }
+  }
+}
+
+/// The time between two trials, and the longest wait for one: balancers usually wait for two seconds
+/// or longer.
+private let pace = Duration.seconds(1)
+private let longestTrial = Duration.milliseconds(1500)
+
+/// Work whose result is shared by all who ask for it, and repeated at most once in a while.
+private final class Trial<Value: Sendable>: Sendable {
+  private struct Run {
+    var began = ContinuousClock.now
+    var task: Task<Value, Never>
+    var value: Value?
+  }
+
+  private let state = Mutex<Run?>(nil)
+
+  /// Returns the result of the run under way, or of the last one if it is recent, or of a new one;
+  /// nil if it takes too long.
+  func value(_ work: @Sendable @escaping () async -> Value) async -> Value? {
+    let run = state.withLock { run in
+      // One that hangs is not repeated: each would take a thread for as long.
+      if let run, run.value == nil || ContinuousClock.now - run.began < pace { return run }
+      let new = Run(
+        task: Task {
+          let value = await work()
+          self.state.withLock { $0?.value = value }
+          return value
+        })
+      run = new
+      return new
+    }
+    if let value = run.value { return value }
+    let left = longestTrial - (ContinuousClock.now - run.began)
+    // Whoever waits for a trial that hangs waits as long as it does.
+    guard left > .zero else { return nil }
+    let (results, result) = AsyncStream<Value?>.makeStream()
+    let waiting = Task { result.yield(await run.task.value) }
+    let timer = Task {
+      // Cancelled as soon as the result is there.
+      try? await Task.sleep(for: left)
+      result.yield(nil)
+    }
+    defer {
+      waiting.cancel()
+      timer.cancel()
+    }
+    for await first in results { return first }
+    return nil
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainProxy
+
+/// Responds to requests for the page: `/`, and below `/page/`. The proxy has checked that a request may
+/// come here: by the token, or by the listener, and that Host names this proxy.
+struct PageHandler: ProxyHandler {
+  let proxy: OperatedProxy
+  let page: Page
+  /// On the operator's listener, media are played from the proxy's own.
+  let place: OperatorPlace
+
+  /// The time between two events.
+  private static let pace: Duration = .milliseconds(250)
+  private static let actionPath = "/page/action"
+  private static let heartbeat: Duration = .seconds(15)
+
+  /// Responds; also to a request that is refused, with JSON that the page shows.
+  func response(to request: ProxyRequest) async throws -> ProxyResponse? {
+    let path = request.path
+    guard path.isEmpty || path == "/" || path.hasPrefix("/page/") else { return nil }
+    // For the operator: it removes the origin's resource of that path.
+    if place == .ownListener, request.method == "PURGE" { return nil }
+    do {
+      return try await response(to: request, at: path)
+    } catch let error as HTTPError {
+      return try refusal(error, of: request)
+    } catch let error as MediaCacheError {
+      return try refusal(HTTPError(error), of: request)
+    }
+  }
+
+  private func response(to request: ProxyRequest, at path: String) async throws -> ProxyResponse {
+    let kind: PageGuard.Kind =
+      switch path {
+      case "", PageFile.document.rawValue: .document
+      case Self.actionPath: .change
+      default: .resource
+      }
+    try PageGuard.check(request.method, request.fields, for: kind)
+    switch path {
+    case "":
+      // The page's references are relative to a directory.
+      var answer = answer([], to: request, status: 308)
+      answer.fields.append("Location", proxy.pathPrefix + "/")
+      return .unlogged(answer)
+    case "/page/state":
+      // Many rows take a while.
+      let json = try await withTaskExecutorPreference(IOThreads.background) {
+        let feed = try await PageFeed(page)
+        return try JSONEncoder().encode(News(state: feed.figures, rows: Array(feed.rows.values)))
+      }
+      return .unlogged(answer(Array(json), to: request))
+    case "/page/events": return try await events(to: request)
+    case "/page/address": return try message(["address": address(request)], to: request)
+    case Self.actionPath:
+      let done = try await page.perform(action(request))
+      return try message(["message": done], to: request)
+    default:
+      guard let file = PageFile(rawValue: path) else {
+        throw HTTPError(404, "The page has nothing at this URL.")
+      }
+      return .unlogged(answer(file.bytes, type: file.type, to: request))
+    }
+  }
+
+  // MARK: Responses
+
+  private func answer(
+    _ bytes: [UInt8], type: String = "application/json", to request: ProxyRequest,
+    status: Int = 200
+  ) -> OwnAnswer {
+    var answer = OwnAnswer(status: status, type: type, bytes)
+    let media = place == .ownListener ? proxy.base(reachedAs: request.fields["Host"]) : nil
+    PageGuard.protect(&answer.fields, media: media.map { String($0.dropLast()) })
+    return answer
+  }
+
+  private func message(
+    _ json: [String: String], to request: ProxyRequest
+  ) throws -> ProxyResponse {
+    .unlogged(answer(Array(try JSONEncoder().encode(json)), to: request))
+  }
+
+  /// Refusals are logged, unlike what the page does.
+  private func refusal(_ error: HTTPError, of request: ProxyRequest) throws -> ProxyResponse {
+    let json = try JSONEncoder().encode(["error": error.reason])
+    var answer = answer(Array(json), to: request, status: error.status)
+    // RFC 9110 §15.5.6.
+    if error.status == 405 {
+      answer.fields.append(
+        "Allow", request.target.hasPrefix(Self.actionPath) ? "POST" : "GET, HEAD")
+    }
+    var response = ProxyResponse.unlogged(answer)
+    (response.isLogged, response.error) = (true, error.reason)
+    return response
+  }
+
+  // MARK: What it shows
+
+  /// Everything that the page shows, or what has changed of it.
+  private struct News: Encodable {
+    var state: PageFeed.Totals
+    var rows: [PageRow]
+    var removed: [CacheKey] = []
+  }
+
+  /// Returns a response with everything, and then with what changes, until the client leaves or the
+  /// proxy stops.
+  private func events(to request: ProxyRequest) async throws -> ProxyResponse {
+    let events = proxy.cache.laterEvents()
+    let feed = try await withTaskExecutorPreference(IOThreads.background) {
+      try await PageFeed(page)
+    }
+    let fields = answer([], type: "text/event-stream", to: request).fields
+    return ProxyResponse(fields: fields) { writer in
+      try await withTaskExecutorPreference(IOThreads.background) {
+        try await follow(feed, events, writer)
+      }
+    }.unlogged
+  }
+
+  /// Each event waits until the socket has accepted the one before. The changes since then become
+  /// one event: a client that does not read costs no memory.
+  private func follow(
+    _ feed: PageFeed, _ events: AsyncStream<CacheEvent>, _ writer: ProxyBodyWriter
+  ) async throws {
+    let touched = TouchedEntries()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await touched.follow(events) }
+      defer { group.cancelAll() }
+      var feed = feed
+      var shown: (figures: PageFeed.Totals?, rows: [CacheKey: PageRow]) = (nil, [:])
+      var lastWrite = ContinuousClock.now
+      while await writer.isWanted {
+        let rows = feed.rows.values.filter { shown.rows[$0.key] != $0 }
+        let removed = shown.rows.keys.filter { feed.rows[$0] == nil }
+        if !rows.isEmpty || !removed.isEmpty || feed.figures != shown.figures {
+          shown = (feed.figures, feed.rows)
+          let json = try JSONEncoder().encode(
+            News(state: feed.figures, rows: rows, removed: removed))
+          try await writer.write(Data("data: ".utf8) + json + Data([10, 10]))
+          lastWrite = .now
+        } else if ContinuousClock.now - lastWrite > Self.heartbeat {
+          try await writer.write(Data(":\n\n".utf8))
+          lastWrite = .now
+        }
+        try await Task.sleep(for: Self.pace)
+        await feed.update(touched.take())
+      }
+    }
+  }
+
+  /// Returns the proxy's URL of a URL: a path on this listener, or the whole on another one.
+  private func address(_ request: ProxyRequest) throws -> String {
+    let query = URLComponents(string: request.target)?.queryItems ?? []
+    guard let text = query.first(where: { $0.name == "url" })?.value, let url = URL(text: text)
+    else { throw Page.noURL }
+    let proxied = try proxy.url(for: url, reachedAs: request.fields["Host"]).absoluteString
+    switch place {
+    case .ownListener: return proxied
+    case .behindToken: return String(proxied.dropFirst("http://".count).drop { $0 != "/" })
+    }
+  }
+
+  private func action(_ request: ProxyRequest) async throws -> PageAction {
+    let body = try await request.body(limit: PageGuard.longestBody)
+    guard let action = try? JSONDecoder().decode(PageAction.self, from: body) else {
+      throw HTTPError(400, "The body is not a change that this page knows.")
+    }
+    return action
+  }
+}
