@@ -68,7 +68,8 @@ extension GenerationState {
     var next = self
     next.adopt(contents)
     guard !next.isUnrepeatable else { return [] }
-    next.vouching = contents.record.freshness.confirmedUptime.map { .responded(at: $0) } ?? .none
+    next.lastContact =
+      contents.record.freshness.confirmedUptime.map { .responded(at: $0) } ?? .unasked
     for (id, reader) in readers {
       let isUsable = next.isUsable(on: reader.terms, asking, at: now)
       next.readers[id]?.awaitsConfirmation = !isUsable

@@ -13,8 +13,8 @@ actor Evictor {
   /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
-  /// The entries that another process was reading a moment ago, and when they were found to be: others
-  /// are evicted before they are looked at again.
+  /// The entries that another process was reading a moment ago, and when that was found: others are
+  /// evicted before they are looked at again.
   private var readElsewhere: [String: ContinuousClock.Instant] = [:]
   private static let readingTime: Duration = .seconds(1)
 
@@ -125,11 +125,11 @@ actor Evictor {
     let start = ContinuousClock.now
     var freed: Int64 = 0
     // Entries in use elsewhere stay, and others are evicted instead.
-    readElsewhere = readElsewhere.filter { start - $0.value < Self.readingTime }
+    forgetReaders(at: start)
     var spared = Set(readElsewhere.keys)
     var used: Set<String> = []
-    var found: [String: ContinuousClock.Instant] = [:]
-    defer { readElsewhere.merge(found) { $1 } }
+    var read: Set<String> = []
+    defer { for name in read { readElsewhere[name] = start } }
     budget.prepareToFree()
     freed += evictOverdue()
     while freed < bytes {
@@ -161,11 +161,19 @@ actor Evictor {
           if !used.insert(step.name).inserted { spared.insert(step.name) }
         case .isRead:
           spared.insert(step.name)
-          found[step.name] = start
+          read.insert(step.name)
         }
       }
     }
     return freed
+  }
+
+  /// Has entries considered again that were read a second ago.
+  private func forgetReaders(at now: ContinuousClock.Instant) {
+    let old = readElsewhere.filter { now - $0.value >= Self.readingTime }.keys
+    guard !old.isEmpty else { return }
+    budget.index.withLock { $0.considerAgain(old) }
+    for name in old { readElsewhere[name] = nil }
   }
 
   /// - Returns: the bytes that were freed.
@@ -173,11 +181,16 @@ actor Evictor {
   private func evictOverdue() -> Int64 {
     let now = budget.wallSeconds
     let overdue = budget.index.withLock { $0.overdue(at: now) }
+      .filter { readElsewhere[$0.name] == nil }
     guard !overdue.isEmpty else { return 0 }
     budget.prepareToFree()
     var freed: Int64 = 0
     for step in Eviction.plan(overdue, toFree: .max) {
-      if case .freed(let bytes) = evict(step) { freed += max(bytes, 0) }
+      switch evict(step) {
+      case .freed(let bytes): freed += max(bytes, 0)
+      case .isRead: readElsewhere[step.name] = .now
+      case .usedSince: break
+      }
       budget.report()
     }
     return freed

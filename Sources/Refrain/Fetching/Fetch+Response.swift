@@ -108,7 +108,7 @@ extension Fetch {
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
           .varying(by: response.redirections) : headers,
       selectedBy: response.asked)
-    state.vouching = .responded(at: now.uptime)
+    state.lastContact = .responded(at: now.uptime)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.noteRange() }
     // A station's support for ranges is useless: the same range of its next response has other

@@ -42,7 +42,7 @@ import Testing
   @Test func `The departure after a long run is remembered over that after a short one`() {
     var readers = GenerationState.Readers()
     readers.runEnded(of: reader(run: 10), length: nil, longRun: 100)
-    #expect(readers.departure == .some)
+    #expect(readers.departure == .afterShortRun)
     readers.runEnded(of: reader(run: 100), length: nil, longRun: 100)
     #expect(readers.departure == .afterLongRun)
     readers.runEnded(of: reader(run: 10), length: nil, longRun: 100)

@@ -66,7 +66,7 @@ extension GenerationState {
           // One response for all of it cannot be contradicted by another.
           readsOn: reader.readsOn && !isBeyondEnd || reader.fillsWhole && info == nil,
           minimum: reader.minimum)
-        let running = fetches.filter { $0.value.bringsBytes }.map { $0 }
+        let running = fetches.filter { $0.value.bringsBytes }
         let decision = limits.decide(
           for: demand, readable: reader.isBackground ? stored : readable,
           running: running.map {

@@ -46,10 +46,10 @@ extension GenerationState {
   /// at the same time or, if each is a separate request, one after the other.
   func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
     guard !terms.directives.noCache,
-      let elapsed = vouching.time.flatMap({ now.uptime.seconds(since: $0) })
+      let elapsed = lastContact.time.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
-    if case .unreachable = vouching,
+    if case .unreachable = lastContact,
       !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
     {
       return false

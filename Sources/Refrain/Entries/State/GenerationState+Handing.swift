@@ -6,8 +6,7 @@
 extension GenerationState {
   /// Who receives the bytes of a generation.
   enum Delivery: Sendable {
-    /// Every reader may.
-    case shared
+    case everyone
     /// Those that read the live stream while it arrives, of which this is the end of the bytes
     /// received: one response is the whole generation.
     case live(end: Int64)

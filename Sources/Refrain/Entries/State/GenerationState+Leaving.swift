@@ -27,20 +27,20 @@ extension GenerationState {
   /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
   /// the oldest at once if there are too many.
   mutating func watchAbandoned() -> [Action] {
-    guard readers.departure != .none else { return [] }
+    guard readers.departure != .nobody else { return [] }
     let abandoned = abandonedFetches
     guard !abandoned.isEmpty else {
       // A reader has come back, or no request was running.
-      readers.departure = .none
+      readers.departure = .nobody
       return []
     }
     if readers.departure == .afterLongRun {
       guard !readers.isPlayerWaiting else {
-        readers.departure = .none
+        readers.departure = .nobody
         return abandoned.flatMap { callOff($0) }
       }
     } else {
-      readers.departure = .none
+      readers.departure = .nobody
     }
     return abandoned.dropLast(Self.mostAbandoned).flatMap { callOff($0) } + fetches.watch()
   }

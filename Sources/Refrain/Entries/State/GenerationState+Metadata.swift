@@ -82,7 +82,7 @@ extension GenerationState {
   mutating func confirmed(
     at now: Moment, except refused: Set<ReaderID> = []
   ) -> [Action] {
-    vouching = .responded(at: now.uptime)
+    lastContact = .responded(at: now.uptime)
     for id in readers.ids where !refused.contains(id) {
       readers[id]?.awaitsConfirmation = false
     }
@@ -109,7 +109,7 @@ extension GenerationState {
       }.map(\.key))
     let wakes = readers.takeWaiters { waiter, _ in refused.contains(waiter.reader) }
     let actions = confirmed(at: now, except: refused)
-    vouching = .unreachable(at: now.uptime)
+    lastContact = .unreachable(at: now.uptime)
     return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
   }
 

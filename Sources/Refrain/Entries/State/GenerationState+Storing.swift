@@ -147,7 +147,7 @@ extension GenerationState {
   var storingMemory: StoringDecision.Memory {
     .init(
       generation: generationID, length: length, validator: validator,
-      answeredAt: vouching.time == nil ? nil : freshness?.confirmedAt,
+      answeredAt: lastContact.time == nil ? nil : freshness?.confirmedAt,
       replaced: storage.replaced)
   }
 

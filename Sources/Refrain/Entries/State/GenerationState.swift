@@ -45,10 +45,10 @@ struct GenerationState: Sendable {
     case closed
   }
 
-  /// Whether the origin stands for the generation, on the uptime clock.
-  enum Vouching: Sendable {
-    /// It has not been asked since the entry was opened.
-    case none
+  /// When the origin was last in contact about the generation.
+  enum Contact: Sendable {
+    /// It has not been since the entry was opened, as far as known.
+    case unasked
     /// It responded for this generation.
     case responded(at: Uptime)
     /// It could not be asked.
@@ -56,7 +56,7 @@ struct GenerationState: Sendable {
 
     var time: Uptime? {
       switch self {
-      case .none: nil
+      case .unasked: nil
       case .responded(let time), .unreachable(let time): time
       }
     }
@@ -79,9 +79,9 @@ struct GenerationState: Sendable {
   private(set) var life = Life.current
 
   var representation: Representation
-  var vouching = Vouching.none
+  var lastContact = Contact.unasked
   var ranges = OriginRanges.announced
-  var delivery = Delivery.shared
+  var delivery = Delivery.everyone
 
   var storage = StoredBytes()
   var transient = TransientBytes()

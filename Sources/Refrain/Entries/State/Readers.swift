@@ -58,13 +58,13 @@ extension GenerationState {
     /// begun for them continue.
     private(set) var expected: Set<ReaderID> = []
     private(set) var runs = RecentRuns()
-    var departure = Departure.none
+    var departure = Departure.nobody
 
     /// Whether a reader has jumped elsewhere, or left, since requests without readers were last
     /// looked for.
     enum Departure: Sendable {
-      case none
-      case some
+      case nobody
+      case afterShortRun
       /// It had read sequentially for a while before.
       case afterLongRun
     }
@@ -128,8 +128,8 @@ extension GenerationState {
     mutating func runEnded(of reader: Reader, length: Int64?, longRun: Int64) {
       if !reader.isBackground, reader.runLength >= longRun {
         departure = .afterLongRun
-      } else if departure == .none {
-        departure = .some
+      } else if departure == .nobody {
+        departure = .afterShortRun
       }
       // A reader at its end could not have continued.
       let end = Swift.min(reader.end, length ?? .max)

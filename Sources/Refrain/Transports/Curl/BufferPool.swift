@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// Divides among exchanges the bytes that a killed process may lose: those that were passed on but
-/// are not stored yet. As many again may be buffered behind them; twice as many, where there are few
-/// exchanges.
+/// are not stored yet. As many again may be buffered behind them, and twice as many where there are one
+/// or two exchanges: a single one has at most 240 KiB that are not stored.
 struct BufferPool {
   /// In bytes. Together with the 64 KiB that precede an entry's first record, four exchanges that
   /// start at the worst moments stay below 256 KiB.
@@ -10,7 +10,7 @@ struct BufferPool {
   /// libcurl passes on at most this many bytes at once (`CURL_MAX_WRITE_SIZE`), and an exchange
   /// must be able to take them.
   private static let smallestPart = 16 << 10
-  private static let largestPart = 128 << 10
+  private static let largestPart = 80 << 10
 
   private(set) var exchanges = 0
   /// The sum of all parts.
@@ -27,7 +27,8 @@ struct BufferPool {
   ///
   /// - Parameters:
   ///   - part: its part so far.
-  ///   - unstored: its bytes that were passed on, and may not be stored yet.
+  ///   - unstored: the most of its bytes that are passed on, and not stored yet, before the next ones
+  ///     are.
   ///   - most: the most bytes it has use for.
   mutating func renew(
     _ part: Int, unstored: Int, atMost most: Int = .max
