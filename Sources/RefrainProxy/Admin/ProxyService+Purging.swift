@@ -63,6 +63,7 @@ extension ProxyService {
     for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
     // Entries held for fast responses keep removed files.
     hits.releaseAll()
+    responses.removeAll(at: cache.now.wall)
     traffic.notePurge(purged.entries)
     if let failure = purged.failures.first {
       let rest =

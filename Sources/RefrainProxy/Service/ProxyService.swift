@@ -17,6 +17,7 @@ final class ProxyService: Sendable {
   /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
   let invalidations: Invalidations
+  let responses = SmallResponses()
   let fills: BackgroundFills
   let responders = RunningResponders()
   let sessions: StreamSessions

@@ -9,6 +9,7 @@ extension GenerationState {
     var reader: ReaderID
     /// All fields of the response.
     var headers: HeaderFields
+    var status: Int
   }
 
   /// Returns the reader that waits for the first response of this generation, or is about to, and has
@@ -26,9 +27,9 @@ extension GenerationState {
   }
 
   /// Hands the response to a reader if it must not be stored.
-  mutating func hand(_ headers: HeaderFields, to reader: ReaderID?) -> [Action] {
+  mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) -> [Action] {
     guard let reader, isForbidden, !isLive else { return [] }
-    handed = Handed(reader: reader, headers: headers)
+    handed = Handed(reader: reader, headers: headers, status: status)
     let others = takeWaiters { $0.reader != reader }
     return others.isEmpty ? [] : [.wake(others, nil)]
   }
