@@ -93,6 +93,7 @@ extension Freshness {
     var (initialAge, lifetime): (Double?, Double?)
     var (mustRevalidate, noStore, isGuessed, isOutdated): (Bool?, Bool?, Bool?, Bool?)
     var (mayDifferByCookies, isBounded): (Bool?, Bool?)
+    var (staleWhileRevalidate, staleIfError): (Double?, Double?)
     // `JSONDecoder` reads `pace`, which is rare.
     let isWhole = parser.object { name, parser in
       switch name {
@@ -106,6 +107,8 @@ extension Freshness {
       case "isOutdated": parser.take(&isOutdated) { $0.boolean() }
       case "mayDifferByCookies": parser.take(&mayDifferByCookies) { $0.boolean() }
       case "isBounded": parser.take(&isBounded) { $0.boolean() }
+      case "staleWhileRevalidate": parser.take(&staleWhileRevalidate) { $0.number() }
+      case "staleIfError": parser.take(&staleIfError) { $0.number() }
       default: false
       }
     }
@@ -119,6 +122,8 @@ extension Freshness {
     self.isOutdated = isOutdated
     self.mayDifferByCookies = mayDifferByCookies
     self.isBounded = isBounded
+    self.staleWhileRevalidate = staleWhileRevalidate
+    self.staleIfError = staleIfError
   }
 }
 

@@ -28,7 +28,7 @@ extension Fetch {
     let exchange = OriginExchange(
       entry.asked, of: origin, counting: entry.traffic, headers: request.headers(of: known),
       purpose: purpose,
-      isConfirmation: true, isBrief: isBrief,
+      isConfirmation: true, isBrief: isBrief, keepsErrors: generation.withState(\.passesOnErrors),
       optionalRange: generation.withState { $0.optionalRange(request.range) })
     let outcome: Outcome = await exchange.run { response in
       await confirm(by: response, to: request, known, exchange)
@@ -88,7 +88,12 @@ extension Fetch {
     case .replaced:
       generation.withState { $0.isReplacedOnRequest() }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
-    case .unanswered(let error): return .again(error, retryAfter: nil)
+    case .unanswered(let error):
+      // Readers that may use the stale bytes do not wait for the body of the error.
+      guard !generation.withState({ $0.confirmsBriefly(at: now) }) else {
+        return .again(error, retryAfter: nil)
+      }
+      return .again(await keeping(response, in: error, exchange), retryAfter: nil)
     case .failed(let error): return .failed(await keeping(response, in: error, exchange))
     }
   }

@@ -29,8 +29,11 @@ extension Fetch {
       let length = facts.length ?? generation.withState(\.length)
       return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
     case .notModified:
-      return .again(
-        ResponseCheck.invalid("answered 304, but was not asked to revalidate"), retryAfter: nil)
+      var error = ResponseCheck.invalid("answered 304, but was not asked to revalidate")
+      guard generation.withState(\.passesOnErrors) else { return .again(error, retryAfter: nil) }
+      error = await keeping(response, in: error, exchange)
+      error.status = response.status
+      return .failed(error)
     case .changed:
       let now = now.uptime
       if generation.withState({ $0.hasChangedTooOften(at: now) }) {

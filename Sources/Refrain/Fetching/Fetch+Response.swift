@@ -53,15 +53,15 @@ extension Fetch {
         }
       }
       if state.isFirstToVouch(verdict) { return (.changed, []) }
-      // Found before it is woken. A redirect may be for one client as well, and is left to it.
+      // Found before it is woken.
       let reader =
-        mayHand && response.redirections.isEmpty && [200, 206].contains(response.status)
+        mayHand && (200..<300).contains(response.status)
         ? state.reader(asking: response.given) : nil
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
         let actions = note(facts, response, isWhole: false, in: &state)
-        return (verdict, actions + state.hand(response.headers, to: reader))
+        return (verdict, actions + state.hand(response.headers, response.status, to: reader))
       case .whole(let facts):
         if response.droppedRange { state.noteRefusedRange() }
         if response.isLive || state.isLive {
@@ -73,7 +73,7 @@ extension Fetch {
         }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
         let actions = note(facts, response, isWhole: true, in: &state)
-        return (verdict, actions + state.hand(response.headers, to: reader))
+        return (verdict, actions + state.hand(response.headers, response.status, to: reader))
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
           length: length, mimeType: nil, supportsRanges: true,

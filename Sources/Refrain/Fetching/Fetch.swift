@@ -175,7 +175,7 @@ struct Fetch: Sendable {
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
     let exchange = OriginExchange(
       entry.asked, of: origin, counting: entry.traffic, headers: headers, purpose: purpose,
-      usesShortcut: asking.known != nil,
+      usesShortcut: asking.known != nil, keepsErrors: generation.withState(\.passesOnErrors),
       optionalRange: generation.withState { $0.optionalRange(asking.range) }
     ) { connectivity in
       switch connectivity {

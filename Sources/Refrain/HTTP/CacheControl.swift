@@ -19,8 +19,14 @@ package struct CacheControl: Sendable, Hashable {
   var maxAge: Int64?
   /// As `maxAge`, for a shared cache, which prefers it.
   var sharedMaxAge: Int64?
-  /// In seconds, RFC 5861 §4.
+  /// How long a stale response may be used while the origin responds with errors or not at all, in
+  /// seconds (RFC 5861 §4).
   var staleIfError: Int64?
+  /// How long a stale response may be used while it is being confirmed, in seconds (RFC 5861 §3).
+  var staleWhileRevalidate: Int64?
+  /// Whether `noStore` applies only to caches that do not know what the status requires of them
+  /// (RFC 9111 §5.2.2.3).
+  var mustUnderstand = false
 
   /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
   package static let longest: Int64 = 1 << 31
@@ -54,11 +60,25 @@ package struct CacheControl: Sendable, Hashable {
   /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
   init?(targetedBy headers: HeaderFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
 
+  /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5).
+  func forbidsStoring(status: Int) -> Bool {
+    mustUnderstand ? !Self.isUnderstood(status) : noStore
+  }
+
+  /// Whether the cache does what a status requires of caches: those of RFC 9110 that it stores or
+  /// follows.
+  private static func isUnderstood(_ status: Int) -> Bool {
+    switch status {
+    case 200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501: true
+    default: false
+    }
+  }
+
   /// Whether shared caches may give the response to everybody, whoever requested it.
   var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
-  static func isForEverybody(_ headers: HeaderFields) -> Bool {
+  package static func isForEverybody(_ headers: HeaderFields) -> Bool {
     (CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])).isForEverybody
   }
 
@@ -71,9 +91,12 @@ package struct CacheControl: Sendable, Hashable {
     case "must-revalidate": mustRevalidate = true
     case "proxy-revalidate": proxyRevalidate = true
     case "immutable": immutable = true
+    case "must-understand": mustUnderstand = true
     case "max-age": maxAge = maxAge ?? Self.seconds(argument)
     case "s-maxage": sharedMaxAge = sharedMaxAge ?? Self.seconds(argument)
     case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(argument)
+    case "stale-while-revalidate":
+      staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(argument)
     default: break
     }
   }

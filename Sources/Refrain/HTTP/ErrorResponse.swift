@@ -2,28 +2,34 @@
 package import Foundation
 import RefrainLocks
 
-/// An error response as the origin sent it, for readers that pass it on
-/// (`ReadTerms.passesOnErrors`). Those that waited for the same request receive the same
-/// one with their error. Nothing else keeps it: a later reader asks the origin again.
+/// A response as the origin sent it in place of a resource that can be stored, for readers that pass
+/// it on (`ReadTerms.passesOnErrors`): an error, a redirect that is not followed, a body in a content
+/// coding. Those that waited for the same request receive the same one with their error. Nothing
+/// else keeps it: a later reader asks the origin again.
 ///
 /// All methods may be called from any thread.
 package final class ErrorResponse: Sendable, Hashable {
-  /// The longest body that is kept, in bytes.
+  /// The longest body that is read before the response is passed on, in bytes.
   static let longestBody = 64 << 10
 
   package let status: Int
   package let headers: HeaderFields
-  /// The whole body, in no content coding.
+  /// The beginning of the body; all of it unless there is a rest.
   package let body: Data
+  /// The rest of a longer body, for the first client that takes the response.
+  package let rest: BodyRest?
+  package let requestTime: Date
+  package let responseTime: Date
   /// The answered request, as its reader gave it.
   private let resource: Resource
   private let isTaken = Atomic(false)
 
-  init(status: Int, headers: HeaderFields, body: Data, to resource: Resource) {
-    self.status = status
-    self.headers = headers
-    self.body = body
-    self.resource = resource
+  init(
+    _ response: OriginExchange.Response, body: Data, rest: BodyRest?, to resource: Resource
+  ) {
+    (status, headers) = (response.status, response.headers)
+    (requestTime, responseTime) = (response.requestTime, response.responseTime)
+    (self.body, self.rest, self.resource) = (body, rest, resource)
   }
 
   /// Whether it answers a request for this URL with these headers: credentials and cookies are among
@@ -37,11 +43,29 @@ package final class ErrorResponse: Sendable, Hashable {
   ///
   /// - Parameter isShared: whether the cache serves several people (RFC 9111 §3).
   package func mayBeShared(isShared: Bool) -> Bool {
-    guard headers["Set-Cookie"] == nil, headers["Set-Cookie2"] == nil else { return false }
+    guard rest == nil, !headers.setsCookie else { return false }
     guard isShared else { return true }
     let control =
       CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
     return !control.noStore && !control.isPrivate
+  }
+
+  /// Returns how long a shared cache may give the response to others, with the fields that it keeps
+  /// (RFC 9111 §3); nil unless the origin states that it may, or the response is long.
+  package func reuse() -> (Freshness, HeaderFields)? {
+    guard rest == nil, !WholeResponse.statuses.contains(status), status != 304,
+      headers.contentCodings.isEmpty
+    else { return nil }
+    let keeper = Freshness.Keeper(
+      isShared: true, isAuthorized: Credentials.of(resource) != Credentials.none,
+      hasCookies: resource.headers["Cookie"] != nil,
+      isSecret: resource.policy.group?.isSecret == true)
+    let freshness = Freshness(
+      status: status, headers: headers, requestTime: requestTime, responseTime: responseTime,
+      keeper: keeper)
+    guard !freshness.noStore, freshness.isGuessed != true, freshness.isFresh(at: responseTime)
+    else { return nil }
+    return (freshness, StoredFields.merged([:], with: headers, isConfirmation: false))
   }
 
   package static func == (left: ErrorResponse, right: ErrorResponse) -> Bool { left === right }

@@ -26,6 +26,11 @@ package struct Freshness: Codable, Sendable, Hashable {
   var mayDifferByCookies: Bool?
   /// Whether the response's own fields state more than this, since a redirect led to it; nil: no.
   package var isBounded: Bool?
+  /// How long the stale response may be used while it is being confirmed, in seconds (RFC 5861 §3).
+  var staleWhileRevalidate: Double?
+  /// How long the stale response may be used while the origin is unavailable, in seconds (RFC 5861
+  /// §4); nil if the origin has set no limit.
+  var staleIfError: Double?
   /// How soon the origin changes the resource, by its bytes; nil if it is no document.
   package var pace: UpdatePace?
 
@@ -68,7 +73,9 @@ package struct Freshness: Codable, Sendable, Hashable {
     mustRevalidate =
       control.mustRevalidate || control.noCache
       || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
-    noStore = control.noStore || (keeper.isShared && !Self.isSharable(control, headers, keeper))
+    noStore =
+      control.forbidsStoring(status: status)
+      || (keeper.isShared && !Self.isSharable(control, headers, keeper))
     initialAge = Self.initialAge(
       headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
     let stated =
@@ -76,6 +83,8 @@ package struct Freshness: Codable, Sendable, Hashable {
       ? 0 : Self.lifetime(headers, control, responseTime, keeper, hasExpires: targeted == nil)
     isGuessed = stated == nil ? true : nil
     lifetime = stated ?? Self.guess(status, headers, responseTime)
+    staleWhileRevalidate = control.staleWhileRevalidate.map { Double($0) }
+    staleIfError = control.staleIfError.map { Double($0) }
   }
 
   /// RFC 9111 §3, §3.5, §7.3: a response that sets a cookie is for one person, and so is one to a
@@ -85,7 +94,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   ) -> Bool {
     // Beside what it opens, a secret would open it to everybody.
     if keeper.isSecret { return false }
-    if control.isPrivate || headers["Set-Cookie"] != nil { return false }
+    if control.isPrivate || headers.setsCookie { return false }
     if keeper.hasCookies, !control.isForEverybody { return false }
     return !keeper.isAuthorized || control.isPublic || control.mustRevalidate
       || control.sharedMaxAge != nil
@@ -132,7 +141,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     if var all = merged {
       all["Age"] = headers["Age"]
       // Never stored, but it makes the response personal.
-      all["Set-Cookie"] = headers["Set-Cookie"]
+      for name in HeaderFields.settingCookies { all[name] = headers[name] }
       return Freshness(
         status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
         keeper: keeper)
@@ -148,8 +157,23 @@ package struct Freshness: Codable, Sendable, Hashable {
     next.confirmedUptime = nil
     next.initialAge = Self.initialAge(
       headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
-    if keeper.isShared, keeper.isSecret || headers["Set-Cookie"] != nil { next.noStore = true }
+    if keeper.isShared, keeper.isSecret || headers.setsCookie { next.noStore = true }
     return next
+  }
+
+  /// Whether the stale response may be used while the origin is being asked to confirm it (RFC 5861
+  /// §3).
+  package func isUsableWhileConfirmed(at now: Date) -> Bool {
+    guard let staleWhileRevalidate, !mustRevalidate, isOutdated != true, pace?.isLive != true
+    else { return false }
+    return -remaining(at: now) < staleWhileRevalidate
+  }
+
+  /// Whether the origin has limited the use of the stale response while it is unavailable to a time
+  /// that is over (RFC 5861 §4).
+  func isTooStaleForErrors(at now: Date) -> Bool {
+    guard let staleIfError else { return false }
+    return age(at: now) - lifetime > staleIfError
   }
 
   /// The freshness marked as stale, until the origin confirms it.
@@ -191,7 +215,9 @@ package struct Freshness: Codable, Sendable, Hashable {
     let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
       $0.trimmingOWS == "*"
     }
-    if control.noStore || control.noCache || variesByAnything == true { return 0 }
+    if control.noStore && !control.mustUnderstand || control.noCache || variesByAnything == true {
+      return 0
+    }
     if keeper.isShared, let maxAge = control.sharedMaxAge { return Double(maxAge) }
     if let maxAge = control.maxAge { return Double(maxAge) }
 

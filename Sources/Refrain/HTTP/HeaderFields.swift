@@ -53,6 +53,12 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 }
 
 extension HeaderFields {
+  /// The names of the fields that set cookies; the second is obsolete (RFC 2965, RFC 6265 §9.4).
+  static let settingCookies = ["Set-Cookie", "Set-Cookie2"]
+
+  /// Whether a response sets a cookie.
+  package var setsCookie: Bool { Self.settingCookies.contains { self[$0] != nil } }
+
   /// The fields of a request that grant access.
   package var grantingAccess: HeaderFields {
     HeaderFields(

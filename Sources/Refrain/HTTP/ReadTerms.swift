@@ -12,6 +12,10 @@ package struct ReadTerms: Sendable, Hashable {
   /// Whether stale bytes are used while the origin is unavailable even if it forbids that, also for
   /// `Audience.client`.
   package var acceptsForbidden = false
+  /// Whether stale bytes are used as the origin states (RFC 5861): at once, if they may be used while
+  /// they are being confirmed, which is then up to the opener (§3); and for no longer than permitted
+  /// while the origin is unavailable (§4).
+  package var followsStaleDirectives = false
   /// Whether the reader passes on the origin's error response, which then comes with the error
   /// (`MediaCacheError.response`). Until the resource is known, such an error is reported at once if
   /// every reader wants that; one that may pass, after a second one, requested at once.
@@ -42,7 +46,9 @@ package struct ReadTerms: Sendable, Hashable {
         return false
       }
     }
-    return directives.accept(freshness, at: now)
+    if directives.accept(freshness, at: now) { return true }
+    return followsStaleDirectives && !directives.limitsAge
+      && freshness.isUsableWhileConfirmed(at: now)
   }
 
   /// Whether a document has named another resource by the URL since the bytes were confirmed:
@@ -60,6 +66,7 @@ package struct ReadTerms: Sendable, Hashable {
       return false
     }
     if let freshness, isReplaced(freshness) { return false }
+    if followsStaleDirectives, freshness?.isTooStaleForErrors(at: now) == true { return false }
     return audience == .player || acceptsForbidden
       || !(directives.noCache || freshness?.mustRevalidate == true)
   }

@@ -37,6 +37,12 @@ extension Freshness {
     if own.mustRevalidate, !mustRevalidate {
       (result.mustRevalidate, result.isBounded) = (true, true)
     }
+    result.staleWhileRevalidate = own.staleWhileRevalidate.flatMap { permitted in
+      staleWhileRevalidate.map { min($0, permitted) }
+    }
+    if let limit = own.staleIfError {
+      result.staleIfError = min(result.staleIfError ?? limit, limit)
+    }
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { result.noStore = true }

@@ -53,6 +53,9 @@ package struct RequestDirectives: Sendable, Hashable {
     argument.flatMap { Int64(saturatingDigits: $0, at: longest) }
   }
 
+  /// Whether the client wants no response older than it says.
+  var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
+
   /// Returns whether a stored response may be used without asking the origin.
   func accept(_ freshness: Freshness, at now: Date) -> Bool {
     if noCache { return false }

@@ -52,7 +52,7 @@ struct Selection: Sendable, Hashable {
 package enum Variant {
   /// Returns the names in Vary, lower case, without those that are equal in all our requests: no
   /// coding is ever accepted.
-  static func names(in headers: HeaderFields) -> [String] {
+  package static func names(in headers: HeaderFields) -> [String] {
     let names = headers.values(of: "Vary").flatMap {
       $0.split(separator: ",").map { $0.trimmingOWS.lowercased() }
     }

@@ -18,6 +18,8 @@ final class Origin: Sendable {
   let pace: OriginPace
   let rests: OriginRests
   let counters: CacheCounters
+  /// Whether the cache serves several people.
+  let isShared: Bool
   let silence = SilenceTimeout()
   let moved = MovedResources()
   let redirected = RedirectedResponses()
@@ -46,6 +48,7 @@ final class Origin: Sendable {
     pace = OriginPace(bytesPerSecond: bytesPerSecond)
     rests = OriginRests(longest: retry.longestDelay)
     self.counters = counters
+    self.isShared = isShared
     self.clock = clock
   }
 

@@ -10,14 +10,29 @@ extension OriginExchange {
     asked.note(nil, for: resource)
     var redirects = RedirectPolicy(request: request)
     var followed: [Redirection] = []
+    var first: ErrorResponse?
     var statedLength: Int64?
     while true {
       let response = try await ask(redirects.request, for: resource)
-      let next = try redirects.follow(
-        status: response.status, headers: response.headers, at: origin.now.wall)
+      let next: OriginRequest?
+      do throws(MediaCacheError) {
+        next = try redirects.follow(
+          status: response.status, headers: response.headers, at: origin.now.wall)
+        if let next {
+          try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
+          try checkIsForEverybody(response)
+        }
+      } catch {
+        guard keepsErrors else { throw error }
+        var error = error
+        error.response = followed.isEmpty ? await kept(response, for: resource) : first
+        throw error
+      }
       if let next {
-        try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
         resource.filter?.noteReference(to: next.url, from: resource.url)
+        if followed.isEmpty, keepsErrors, Self.isShort(response) {
+          first = await kept(response, for: resource)
+        }
         followed.append(Redirection(response))
       } else {
         switch judge(response, to: redirects.request) {
@@ -28,6 +43,7 @@ extension OriginExchange {
               isPublic: Self.isPublic(redirects.request, resource.filter))
           }
           received.redirections = followed
+          received.redirect = first
           received.statedLength = statedLength
           if Self.isUseful(response.status) {
             var shortcut = redirects.shortcut
@@ -41,8 +57,31 @@ extension OriginExchange {
         }
         continue
       }
-      try await drain(response)
+      if first == nil || followed.count > 1 { try await drain(response) }
     }
+  }
+
+  /// Returns a redirect to the resource, for whoever passes it on.
+  private func kept(_ response: Response, for resource: Resource) async -> ErrorResponse? {
+    await kept(response, to: asked.given(for: resource))
+  }
+
+  /// Throws if a redirect is for the requester alone, who then has to follow it: a shared cache stores
+  /// nothing behind it (RFC 9111 §3).
+  private func checkIsForEverybody(_ response: Response) throws(MediaCacheError) {
+    guard origin.isShared, keepsErrors else { return }
+    let keeper = Freshness.Keeper(
+      isShared: true, isAuthorized: response.asked["Authorization"] != nil,
+      hasCookies: response.asked["Cookie"] != nil)
+    let freshness = Freshness(
+      status: response.status, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime, keeper: keeper)
+    guard freshness.noStore else { return }
+    throw MediaCacheError(
+      .redirect,
+      "The redirect of \(response.url.host() ?? "the origin") is for its requester alone.",
+      remedy: "Follow the redirect, or let the origin permit shared caches to store it.",
+      status: response.status)
   }
 
   /// Sends the request directly to the end of the last redirect chain.
@@ -158,12 +197,14 @@ extension OriginExchange {
   /// Reads a short body to its end, so that the connection can be reused; a failure shows on the
   /// next.
   private func drain(_ response: Response) async throws {
-    guard let length = response.headers.bodyLength, length <= 16 << 10 else {
-      return
-    }
+    guard Self.isShort(response) else { return }
     expectShortBody()
     for try await _ in response.body {}
     rest()
+  }
+
+  private static func isShort(_ response: Response) -> Bool {
+    response.headers.bodyLength.map { $0 <= 16 << 10 } ?? false
   }
 
   /// - Parameter status: of the redirect that leads there.

@@ -18,6 +18,8 @@ final class OriginExchange: Sendable {
     var askedURL: URL
     /// The redirects from there, also those of an earlier request that led to `url`.
     var redirections: [Redirection] = []
+    /// The first of them, for whoever passes on a response that nobody else may use.
+    var redirect: ErrorResponse?
     /// The user's headers that were sent.
     var asked: HeaderFields
     /// The resource as its reader gave it; nil if that is not known any more.
@@ -48,6 +50,8 @@ final class OriginExchange: Sendable {
   let isConfirmation: Bool
   private let isBrief: Bool
   let usesShortcut: Bool
+  /// Whether a response that brings no resource is kept for a reader that passes it on.
+  let keepsErrors: Bool
   /// The requested range, if the request may be sent without it.
   let optionalRange: ByteRange?
   /// Whether the origin holds the response back until the resource exists.
@@ -80,6 +84,8 @@ final class OriginExchange: Sendable {
   ///   - isBrief: whether a response is expected within seconds: without one, stored bytes play.
   ///   - usesShortcut: whether the request goes directly to the end of the last redirect chain. Not
   ///     for the first request, and not for a confirming one: the chain may lead elsewhere by now.
+  ///   - keepsErrors: whether a redirect that is not followed is kept for a reader that passes it on.
+  ///     In a shared cache, one for the requester alone is such a redirect.
   ///   - optionalRange: the range in `headers`, if the request may be sent once more without it
   ///     where the response is unusable.
   ///   - onConnectivity: called when the transport begins or stops waiting for a network.
@@ -87,7 +93,7 @@ final class OriginExchange: Sendable {
     _ asked: AskedResource, of origin: Origin, counting traffic: EntryTraffic,
     headers: HeaderFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false, isBrief: Bool = false, usesShortcut: Bool = false,
-    optionalRange: ByteRange? = nil,
+    keepsErrors: Bool = false, optionalRange: ByteRange? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     (self.asked, self.origin, self.traffic) = (asked, origin, traffic)
@@ -96,6 +102,7 @@ final class OriginExchange: Sendable {
     self.isConfirmation = isConfirmation
     self.isBrief = isBrief
     self.usesShortcut = usesShortcut
+    self.keepsErrors = keepsErrors
     self.optionalRange = headers["Range"] == nil ? nil : optionalRange
     self.onConnectivity = onConnectivity
     let resource = asked.resource

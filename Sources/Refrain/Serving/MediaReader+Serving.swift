@@ -36,6 +36,13 @@ extension MediaReader {
     return generation.withState { $0.handed.flatMap { $0.reader == id ? $0.headers : nil } }
   }
 
+  /// The status of a response that is handed to this reader alone; nil for any other response.
+  package var handedStatus: Int? {
+    // A cancelled reader receives nothing.
+    guard let (generation, id) = try? current() else { return nil }
+    return generation.withState { $0.handed.flatMap { $0.reader == id ? $0.status : nil } }
+  }
+
   /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
   package func isSelected(_ known: StoredResponse, by request: HeaderFields) -> Bool {
     known.otherKey(than: entry.key, for: request) == nil

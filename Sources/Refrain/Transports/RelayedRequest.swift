@@ -18,6 +18,9 @@ package struct RelayedRequest: Sendable {
   package var body: Body?
   /// The longest silence in either direction.
   package var longestSilence: Duration = .seconds(60)
+  /// Receives the status and the fields of each interim response (1xx, RFC 9110 §15.2) that precedes
+  /// the final one, on no particular thread; must not block. URLSession passes none on.
+  package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
   /// As in `OriginRequest`.
   package var requiresPublicAddress = false
 

@@ -43,6 +43,19 @@ extension ProxyConnection {
     return promise.futureResult
   }
 
+  /// Writes an interim response, before the final one. Clients of HTTP/1.0 know none, and 100 and 101
+  /// are about one connection only.
+  func writeInterim(_ status: Int, _ fields: HeaderFields) {
+    guard let context, !isClosing, let answering, !answering.hasHead, !answering.isHTTP10,
+      (102..<200).contains(status)
+    else { return }
+    writes += 1
+    headBuffer.clear()
+    ResponseHead(status: status, fields: fields, body: .none)
+      .write(into: &headBuffer, isChunked: false, closes: false)
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
+  }
+
   /// Writes more of the body. Completes when the socket has accepted it.
   func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void>? {
     guard let context, account(for: Int64(bytes.readableBytes)) else { return nil }

@@ -16,6 +16,13 @@ struct ResponseWriter: Sendable {
     try await perform { $0.write(head) }
   }
 
+  /// Writes an interim response (RFC 9110 §15.2), if the final one has not begun yet. Does not wait.
+  func interim(_ status: Int, _ fields: HeaderFields) {
+    eventLoop.execute {
+      if connection.value.isAnswering(number) { connection.value.writeInterim(status, fields) }
+    }
+  }
+
   func write(_ bytes: ByteBuffer) async throws {
     guard let pace else { return try await perform { $0.write(bytes) } }
     var rest = bytes

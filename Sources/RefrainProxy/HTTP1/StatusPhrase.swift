@@ -4,6 +4,8 @@
 enum StatusPhrase {
   static func of(_ status: Int) -> String {
     switch status {
+    case 102: "Processing"
+    case 103: "Early Hints"
     case 200: "OK"
     case 204: "No Content"
     case 206: "Partial Content"
@@ -34,6 +36,7 @@ enum StatusPhrase {
     case 504: "Gateway Timeout"
     case 505: "HTTP Version Not Supported"
     case 508: "Loop Detected"
+    case ..<200: "Interim"
     case 200..<300: "Success"
     case 300..<400: "Redirection"
     case 400..<500: "Client Error"

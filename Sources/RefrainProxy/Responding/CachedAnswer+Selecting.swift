@@ -40,6 +40,7 @@ extension CachedAnswer {
     } catch let error as MediaCacheError where error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
       service.uncacheable.insert(.encoded, on: memory, at: .now)
+      if let refusal = refusal(in: error, to: resource) { return refusal }
       return .relayed(.uriMiss, asksWhole: true)
     } catch let error as MediaCacheError where error.status == 508 {
       // A relayed redirect would only send the client round as well.
@@ -247,6 +248,6 @@ extension MediaCacheError {
   /// Whether the origin did respond, with an error or a redirect that leads nowhere: the client
   /// should receive that response.
   fileprivate var isOriginsAnswer: Bool {
-    status != nil && (code == .status || code == .redirect)
+    status != nil && (code == .status || code == .redirect || response != nil)
   }
 }

@@ -27,7 +27,9 @@ extension CachedAnswer {
     }
     switch selection {
     case .whole:
-      try await send(0..<(length ?? .max), of: selected, status: 200)
+      let isTransformed = selected.reader.handedStatus == 203
+      try await send(
+        0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
     case .single(let range):
       try await send(range, of: selected, status: 206)
     case .several(let ranges):
@@ -98,7 +100,7 @@ extension CachedAnswer {
     _ range: ByteRange, of selected: SelectedResponse, status: Int
   ) async throws {
     let length = selected.known.information.length
-    let size = length == nil && status == 200 ? nil : Self.size(of: range)
+    let size = length == nil && status != 206 ? nil : Self.size(of: range)
     let body: ResponseHead.Body = isHEAD ? .omitted(size) : size.map { .length($0) } ?? .open
     var head = head(status, selected, [range], body: body)
     if status == 206 {

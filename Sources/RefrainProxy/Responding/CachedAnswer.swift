@@ -31,6 +31,7 @@ struct CachedAnswer: Sendable {
     (terms.directives, terms.passesOnErrors) = (directives, true)
     terms.audience = service.rules.servesOnePlay ? .player : .client
     terms.hasCookies = policy.isPersonal(resource)
+    terms.followsStaleDirectives = policy == .shared
     policy.relax(&terms, for: exchange)
     if !isGrowing {
       terms.listing = service.listings.naming(
@@ -40,6 +41,15 @@ struct CachedAnswer: Sendable {
     let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
     if key != service.cache.key(for: resource) {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
+    }
+    if policy == .shared, !directives.noStore || directives.onlyIfCached,
+      let stored = service.responses.response(
+        on: key, for: resource.headers, on: terms,
+        changed: service.invalidations.last(of: service.cache.key(for: resource)),
+        at: service.cache.now.wall)
+    {
+      try await RelayedAnswer(exchange: exchange, reason: .uriMiss).pass(stored)
+      return nil
     }
     let uncacheable = service.uncacheable.note(on: memory, at: .now)
     if directives.onlyIfCached {
@@ -67,6 +77,9 @@ struct CachedAnswer: Sendable {
         try await exchange.redirect(to: target)
         return nil
       }
+      if policy == .shared, !isJoined {
+        service.responses.insert(response, on: key, for: resource.headers)
+      }
       return exchange.relaying(.received(response, isJoined: isJoined))
     }
     defer { selected.reader.cancel() }
@@ -77,11 +90,12 @@ struct CachedAnswer: Sendable {
       if reader.statistics.requests > 0 {
         service.uncacheable.insert(.notStorable, on: memory, at: .now)
       }
-      guard isHanded(selected) else { return relay(.bypass) }
+      guard try await isHanded(selected) else { return relay(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
       return relay(.bypass)
     }
+    confirmIfStale(selected, terms)
     if let location = redirection(selected) {
       if selected.isManifest == true {
         try exchange.noteChain(naming: [VariantChains.hash(baseURL(of: known))])
@@ -105,16 +119,24 @@ struct CachedAnswer: Sendable {
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
   /// wants: then no further request is made for it.
-  private func isHanded(_ selected: SelectedResponse) -> Bool {
-    guard selected.reader.handedFields != nil else { return false }
+  private func isHanded(_ selected: SelectedResponse) async throws -> Bool {
+    let reader = selected.reader
+    guard reader.handedFields != nil else { return false }
     let length = selected.known.information.length
     func brings(_ range: ByteRange) -> Bool {
-      selected.reader.announcedEnd(from: range.lowerBound).map { $0 >= range.upperBound } ?? true
+      reader.announcedEnd(from: range.lowerBound).map { $0 >= range.upperBound } ?? true
     }
-    if selected.isManifest == true { return brings(0..<(length ?? .max)) }
+    func bringsWhole() async throws -> Bool {
+      guard length == nil, let end = reader.announcedEnd(from: 0) else {
+        return brings(0..<(length ?? .max))
+      }
+      // All of it has come by now, and its end has shown the length.
+      return try await reader.knownResponse().information.length.map { end >= $0 } ?? false
+    }
+    if selected.isManifest == true { return try await bringsWhole() }
     if isHEAD { return true }
     switch length.map({ range.selection(length: $0) }) ?? .whole {
-    case .whole: return brings(0..<(length ?? .max))
+    case .whole: return try await bringsWhole()
     case .single(let range): return brings(range)
     case .several: return false
     case .unsatisfiable: return true

@@ -29,6 +29,7 @@ final class ProxyService: Sendable {
   /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
   let invalidations: Invalidations
+  let responses: SmallResponses
   let fills: BackgroundFills
   let responders = RunningResponders()
   let sessions: StreamSessions
@@ -54,7 +55,8 @@ final class ProxyService: Sendable {
   ) {
     (cache, self.rules, self.front, self.log) = (proxy.cache, rules, front, log)
     (routes, place, phase) = (proxy.routes, proxy.place, proxy.phase)
-    (hits, invalidations, traffic) = (proxy.hits, proxy.invalidations, proxy.traffic)
+    (hits, traffic) = (proxy.hits, proxy.traffic)
+    (invalidations, responses) = (proxy.invalidations, proxy.responses)
     originFields = proxy.originFields
     cachePolicy = cache.isShared ? .shared : .personal
     sessions = StreamSessions(cache, token: sessionToken)

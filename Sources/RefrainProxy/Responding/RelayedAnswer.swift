@@ -6,7 +6,7 @@ import Refrain
 import RefrainStreams
 
 /// Relays the origin's response unchanged, for responses that are not stored. The cache may have
-/// received it already (`pass(_:isJoined:)`).
+/// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one (`pass(_:)`).
 struct RelayedAnswer: Sendable {
   let exchange: Exchange
   /// Why the response does not come from the cache, in the terms of RFC 9211 §2.2.
@@ -58,6 +58,11 @@ struct RelayedAnswer: Sendable {
     relayed.requiresPublicAddress = exchange.service.routes.filter(for: exchange.url)
       .requiresPublicAddress(of: exchange.url)
     relayed.longestSilence = cache.longestSilence
+    if !exchange.service.fields.isForManyOrigins {
+      relayed.onInterim = { [fields = exchange.service.fields, writer = exchange.writer] in
+        writer.interim($0, fields.interim($1))
+      }
+    }
     switch request.framing {
     case .none: break
     case .length(let length): relayed.body = body(length: Int64(length))
@@ -114,17 +119,52 @@ struct RelayedAnswer: Sendable {
     try checkIsAllowed()
     exchange.report.note { $0.status = response.status }
     let isHEAD = exchange.request.head.isHEAD
-    let length = Int64(response.body.count)
+    let length = response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
+    let body = Self.body(response.status, length, isHEAD: isHEAD)
     try await exchange.writer.begin(
       ResponseHead(
-        status: response.status, fields: fields(response.headers, isJoined: isJoined),
-        body: isHEAD ? .omitted(length) : .length(length)))
-    if !isHEAD, length > 0 { try await write(response.body) }
+        status: response.status, fields: fields(response.headers, forwarded(isJoined: isJoined)),
+        body: body, isFetched: response.rest != nil))
+    switch body {
+    case .none, .omitted: break
+    case .length, .open:
+      if !response.body.isEmpty { try await write(response.body) }
+      while let bytes = try await response.rest?.next() { try await write(bytes) }
+    }
     try await exchange.writer.end()
   }
 
+  /// Passes on a response that answered an earlier request, and may be reused.
+  func pass(_ stored: SmallResponses.Stored) async throws {
+    try checkIsAllowed()
+    let now = exchange.service.cache.now.wall
+    var status = CacheStatus.hit
+    status.timeToLive = Int64(stored.freshness.remaining(at: now).rounded(.down))
+    status.key = exchange.service.cache.key(for: CachedAnswer(exchange: exchange).resource).rawValue
+    var fields = fields(stored.fields, status)
+    fields["Age"] = String(Int64(stored.freshness.age(at: now)))
+    let (code, bytes) = (stored.response.status, stored.response.body)
+    let isHEAD = exchange.request.head.isHEAD
+    let body = Self.body(code, Int64(bytes.count), isHEAD: isHEAD)
+    exchange.report.note { ($0.status, $0.source) = (code, .hit) }
+    try await exchange.writer.begin(ResponseHead(status: code, fields: fields, body: body))
+    if case .length = body, !bytes.isEmpty {
+      try await write(bytes)
+      exchange.report.note { $0.bytesFromCache = Int64(bytes.count) }
+    }
+    try await exchange.writer.end()
+  }
+
+  private static func body(_ status: Int, _ length: Int64?, isHEAD: Bool) -> ResponseHead.Body {
+    switch status {
+    case 204, 304: .none
+    case _ where isHEAD: .omitted(length)
+    default: length.map { .length($0) } ?? .open
+    }
+  }
+
   /// Returns those of the origin's fields that the client receives, and the proxy's own.
-  private func fields(_ headers: HeaderFields, isJoined: Bool = false) -> HeaderFields {
+  private func fields(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
     var fields = exchange.service.fields.passable(HopByHop.removed(from: headers))
     fields["Content-Length"] = nil
     fields["Location"] = fields["Location"].map {
@@ -138,30 +178,28 @@ struct RelayedAnswer: Sendable {
     }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
-    var status = CacheStatus.forwarded(reason)
-    status.isCollapsed = isJoined
     exchange.service.fields.add(status, to: &fields)
     return fields
+  }
+
+  private func forwarded(isJoined: Bool = false) -> CacheStatus {
+    var status = CacheStatus.forwarded(reason)
+    status.isCollapsed = isJoined
+    return status
   }
 
   /// Returns the session of the request to which a redirect leads: one that sets cookies begins a
   /// session if need be. The client does not receive them, and may be led back to the same URL.
   private func session(behind redirect: HeaderFields) -> StreamSession? {
     if let session = exchange.session { return session }
-    guard redirect["Set-Cookie"] != nil else { return nil }
+    guard redirect.setsCookie else { return nil }
     return exchange.session()
   }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
     let writer = exchange.writer
-    let declared = response.headers.bodyLength
-    let body: ResponseHead.Body =
-      switch response.status {
-      case 204, 304: .none
-      case _ where isHEAD: .omitted(declared)
-      default: declared.map { .length($0) } ?? .open
-      }
-    let fields = fields(response.headers)
+    let body = Self.body(response.status, response.headers.bodyLength, isHEAD: isHEAD)
+    let fields = fields(response.headers, forwarded())
     exchange.report.note { $0.status = response.status }
     if let isNamed = mayBeManifest(response, isHEAD: isHEAD) {
       return try await passManifest(response, fields, body, isNamed: isNamed)
@@ -323,8 +361,9 @@ struct RelayedAnswer: Sendable {
     let resource = exchange.resource
     // A response to cookies is no evidence about the one stored for others.
     guard !policy.isPersonal(resource) else { return }
+    let key = policy.key(for: resource, of: exchange)
+    exchange.service.responses.remove(key)
     // If it cannot be opened, no usable response is stored.
-    try? await exchange.service.cache.compare(
-      resource, key: policy.key(for: resource, of: exchange), with: response.headers)
+    try? await exchange.service.cache.compare(resource, key: key, with: response.headers)
   }
 }

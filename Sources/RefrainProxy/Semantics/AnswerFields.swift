@@ -41,6 +41,13 @@ struct AnswerFields: Sendable {
     return fields
   }
 
+  /// Returns the fields of an interim response (RFC 9110 §15.2), which has no message after it.
+  func interim(_ headers: HeaderFields) -> HeaderFields {
+    var fields = passable(HopByHop.removed(from: headers))
+    fields["Content-Length"] = nil
+    return fields
+  }
+
   /// Returns the fields of a handler's response, without those of its message.
   ///
   /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.

@@ -2,10 +2,16 @@
 import Refrain
 import RefrainLocks
 
-/// Fetches the rest of resources that clients have begun, even after the clients leave.
+/// Fetches the rest of resources that clients have begun, even after the clients leave; and confirms
+/// stale ones that clients have received without waiting.
 final class BackgroundFills: Sendable {
+  private enum Work: Hashable {
+    case fill(CacheKey)
+    case confirmation(CacheKey)
+  }
+
   private struct State {
-    var running: [CacheKey: Task<Void, Never>] = [:]
+    var running: [Work: Task<Void, Never>] = [:]
     var isOver = false
   }
 
@@ -22,16 +28,41 @@ final class BackgroundFills: Sendable {
 
   /// Begins to fetch the resource, unless it is being fetched.
   func begin(_ resource: Resource) {
-    let key = cache.key(for: resource)
+    begin(.fill(cache.key(for: resource))) { cache in _ = try await cache.prefetch(resource) }
+  }
+
+  /// Begins to confirm a stored resource, unless it is being confirmed.
+  ///
+  /// - Parameters:
+  ///   - terms: those on which it has to be confirmed.
+  ///   - part: the bytes that are requested of a new version.
+  func confirm(_ resource: Resource, on terms: ReadTerms, _ part: ByteRange) {
+    begin(.confirmation(cache.key(for: resource))) { cache in
+      let reader = try await cache.open(
+        resource, on: terms, fill: .onDemand, key: resource.key, isBackground: true)
+      defer { reader.cancel() }
+      reader.setEnd(part.upperBound, readsOn: true)
+      var offset = part.lowerBound
+      repeat {
+        switch try await reader.available(at: offset, count: Int(part.upperBound - offset)) {
+        case .file(_, let end): offset = end
+        case .memory(let bytes): offset += Int64(bytes.count)
+        case .end: return
+        }
+      } while offset < part.upperBound
+    }
+  }
+
+  private func begin(_ work: Work, _ body: @Sendable @escaping (MediaCache) async throws -> Void) {
     state.withLock { state in
-      guard state.running[key] == nil, state.running.count < mostRunning, !state.isOver else {
+      guard state.running[work] == nil, state.running.count < mostRunning, !state.isOver else {
         return
       }
       let cache = cache
-      state.running[key] = Task {
-        // Errors are reported by the cache's events; the next client begins the fetch again.
-        _ = try? await cache.prefetch(resource)
-        self.state.withLock { $0.running[key] = nil }
+      state.running[work] = Task {
+        // Errors are reported by the cache's events; the next client begins it again.
+        try? await body(cache)
+        self.state.withLock { $0.running[work] = nil }
       }
     }
   }

@@ -17,6 +17,7 @@ package struct OperatedProxy: Sendable {
   let originFields: OriginFields
   let hits: CachedHits
   let invalidations: Invalidations
+  let responses = SmallResponses()
 
   /// The number of clients connected now, without the operator.
   package var connectionCount: Int { connections.current }
@@ -71,6 +72,7 @@ package struct OperatedProxy: Sendable {
     for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
     // Entries held for fast responses keep removed files.
     hits.releaseAll()
+    responses.removeAll(at: cache.now.wall)
     return purged
   }
 }

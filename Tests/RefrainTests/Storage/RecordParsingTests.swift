@@ -28,6 +28,8 @@ struct RecordParsingTests {
     freshness.isOutdated = maybe(.random(using: &random))
     freshness.mayDifferByCookies = maybe(.random(using: &random))
     freshness.isBounded = maybe(.random(using: &random))
+    freshness.staleWhileRevalidate = maybe(60)
+    freshness.staleIfError = maybe(1e5)
     freshness.confirmedUptime = maybe(Uptime(seconds: 1234.5678, boot: text()))
     var validator = Validator(
       etag: maybe(text()), lastModified: maybe(text()),

@@ -19,6 +19,7 @@ extension GenerationState {
     var reader: ReaderID
     /// All fields of the response.
     var headers: HeaderFields
+    var status: Int
   }
 
   /// The response that one reader alone receives; nil: every reader may.
@@ -39,9 +40,9 @@ extension GenerationState {
   }
 
   /// Hands the response to a reader if it must not be stored.
-  mutating func hand(_ headers: HeaderFields, to reader: ReaderID?) -> [Action] {
+  mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) -> [Action] {
     guard let reader, isForbidden, !isLive else { return [] }
-    delivery = .handed(Handed(reader: reader, headers: headers))
+    delivery = .handed(Handed(reader: reader, headers: headers, status: status))
     let others = readers.takeWaiters { waiter, _ in waiter.reader != reader }
     return others.isEmpty ? [] : [.wake(others, nil)]
   }

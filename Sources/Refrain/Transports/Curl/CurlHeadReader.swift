@@ -7,8 +7,7 @@
   /// equal lengths, values that are not UTF-8. A field that cannot be read is dropped, unless it
   /// decides which bytes the body has or who may keep them. Where one response's bytes could be
   /// mistaken for another's, the head is malformed: lengths that differ, or are no number; transfer
-  /// codings other than chunked (RFC 9112 §6). Interim responses (1xx) are skipped, and so are the
-  /// trailers after a body.
+  /// codings other than chunked (RFC 9112 §6). Trailers after a body are skipped.
   struct CurlHeadReader {
     struct Head: Sendable, Hashable {
       var status: Int
@@ -21,6 +20,8 @@
 
     enum Step: Hashable {
       case incomplete
+      /// An interim response (1xx), which the next head follows.
+      case interim(Head)
       case head(Head)
       /// In words that follow "violates HTTP: ".
       case malformed(String)
@@ -144,8 +145,8 @@
         guard status != 101 else {
           return .malformed("its response switches to a protocol that was not requested")
         }
-        self = CurlHeadReader()
-        return .incomplete
+        defer { self = CurlHeadReader() }
+        return .interim(Head(status: status, headers: fields))
       }
       isDone = true
       let length = ContentLength(fields)

@@ -12,6 +12,8 @@
     var isForPlayback = false
     /// The longest silence in either direction; nil: other code watches it.
     var longestSilence: Duration?
+    /// See `RelayedRequest.onInterim`.
+    var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
     /// Whether the host's name must not lead to a private address.
     var requiresPublicAddress = false
 
@@ -28,6 +30,7 @@
       headers = request.headers
       body = request.body
       longestSilence = request.longestSilence
+      onInterim = request.onInterim
       requiresPublicAddress = request.requiresPublicAddress
     }
 

@@ -263,6 +263,7 @@
       }
       switch headReader.read(line) {
       case .incomplete: break
+      case .interim(let head): exchange.request.onInterim?(head.status, head.headers)
       case .head(let head):
         guard received(head) else { return 0 }
       case .malformed(let what):

@@ -104,6 +104,17 @@
       #expect(head.headers["Transfer-Encoding"]?.lowercased() == "chunked")
     }
 
+    @Test func `An interim response is read apart from the final one`() {
+      let steps = read([
+        "HTTP/1.1 103 Early Hints", "Link: x", "", "HTTP/1.1 200 OK", "A: 1", "",
+      ]).filter { $0 != .incomplete }
+      #expect(
+        steps == [
+          .interim(.init(status: 103, headers: ["Link": "x"])),
+          .head(.init(status: 200, headers: ["A": "1"])),
+        ])
+    }
+
     @Test func `White space before a colon is removed`() {
       #expect(
         outcome("HTTP/1.1 200 OK", "A : 1", "B\t: 2")

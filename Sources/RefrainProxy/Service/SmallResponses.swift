@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainLocks
+
+/// Responses that bring no resource, such as a 404 or a redirect, for as long as the origin permits a
+/// shared cache to reuse them (RFC 9111 §3). In memory, since they are short and soon stale: whatever
+/// is forgotten is requested again. May be used from any thread.
+final class SmallResponses: Sendable {
+  struct Stored: Sendable {
+    let response: ErrorResponse
+    /// Without those of the message.
+    let fields: HeaderFields
+    let freshness: Freshness
+    /// Whether requests with cookies may receive it.
+    let isForEverybody: Bool
+    /// The names in Vary, and a hash of their values in the answered request.
+    let varying: [String]
+    let variant: String?
+  }
+
+  private struct State {
+    var responses: [CacheKey: Stored] = [:]
+    var bytes = 0
+    /// Responses to earlier requests are not kept.
+    var since = Date.distantPast
+
+    mutating func remove(_ key: CacheKey) {
+      bytes -= responses.removeValue(forKey: key)?.response.body.count ?? 0
+    }
+  }
+
+  private static let capacity = 1024
+  private static let mostBytes = 8 << 20
+
+  private let state = Mutex(State())
+
+  /// Keeps a response if the origin permits that.
+  ///
+  /// - Parameter request: the fields of the answered request.
+  func insert(_ response: ErrorResponse, on key: CacheKey, for request: HeaderFields) {
+    guard let (freshness, fields) = response.reuse() else { return }
+    let varying = Variant.names(in: fields)
+    let stored = Stored(
+      response: response, fields: fields, freshness: freshness,
+      isForEverybody: CacheControl.isForEverybody(fields), varying: varying,
+      variant: Variant.of(request, names: varying))
+    state.withLock { state in
+      guard response.requestTime > state.since else { return }
+      state.remove(key)
+      if state.responses.count >= Self.capacity || state.bytes > Self.mostBytes {
+        (state.responses, state.bytes) = ([:], 0)
+      }
+      state.responses[key] = stored
+      state.bytes += response.body.count
+    }
+  }
+
+  /// Returns a response that may be used for a request without asking the origin. One that may not is
+  /// forgotten: the origin's next response replaces it.
+  ///
+  /// - Parameter changed: responses to requests until then must not be used (RFC 9111 §4.4).
+  func response(
+    on key: CacheKey, for request: HeaderFields, on terms: ReadTerms, changed: Date, at now: Date
+  ) -> Stored? {
+    var terms = terms
+    // Nobody confirms a stale one.
+    terms.followsStaleDirectives = false
+    return state.withLock { [terms] state -> Stored? in
+      guard let stored = state.responses[key],
+        stored.variant == Variant.of(request, names: stored.varying),
+        stored.isForEverybody || !terms.hasCookies
+      else { return nil }
+      if stored.response.requestTime > changed, terms.accept(stored.freshness, at: now) {
+        return stored
+      }
+      state.remove(key)
+      return nil
+    }
+  }
+
+  func remove(_ key: CacheKey) { state.withLock { $0.remove(key) } }
+
+  /// Forgets all responses, and those that answer requests made until now.
+  func removeAll(at now: Date) { state.withLock { $0 = State(since: now) } }
+}
