@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// The rest of a body whose beginning was read by its request, for whoever passes the response on.
+/// A body whose beginning is read by its request, and the rest by whoever passes the response on.
 /// Releasing it ends the response.
 package actor BodyRest {
   private var iterator: any AsyncIteratorProtocol<Data, any Error>
   private let origin: Origin
   private let traffic: EntryTraffic
 
-  /// - Parameter iterator: that of the body, which nobody else uses from now on.
   init(
-    _ iterator: sending any AsyncIteratorProtocol<Data, any Error>, from origin: Origin,
+    _ body: any AsyncSequence<Data, any Error> & Sendable, from origin: Origin,
     counting traffic: EntryTraffic
   ) {
-    (self.iterator, self.origin, self.traffic) = (iterator, origin, traffic)
+    iterator = body.makeAsyncIterator()
+    (self.origin, self.traffic) = (origin, traffic)
   }
 
   /// Returns the next bytes; nil at the end. One caller at a time.
@@ -24,21 +24,20 @@ package actor BodyRest {
     let watch = origin.silence.watch { reading.cancel() }
     watch.expect(within: origin.silenceTimeout)
     defer { origin.silence.forget(watch) }
-    let bytes = try await withTaskCancellationHandler {
+    return try await withTaskCancellationHandler {
       try await reading.value
     } onCancel: {
       reading.cancel()
     }
-    if let bytes {
-      traffic.countReceived(bytes.count)
-      if let delay = origin.pace.delay(after: bytes.count) { await origin.pace.pause(delay) }
-    }
-    return bytes
   }
 
-  private func read() async throws -> Data? {
+  /// As `next`, for the request, which limits the origin's silence itself.
+  func read() async throws -> Data? {
     var iterator = iterator
     defer { self.iterator = iterator }
-    return try await iterator.next(isolation: self)
+    guard let bytes = try await iterator.next(isolation: self) else { return nil }
+    traffic.countReceived(bytes.count)
+    if let delay = origin.pace.delay(after: bytes.count) { await origin.pace.pause(delay) }
+    return bytes
   }
 }

@@ -24,7 +24,9 @@ final class Origin: Sendable {
   let moved = MovedResources()
   let redirected = RedirectedResponses()
   private let clock: @Sendable () -> Moment
-  private let settings: Mutex<Settings>
+  private let policy: Mutex<NetworkPolicy>
+  /// No lock, since it is read for each response.
+  private let isOff: Atomic<Bool>
 
   /// What can change while the cache is in use.
   struct Settings: Sendable {
@@ -40,7 +42,8 @@ final class Origin: Sendable {
     clock: @escaping @Sendable () -> Moment
   ) {
     self.transport = transport
-    self.settings = Mutex(settings)
+    policy = Mutex(settings.network)
+    isOff = Atomic(settings.isOffline)
     self.retry = retry
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
     self.authorize = authorize
@@ -54,11 +57,11 @@ final class Origin: Sendable {
 
   var now: Moment { clock() }
 
-  var isOffline: Bool { settings.withLock(\.isOffline) }
+  var isOffline: Bool { isOff.load(ordering: .acquiring) }
 
-  func setOffline(_ isOffline: Bool) { settings.withLock { $0.isOffline = isOffline } }
+  func setOffline(_ isOffline: Bool) { isOff.store(isOffline, ordering: .releasing) }
 
-  var network: NetworkPolicy { settings.withLock(\.network) }
+  var network: NetworkPolicy { policy.withLock { $0 } }
 
-  func setNetwork(_ network: NetworkPolicy) { settings.withLock { $0.network = network } }
+  func setNetwork(_ network: NetworkPolicy) { policy.withLock { $0 = network } }
 }

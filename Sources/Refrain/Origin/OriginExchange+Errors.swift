@@ -41,15 +41,11 @@ extension OriginExchange {
   private func beginning(of response: Response) async throws -> (Data, BodyRest?) {
     expectShortBody()
     defer { self.rest() }
-    var iterator = response.body.makeAsyncIterator()
+    let reading = BodyRest(response.body, from: origin, counting: traffic)
     var body = Data()
-    while let chunk = try await iterator.next(isolation: nil) {
-      traffic.countReceived(chunk.count)
+    while let chunk = try await reading.read() {
       body += chunk
-      if let delay = origin.pace.delay(after: chunk.count) { await origin.pace.pause(delay) }
-      guard body.count <= ErrorResponse.longestBody else {
-        return (body, BodyRest(iterator, from: origin, counting: traffic))
-      }
+      guard body.count <= ErrorResponse.longestBody else { return (body, reading) }
     }
     return (body, nil)
   }

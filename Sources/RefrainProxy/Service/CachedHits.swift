@@ -86,6 +86,7 @@ final class CachedHit: Sendable {
   let urlText: String
   private let render: @Sendable (StoredResponse) -> HeaderFields
   private let state: Mutex<State>
+  private let isReleased = Atomic(false)
   private let lastUse = Atomic<UInt64>(0)
 
   init(
@@ -106,10 +107,11 @@ final class CachedHit: Sendable {
     noteUse(.now())
   }
 
-  var isLeased: Bool { state.withLock { $0.lease != nil } }
+  var isLeased: Bool { !isReleased.load(ordering: .relaxed) }
 
   /// Releases the entry.
   func release() {
+    isReleased.store(true, ordering: .relaxed)
     let lease = state.withLock { state in
       defer { state = State() }
       return state.lease
@@ -139,7 +141,8 @@ final class CachedHit: Sendable {
   func hit(
     for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
   ) -> Hit? {
-    guard let lease = state.withLock({ $0.lease }) else { return nil }
+    let state = state.withLock { $0 }
+    guard let lease = state.lease else { return nil }
     let date = lease.now
     var terms = terms
     terms.listing = naming()
@@ -163,13 +166,14 @@ final class CachedHit: Sendable {
       guard file != nil else { return nil }
     }
     noteUse(now)
-    writeHead(status, range, length, known, date.wall, into: &buffer)
+    let fields = state.known === known ? state.fields : fields(of: known)
+    writeHead(status, range, length, known, date.wall, fields, into: &buffer)
     return Hit(status: status, range: range, file: file, urlText: urlText)
   }
 
   private func writeHead(
     _ status: Int, _ range: ByteRange, _ length: Int64, _ known: StoredResponse, _ now: Date,
-    into buffer: inout ByteBuffer
+    _ fields: [UInt8], into buffer: inout ByteBuffer
   ) {
     buffer.clear()
     if status == 206 {
@@ -192,13 +196,16 @@ final class CachedHit: Sendable {
     buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
     buffer.writeDecimal(seconds)
     buffer.writeBytes(statusEnd)
+    buffer.writeBytes(fields)
+  }
+
+  /// Renders the constant part of the head, for later hits too.
+  private func fields(of known: StoredResponse) -> [UInt8] {
+    let fields = Self.bytes(of: render(known))
     state.withLock { state in
-      if state.known !== known {
-        state.known = known
-        state.fields = Self.bytes(of: render(known))
-      }
-      _ = buffer.writeBytes(state.fields)
+      if state.lease != nil { (state.known, state.fields) = (known, fields) }
     }
+    return fields
   }
 
   static func finishHead(_ buffer: inout ByteBuffer, closes: Bool) {

@@ -22,6 +22,20 @@ package final class Traffic: Sendable {
     package var throughput = Histogram(
       bounds: [64e3, 128e3, 256e3, 512e3, 1e6, 2e6, 4e6, 8e6, 16e6, 32e6, 64e6, 128e6, 512e6, 2e9])
 
+    fileprivate mutating func add(_ other: Values) {
+      for index in requests.indices {
+        requests[index] += other.requests[index]
+        sentBytes[index] += other.sentBytes[index]
+      }
+      savedBytes += other.savedBytes
+      joins += other.joins
+      errors += other.errors
+      relayedRequests += other.relayedRequests
+      relayedBytes += other.relayedBytes
+      firstByte.add(other.firstByte)
+      throughput.add(other.throughput)
+    }
+
     /// The requests that were served without a body from the origin.
     package var hits: Int64 {
       [.hit, .revalidated, .stale].reduce(0) { (sum, source: ServedRequest.Source) in
@@ -44,10 +58,25 @@ package final class Traffic: Sendable {
   /// Shorter responses end before they show a rate.
   package static let shortestMeasured: Int64 = 64 << 10
 
-  private let state = Mutex(Values())
+  /// A part of the counts. Several, so that no event loop waits for another: each response is
+  /// counted twice, and a thread that the system interrupts meanwhile would hold up all the others.
+  private final class Part: Sendable {
+    let values = Mutex(Values())
+  }
+
+  private let parts = (0..<8).map { _ in Part() }
   private let bytesSent = Atomic<Int64>(0)
 
-  package var values: Values { state.withLock { $0 } }
+  package var values: Values {
+    parts.reduce(into: Values()) { sum, part in sum.add(part.values.withLock { $0 }) }
+  }
+
+  private func count(_ change: (inout Values) -> Void) {
+    for part in parts {
+      if part.values.withLockIfAvailable({ change(&$0) }) != nil { return }
+    }
+    parts.last?.values.withLock { change(&$0) }
+  }
 
   /// The bytes sent to clients so far, also of responses under way.
   package var sent: Int64 { bytesSent.load(ordering: .relaxed) }
@@ -55,7 +84,7 @@ package final class Traffic: Sendable {
   func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
   func note(_ outcome: Outcome) {
-    state.withLock { values in
+    count { values in
       let index = outcome.source.index
       values.requests[index] += 1
       values.sentBytes[index] += outcome.bytesSent
@@ -69,12 +98,12 @@ package final class Traffic: Sendable {
   }
 
   func noteFirstByte(after seconds: Double) {
-    state.withLock { $0.firstByte.note(seconds) }
+    count { $0.firstByte.note(seconds) }
   }
 
-  func noteRelayedRequest() { state.withLock { $0.relayedRequests += 1 } }
+  func noteRelayedRequest() { count { $0.relayedRequests += 1 } }
 
-  func noteRelayed(_ bytes: Int) { state.withLock { $0.relayedBytes += Int64(bytes) } }
+  func noteRelayed(_ bytes: Int) { count { $0.relayedBytes += Int64(bytes) } }
 }
 
 extension ServedRequest.Source {
@@ -105,6 +134,12 @@ package struct Histogram: Sendable, Hashable {
     let value = value.isFinite ? max(0, value) : 0
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
     sum += value
+  }
+
+  /// Adds the counts of another one with the same bounds.
+  fileprivate mutating func add(_ other: Histogram) {
+    for (index, count) in other.counts.enumerated() { counts[index] += count }
+    sum += other.sum
   }
 
   package var count: Int64 { counts.reduce(0, +) }

@@ -161,7 +161,10 @@ import Testing
               #expect(reply.body == (number == 1 ? [] : bytes), what)
             default: Issue.record("\(reply.status): \(what)")
             }
-            #expect(try await test.asked(path) == 1, what)
+            // One that has ended before its client looked, without a length, may be requested again.
+            let mayHaveEnded = !declaresLength && [2, 3, 4].contains(index)
+            let count = try await test.asked(path)
+            #expect(count == 1 || (mayHaveEnded && count == 2), what)
           }
         }
       }

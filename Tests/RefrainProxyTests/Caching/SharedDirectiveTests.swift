@@ -154,6 +154,28 @@ import Testing
     }
   }
 
+  @Test func `A new version that is for one client alone is given to no other`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", Self.fields("stale-while-revalidate=60"))
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      test.serve("/a", 2, ["Cache-Control": "private, max-age=600"])
+      let numbered = (1...8).map { number in
+        FaultScript.Rule(.number(number), [.header("X-Person", "\(number)")])
+      }
+      test.origin.script("/a", FaultScript(numbered))
+      _ = try await test.get("/a")
+      try await test.origin.wait(for: "/a") { $0.requests.count >= 2 && $0.running == 0 }
+      try await eventually("the new version is served") {
+        try await test.get("/a").body == Caching.bytes(2)
+      }
+      let before = try await test.asked("/a")
+      let replies = [try await test.get("/a"), try await test.get("/a")]
+      #expect(replies.allSatisfy { $0.body == Caching.bytes(2) })
+      #expect(Set(replies.map { $0["X-Person"] }).count == 2)
+      #expect(try await test.asked("/a") == before + 2)
+    }
+  }
+
   @Test(
     arguments: [
       (["stale-while-revalidate=5"], []), (["must-revalidate, stale-while-revalidate=60"], []),

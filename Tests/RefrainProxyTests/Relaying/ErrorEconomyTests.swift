@@ -161,6 +161,34 @@ import Testing
     }
   }
 
+  @Test func `A long body that stalls ends for its client too`() async throws {
+    try await withProxy(cache: { $0.silenceTimeout = .milliseconds(300) }) { test async throws in
+      let body = SyntheticBytes(seed: 1).bytes(in: 0..<300_000)
+      test.origin.script(
+        "/a", .on(.all, .status(404, headers: [], body: body), .stall(at: .body(200_000))))
+      let reply = try await test.get("/a")
+      #expect(reply.status == 404 && !reply.isComplete)
+      #expect(reply.body == Array(body.prefix(reply.body.count)))
+      #expect(try await test.settledLog("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `A long body ends with the client that it was for`() async throws {
+    try await withProxy { test async throws in
+      let body = SyntheticBytes(seed: 1).bytes(in: 0..<300_000)
+      test.origin.script(
+        "/a", .on(.all, .status(404, headers: [], body: body), .stall(at: .body(200_000))))
+      try await test.onSocket { client in
+        try client.send(try test.request(for: "/a"))
+        _ = try client.receiveHead()
+        _ = try client.receive(exactly: 150_000)
+        client.reset()
+      }
+      // Waits until the origin has noticed.
+      #expect(try await test.settledLog("/a").requests.count == 1)
+    }
+  }
+
   @Test func `An error in place of a confirmation costs one request`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", Caching.stale())
