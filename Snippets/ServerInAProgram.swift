@@ -14,7 +14,8 @@ func serve(cache: MediaCache) async throws {
   configuration.proxy.nodeName = "node-1"
   configuration.servesPage = true
   configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 8574)
-  configuration.healthPath = "/health"  // for a balancer, which does not reach the operator's listener
+  // For a balancer, which does not reach the operator's listener.
+  configuration.healthPath = "/health"
   configuration.clientLimits.connections = 100
   let server = try ProxyServer(cache: cache, configuration: configuration)
 
