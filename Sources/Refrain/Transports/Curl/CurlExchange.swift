@@ -69,7 +69,7 @@
           goOn: { [weak self] in self.map { $0.loop.post(.goOn($0)) } },
           onFailure: { [weak self] error in self?.uploadFailed(error) })
       }
-      return try await withTaskCancellationHandler {
+      let head = try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
           let outcome = state.withLock { state -> Result<Head, any Error>? in
             if let outcome = state.outcome { return outcome }
@@ -81,6 +81,9 @@
       } onCancel: {
         stop()
       }
+      // Through the lock: a continuation that is resumed before its task waits orders nothing that the
+      // thread sanitizer could see.
+      return state.withLock(\.head) ?? head
     }
 
     /// Returns the next bytes of the body; nil at its end. One caller at a time.
