@@ -53,9 +53,10 @@ extension Fetch {
         }
       }
       if state.isFirstToVouch(verdict) { return (.changed, []) }
-      // Found before it is woken.
+      // Found before it is woken. A redirect may be for one client as well, and is left to it; the
+      // response behind it may be another origin's, or have come for another client.
       let reader =
-        mayHand && (200..<300).contains(response.status)
+        mayHand && response.redirections.isEmpty && (200..<300).contains(response.status)
         ? state.reader(asking: response.given) : nil
       switch verdict {
       case .part(let range, let facts):

@@ -35,7 +35,11 @@ package actor BodyRest {
   func read() async throws -> Data? {
     var iterator = iterator
     defer { self.iterator = iterator }
-    guard let bytes = try await iterator.next(isolation: self) else { return nil }
+    guard let bytes = try await iterator.next(isolation: self) else {
+      // Some sequences end early without an error when their task is cancelled.
+      try Task.checkCancellation()
+      return nil
+    }
     traffic.countReceived(bytes.count)
     if let delay = origin.pace.delay(after: bytes.count) { await origin.pace.pause(delay) }
     return bytes

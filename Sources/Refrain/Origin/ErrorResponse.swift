@@ -54,7 +54,7 @@ package final class ErrorResponse: Sendable, Hashable {
   /// (RFC 9111 §3); nil unless the origin states that it may, or the response is long.
   package func reuse() -> (Freshness, HeaderFields)? {
     guard rest == nil, !WholeResponse.statuses.contains(status), status != 304,
-      headers.contentCodings.isEmpty
+      !Self.requestFaults.contains(status), headers.contentCodings.isEmpty
     else { return nil }
     let keeper = Freshness.Keeper(
       isShared: true, isAuthorized: Credentials.of(resource) != Credentials.none,
@@ -65,8 +65,19 @@ package final class ErrorResponse: Sendable, Hashable {
       keeper: keeper)
     guard !freshness.noStore, freshness.isGuessed != true, freshness.isFresh(at: responseTime)
     else { return nil }
-    return (freshness, StoredFields.merged([:], with: headers, isConfirmation: false))
+    let kept = StoredFields.merged([:], with: headers, isConfirmation: false)
+    // Without them the response says something else; over-long ones are not kept.
+    for name in ["Location", "WWW-Authenticate"] where headers[name] != nil && kept[name] == nil {
+      return nil
+    }
+    return (freshness, kept)
   }
+
+  /// Statuses that say what is wrong with one request, by fields that are not part of the key: one
+  /// client must not bring them on all others.
+  private static let requestFaults: Set<Int> = [
+    400, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
+  ]
 
   package static func == (left: ErrorResponse, right: ErrorResponse) -> Bool { left === right }
 

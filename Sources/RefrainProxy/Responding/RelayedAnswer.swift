@@ -139,10 +139,10 @@ struct RelayedAnswer: Sendable {
     try checkIsAllowed()
     let now = exchange.service.cache.now.wall
     var status = CacheStatus.hit
-    status.timeToLive = Int64(stored.freshness.remaining(at: now).rounded(.down))
+    status.timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
     status.key = exchange.service.cache.key(for: CachedAnswer(exchange: exchange).resource).rawValue
     var fields = fields(stored.fields, status)
-    fields["Age"] = String(Int64(stored.freshness.age(at: now)))
+    fields["Age"] = String(Int64(min(max(stored.freshness.age(at: now), 0), Double(1 << 31))))
     let (code, bytes) = (stored.response.status, stored.response.body)
     let isHEAD = exchange.request.head.isHEAD
     let body = Self.body(code, Int64(bytes.count), isHEAD: isHEAD)

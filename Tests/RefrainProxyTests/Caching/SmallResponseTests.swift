@@ -34,8 +34,8 @@ import Testing
   ]
 
   static let statuses = [
-    201, 202, 204, 207, 299, 300, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 414, 418,
-    429, 451, 500, 501, 502, 503, 504, 599,
+    201, 202, 204, 207, 299, 300, 301, 302, 303, 307, 308, 401, 403, 404, 405, 410, 418, 451,
+    500, 501, 502, 503, 504, 599,
   ]
 
   private func serve(_ status: Int, _ fields: [Field], at path: String, _ test: TestProxy) {
@@ -72,6 +72,28 @@ import Testing
         #expect(test.log.all.last?.source == .hit)
       }
       #expect(try await test.cache.entries().isEmpty)
+    }
+  }
+
+  @Test(arguments: [400, 413, 414, 421, 429, 431])
+  func `An error about one request alone is not reused`(_ status: Int) async throws {
+    try await withReverseProxy { test async throws in
+      serve(status, [Field("Cache-Control", "max-age=60")], at: "/a", test)
+      #expect(
+        try await test.get("/a", ["X-Long: \(String(repeating: "a", count: 100))"]).status == status
+      )
+      test.origin.script("/a", FaultScript())
+      test.serve("/a", ["Cache-Control": "max-age=60"])
+      #expect(try await test.get("/a").status == 200)
+    }
+  }
+
+  @Test func `A redirect whose Location is too long to be kept is not reused`() async throws {
+    try await withReverseProxy { test async throws in
+      let location = Field("Location", "http://a.example/" + String(repeating: "a", count: 6_000))
+      test.origin.script(
+        "/a", .on(.all, .status(302, headers: [Field("Cache-Control", "max-age=60"), location])))
+      for _ in 0..<2 { #expect(try await test.get("/a")["Location"] == location.value) }
     }
   }
 
