@@ -37,7 +37,7 @@ extension OriginExchange {
       } else {
         switch judge(response, to: redirects.request) {
         case .response(var received):
-          if !followed.isEmpty {
+          if !followed.isEmpty, !isForRequesterAlone(received) {
             received = origin.redirected.noting(
               received, to: redirects.request,
               isPublic: Self.isPublic(redirects.request, resource.filter))
@@ -69,19 +69,24 @@ extension OriginExchange {
   /// Throws if a redirect is for the requester alone, who then has to follow it: a shared cache stores
   /// nothing behind it (RFC 9111 §3).
   private func checkIsForEverybody(_ response: Response) throws(MediaCacheError) {
-    guard origin.isShared, keepsErrors else { return }
-    let keeper = Freshness.Keeper(
-      isShared: true, isAuthorized: response.asked["Authorization"] != nil,
-      hasCookies: response.asked["Cookie"] != nil)
-    let freshness = Freshness(
-      status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: keeper)
-    guard freshness.noStore else { return }
+    guard keepsErrors, isForRequesterAlone(response) else { return }
     throw MediaCacheError(
       .redirect,
       "The redirect of \(response.url.host() ?? "the origin") is for its requester alone.",
       remedy: "Follow the redirect, or let the origin permit shared caches to store it.",
       status: response.status)
+  }
+
+  /// Whether no other client of a shared cache may receive the response (RFC 9111 §3).
+  private func isForRequesterAlone(_ response: Response) -> Bool {
+    guard origin.isShared else { return false }
+    let keeper = Freshness.Keeper(
+      isShared: true, isAuthorized: response.asked["Authorization"] != nil,
+      hasCookies: response.asked["Cookie"] != nil)
+    return Freshness(
+      status: response.status, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime, keeper: keeper
+    ).noStore
   }
 
   /// Sends the request directly to the end of the last redirect chain.

@@ -44,10 +44,10 @@ extension ProxyConnection {
   }
 
   /// Writes an interim response, before the final one. Clients of HTTP/1.0 know none, and 100 and 101
-  /// are about one connection only.
+  /// are about one connection only. A client that does not read receives none: it needs none.
   func writeInterim(_ status: Int, _ fields: HeaderFields) {
     guard let context, !isClosing, let answering, !answering.hasHead, !answering.isHTTP10,
-      (102..<200).contains(status)
+      (102..<200).contains(status), context.channel.isWritable
     else { return }
     writes += 1
     headBuffer.clear()

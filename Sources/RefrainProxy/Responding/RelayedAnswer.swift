@@ -117,6 +117,10 @@ struct RelayedAnswer: Sendable {
       values.isJoined = isJoined
     }
     try checkIsAllowed()
+    // The origin did not receive the client's condition, and confirms nothing.
+    guard response.status != 304 || !exchange.request.head.marks.contains(.conditional) else {
+      throw HTTPError(502, "The origin answered 304 to a request without conditions.")
+    }
     exchange.report.note { $0.status = response.status }
     let isHEAD = exchange.request.head.isHEAD
     let length = response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
@@ -143,7 +147,7 @@ struct RelayedAnswer: Sendable {
     status.key = exchange.service.cache.key(for: CachedAnswer(exchange: exchange).resource).rawValue
     var fields = fields(stored.fields, status)
     fields["Age"] = String(Int64(min(max(stored.freshness.age(at: now), 0), Double(1 << 31))))
-    let (code, bytes) = (stored.response.status, stored.response.body)
+    let (code, bytes) = (stored.status, stored.body)
     let isHEAD = exchange.request.head.isHEAD
     let body = Self.body(code, Int64(bytes.count), isHEAD: isHEAD)
     exchange.report.note { ($0.status, $0.source) = (code, .hit) }

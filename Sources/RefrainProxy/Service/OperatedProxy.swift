@@ -68,11 +68,13 @@ package struct OperatedProxy: Sendable {
   package func purge(_ selection: PurgeSelection) async throws -> MediaCache.Removed {
     // Responses that were stored for credentials are confirmed before they are used.
     for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
+    // Entries held for fast responses keep removed files. Some are removed even if others cannot be.
+    defer {
+      hits.releaseAll()
+      responses.removeAll(at: cache.now.wall)
+    }
     let purged = try await cache.purge(selection)
     for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
-    // Entries held for fast responses keep removed files.
-    hits.releaseAll()
-    responses.removeAll(at: cache.now.wall)
     return purged
   }
 }

@@ -8,15 +8,22 @@ import RefrainLocks
 /// is forgotten is requested again. May be used from any thread.
 final class SmallResponses: Sendable {
   struct Stored: Sendable {
-    let response: ErrorResponse
+    let status: Int
     /// Without those of the message.
     let fields: HeaderFields
+    let body: Data
+    let requestTime: Date
     let freshness: Freshness
     /// Whether requests with cookies may receive it.
     let isForEverybody: Bool
     /// The names in Vary, and a hash of their values in the answered request.
     let varying: [String]
     let variant: String?
+
+    /// In bytes, about.
+    fileprivate var size: Int {
+      fields.fields.reduce(body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    }
   }
 
   private struct State {
@@ -26,7 +33,7 @@ final class SmallResponses: Sendable {
     var since = Date.distantPast
 
     mutating func remove(_ key: CacheKey) {
-      bytes -= responses.removeValue(forKey: key)?.response.body.count ?? 0
+      bytes -= responses.removeValue(forKey: key)?.size ?? 0
     }
   }
 
@@ -42,7 +49,8 @@ final class SmallResponses: Sendable {
     guard let (freshness, fields) = response.reuse() else { return }
     let varying = Variant.names(in: fields)
     let stored = Stored(
-      response: response, fields: fields, freshness: freshness,
+      status: response.status, fields: fields, body: response.body,
+      requestTime: response.requestTime, freshness: freshness,
       isForEverybody: CacheControl.isForEverybody(fields), varying: varying,
       variant: Variant.of(request, names: varying))
     state.withLock { state in
@@ -52,7 +60,7 @@ final class SmallResponses: Sendable {
         (state.responses, state.bytes) = ([:], 0)
       }
       state.responses[key] = stored
-      state.bytes += response.body.count
+      state.bytes += stored.size
     }
   }
 
@@ -71,7 +79,7 @@ final class SmallResponses: Sendable {
         stored.variant == Variant.of(request, names: stored.varying),
         stored.isForEverybody || !terms.hasCookies
       else { return nil }
-      if stored.response.requestTime > changed, terms.accept(stored.freshness, at: now) {
+      if stored.requestTime > changed, terms.accept(stored.freshness, at: now) {
         return stored
       }
       state.remove(key)

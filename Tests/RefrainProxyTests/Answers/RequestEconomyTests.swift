@@ -69,6 +69,32 @@ import Testing
     }
   }
 
+  @Test func `A private document behind a redirect reaches no other client`() async throws {
+    try await withReverseProxy { test async throws in
+      func reply(_ number: Int) -> Fault {
+        .status(
+          200,
+          headers: [
+            Field("Cache-Control", "private"), Field("Set-Cookie", "me=\(number)"),
+            Field("Content-Type", "application/vnd.apple.mpegurl"),
+          ],
+          body: Array("#EXTM3U\n#EXTINF:9,\ns\(number).ts\n#EXT-X-ENDLIST\n".utf8))
+      }
+      test.origin.script("/a", .on(.all, .status(302, headers: [Field("Location", "/b.m3u8")])))
+      test.origin.script("/b.m3u8", .on(.all, reply(1)))
+      _ = try await test.get("/a")
+      test.origin.script("/b.m3u8", .on(.all, reply(2)))
+      #expect(try await test.get("/b.m3u8")["Set-Cookie"] == "me=2")
+    }
+  }
+
+  @Test func `A 304 that nobody asked for confirms no client's copy`() async throws {
+    try await withReverseProxy { test async throws in
+      test.origin.script("/a", .on(.all, .status(304)))
+      #expect(try await test.get("/a", ["If-None-Match: \"1\""]).status == 502)
+    }
+  }
+
   @Test(arguments: others)
   func `A response that is no resource costs one request`(_ status: Int) async throws {
     try await withReverseProxy { test async throws in
