@@ -11,7 +11,7 @@ struct NetworkOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Wait for so many seconds for the first byte of a response. Slow origins, such as archives on \
+      Seconds to wait for the first byte of a response. Slow origins, such as archives on \
       tape, may need more than the default, 60.
       """, valueName: "seconds"))
   var responseTimeout = 60

@@ -252,7 +252,7 @@
     }
 
     private func open(
-      _ uri: String, at place: MPRISOpenings.Place, of player: Player
+      _ uri: String, at place: MPRISOpenings.QueuePlace, of player: Player
     ) -> MPRISAnswer {
       if let onOpen {
         openings.open(at: place, of: player) { await onOpen(uri) }

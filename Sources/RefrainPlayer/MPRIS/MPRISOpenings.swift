@@ -7,7 +7,7 @@
   @MainActor
   final class MPRISOpenings {
     /// The place of media in the queue.
-    enum Place: Sendable, Hashable {
+    enum QueuePlace: Sendable, Hashable {
       /// They play now, before the rest of the queue.
       case now
       /// Behind an item; nil: at the start. Behind one that is gone by now: at the end.
@@ -15,7 +15,7 @@
     }
 
     private struct Opening {
-      var place: Place
+      var place: QueuePlace
       var task: Task<Void, Never>
     }
 
@@ -29,7 +29,7 @@
 
     /// Inserts media when they are found. Nothing is inserted if there are none.
     func open(
-      at place: Place, of player: Player,
+      at place: QueuePlace, of player: Player,
       find: @escaping @MainActor @Sendable () async -> [Media]
     ) {
       let number = begin(place)
@@ -44,7 +44,7 @@
     }
 
     /// Inserts media at once.
-    func insert(_ media: [Media], at place: Place, of player: Player) {
+    func insert(_ media: [Media], at place: QueuePlace, of player: Player) {
       insert(media, at: place, of: player, begin(place))
     }
 
@@ -55,7 +55,7 @@
     }
 
     /// Returns the number of a new call. A call to play takes the place of those before it.
-    private func begin(_ place: Place) -> Int {
+    private func begin(_ place: QueuePlace) -> Int {
       lastNumber += 1
       if case .after(_, isCurrent: false) = place { return lastNumber }
       for (number, opening) in pending {
@@ -69,7 +69,7 @@
       return lastNumber
     }
 
-    private func insert(_ media: [Media], at place: Place, of player: Player, _ number: Int) {
+    private func insert(_ media: [Media], at place: QueuePlace, of player: Player, _ number: Int) {
       switch place {
       case .now:
         let index = player.queue.currentIndex.map { $0 + 1 } ?? player.queue.items.count

@@ -6,13 +6,13 @@
   /// A command to libmpv with named arguments: their order differs between versions of libmpv
   /// (`loadfile` has taken an index before its options since 0.38).
   struct MPVCommand {
-    enum Value {
+    enum Argument {
       case text(String)
       case map([(name: String, value: String)])
     }
 
     var name: String
-    var arguments: [(name: String, value: Value)]
+    var arguments: [(name: String, value: Argument)]
 
     /// Returns the command that plays a file in place of everything else (`replace`), or after it
     /// (`append`).

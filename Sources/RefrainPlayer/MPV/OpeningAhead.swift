@@ -20,14 +20,14 @@
 
     /// What has become of it; the tasks know it without keeping the opening.
     private final class Progress: Sendable {
-      struct State {
+      struct Outcome {
         /// Why nothing can be read.
         var failure: MediaCacheError?
         /// Whether the reader was taken over, or the opening has ended.
         var isOver = false
       }
 
-      let state = Mutex(State())
+      let state = Mutex(Outcome())
 
       /// Records that the reader is taken over, or the opening ends. Returns whether it is the first.
       func end() -> Bool {

@@ -139,3 +139,15 @@ extension PlayerState {
     return events
   }
 }
+
+extension PlayerState {
+  /// How far the position is behind the newest sound of a live stream with a window; nil for other
+  /// media. Live playback is a few seconds behind, as much as was sent in advance or is needed to
+  /// start.
+  public var behindLive: Duration? { liveWindow.map { max(.zero, $0.end - position) } }
+
+  /// `behindLive` as it is to be shown: nil also at the present (`LiveWindow.distance`).
+  public var shownBehindLive: Duration? {
+    liveWindow?.distance(of: position, hasLeftLive: hasLeftLive)
+  }
+}

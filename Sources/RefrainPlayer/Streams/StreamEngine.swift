@@ -25,7 +25,7 @@ final class StreamEngine: PlayerEngine {
   /// The item to follow the current one, as requested.
   private var wish: EngineItem?
   /// The same, as the other engine has received it; nil while it is looked up.
-  private(set) var following: Found?
+  private(set) var following: FollowingItem?
   private var followingLookup: Task<Void, Never>?
   /// Follows the stream that was loaded last, also while it is loaded again.
   private(set) var follower: (any StreamFollowing)?
@@ -35,7 +35,7 @@ final class StreamEngine: PlayerEngine {
   var unopened: Resource?
 
   /// An item as the other engine receives it.
-  struct Found {
+  struct FollowingItem {
     var item: EngineItem
     /// Nil: the item is no stream, or its URL is the engine's own affair.
     var kind: StreamKind?
@@ -249,12 +249,12 @@ final class StreamEngine: PlayerEngine {
   private func passFollowing() {
     forgetFollowing()
     guard let item = wish, let (streams, resource) = lookup(of: item) else {
-      following = wish.map { Found(item: $0) }
+      following = wish.map { FollowingItem(item: $0) }
       return engine.follow(with: wish?.askingForTitles)
     }
     engine.follow(with: nil)
     followingLookup = Task { [weak self, cache] in
-      var found = Found(item: item)
+      var found = FollowingItem(item: item)
       do {
         if let kind = try await streams.kind(of: resource, in: cache, isRetried: false) {
           found.item = try await self?.locate(item, resource, of: kind) ?? item

@@ -26,7 +26,7 @@
 
       var titles: [String?] { player.queue.items.map(\.media.title) }
 
-      func open(_ name: String, at place: MPRISOpenings.Place) async throws {
+      func open(_ name: String, at place: MPRISOpenings.QueuePlace) async throws {
         openings.open(at: place, of: player) { await self.search(name) }
         try await eventually("\(name) is looked up") { searches[name] != nil }
       }

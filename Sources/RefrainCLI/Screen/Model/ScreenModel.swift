@@ -5,7 +5,7 @@ import RefrainPlayer
 struct ScreenModel: Sendable, Hashable {
   enum Status: Sendable, Hashable {
     case idle, loading, playing, paused, ended
-    case buffering(Wait)
+    case buffering(WaitReason)
     case failed(reason: String, remedy: String)
 
     /// Whether it plays, or will play as soon as possible.
@@ -17,7 +17,7 @@ struct ScreenModel: Sendable, Hashable {
     }
   }
 
-  enum Wait: Sendable, Hashable {
+  enum WaitReason: Sendable, Hashable {
     case bytes, seek
     /// The origin cannot be reached, with the reason.
     case network(String)
