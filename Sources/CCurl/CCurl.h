@@ -43,11 +43,6 @@ static inline CURLcode refrain_curl_set_socket_opener(
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
-static inline CURLcode refrain_curl_set_socket_callback(
-    CURL *handle, curl_sockopt_callback callback) {
-  return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, callback);
-}
-
 static inline CURLcode refrain_curl_set_socket_closer(
     CURL *handle, curl_closesocket_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
@@ -71,13 +66,6 @@ static inline CURLcode refrain_curl_get_offset(CURL *handle, CURLINFO info, curl
   return curl_easy_getinfo(handle, info, value);
 }
 
-// CURLINFO_ACTIVESOCKET; CURL_SOCKET_BAD if the connection is closed.
-static inline curl_socket_t refrain_curl_get_socket(CURL *handle) {
-  curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &socket);
-  return socket;
-}
-
 // CURLINFO_PRIVATE.
 static inline void *refrain_curl_get_private(CURL *handle) {
   char *pointer = NULL;
@@ -87,18 +75,6 @@ static inline void *refrain_curl_get_private(CURL *handle) {
 
 static inline CURLMcode refrain_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
-}
-
-static inline CURLMcode refrain_curl_multi_set_socket_callback(
-    CURLM *multi, curl_socket_callback callback, void *context) {
-  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
-  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
-}
-
-static inline CURLMcode refrain_curl_multi_set_timer_callback(
-    CURLM *multi, curl_multi_timer_callback callback, void *context) {
-  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
-  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
 }
 
 static inline CURLSHcode refrain_curl_share(CURLSH *share, curl_lock_data data) {
