@@ -77,6 +77,18 @@ static inline CURLMcode refrain_curl_multi_set_long(CURLM *multi, CURLMoption op
   return curl_multi_setopt(multi, option, value);
 }
 
+static inline CURLMcode refrain_curl_multi_set_socket_callback(
+    CURLM *multi, curl_socket_callback callback, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
+}
+
+static inline CURLMcode refrain_curl_multi_set_timer_callback(
+    CURLM *multi, curl_multi_timer_callback callback, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+}
+
 static inline CURLSHcode refrain_curl_share(CURLSH *share, curl_lock_data data) {
   return curl_share_setopt(share, CURLSHOPT_SHARE, data);
 }

@@ -3,6 +3,8 @@
 #define C_LINUX_SYSTEM_H
 #ifdef __linux__
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/types.h>
 #include <wchar.h>
 

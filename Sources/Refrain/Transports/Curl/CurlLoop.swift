@@ -13,14 +13,8 @@
       case remove(CurlExchange)
     }
 
-    /// libcurl's multi handle. Its thread alone uses it, except for curl_multi_wakeup(3), which any
-    /// thread may call.
-    private struct Multi: @unchecked Sendable {
-      let pointer: UnsafeMutableRawPointer
-    }
-
     private let commands = Mutex<[Command]>([])
-    private let multi: Multi
+    private let events: EventQueue
     let buffers = Mutex(BufferPool())
 
     /// One loop for each of the settings, for the lifetime of the process: connections stay open
@@ -38,17 +32,9 @@
     }
 
     private init(_ settings: CurlTransport.Settings) throws {
-      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-      // Without descriptors for the wake-up, no command would arrive.
-      let multi = curl_multi_init()
-      guard let multi, curl_multi_wakeup(multi) == CURLM_OK else {
-        let reason = String(cString: strerror(errno))
-        curl_multi_cleanup(multi)
-        throw TransportError(.unreachable, "No request can be sent: \(reason).")
-      }
-      self.multi = Multi(pointer: multi)
+      events = try EventQueue()
       let thread = Thread {
-        CurlThread(settings, self.multi.pointer).run {
+        CurlThread(settings, self.events).run {
           self.commands.withLock { commands in
             defer { commands = [] }
             return commands
@@ -64,15 +50,19 @@
         commands.append(command)
         return commands.count == 1
       }
-      if isFirst { curl_multi_wakeup(multi.pointer) }
+      if isFirst { events.ring() }
     }
   }
 
-  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeouts, and for commands
-  /// (libcurl-multi(3)). No other thread calls libcurl, except to wake this one.
+  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeout, and for commands
+  /// (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl. A round costs as
+  /// much as the sockets that have something, however many others wait: curl_multi_poll(3) looks at
+  /// all of them in each.
   private final class CurlThread {
     private let settings: CurlTransport.Settings
-    private let multi: UnsafeMutableRawPointer
+    private let events: EventQueue
+    /// Nil if there is no memory.
+    private let multi: UnsafeMutableRawPointer?
     /// Shares TLS sessions, which would otherwise belong to one handle.
     private let share: UnsafeMutableRawPointer?
     private let sockets = CurlSockets()
@@ -82,20 +72,43 @@
     private var fed: [CurlExchange] = []
     /// Those that received bytes in the round before, and whose readers still wait.
     private var waiting: [CurlExchange] = []
+    /// When libcurl must be called at the latest.
+    private var deadline: ContinuousClock.Instant?
 
     /// The most idle connections that are kept open (`DescriptorBudget`).
     private static let mostIdle = 32
-    /// The longest wait, in milliseconds. What has to be done ends it earlier.
-    private static let longestWait: Int32 = 60_000
 
     /// Called on the thread itself.
-    init(_ settings: CurlTransport.Settings, _ multi: UnsafeMutableRawPointer) {
+    init(_ settings: CurlTransport.Settings, _ events: EventQueue) {
       self.settings = settings
-      self.multi = multi
+      self.events = events
+      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+      multi = curl_multi_init()
       share = curl_share_init()
       if let share { refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION) }
+      guard let multi else { return }
+      let context = Unmanaged.passUnretained(self).toOpaque()
       refrain_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
       refrain_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdle)
+      refrain_curl_multi_set_socket_callback(
+        multi,
+        { _, socket, what, context, _ in
+          CurlThread.at(context)?.events.watch(
+            socket, forReading: what == CURL_POLL_IN || what == CURL_POLL_INOUT,
+            forWriting: what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
+          return 0
+        }, context)
+      refrain_curl_multi_set_timer_callback(
+        multi,
+        { _, milliseconds, context in
+          CurlThread.at(context)?.deadline =
+            milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
+          return 0
+        }, context)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlThread? {
+      context.map { Unmanaged<CurlThread>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Never returns.
@@ -103,13 +116,33 @@
     /// - Parameter commands: returns the commands that have come since the last call.
     func run(_ commands: () -> [CurlLoop.Command]) -> Never {
       while true {
-        curl_multi_poll(multi, nil, 0, waiting.isEmpty ? Self.longestWait : 0, nil)
+        for event in events.next(within: waiting.isEmpty ? patience : 0) { act(on: event) }
         commands().forEach(carryOut)
-        var running: Int32 = 0
-        curl_multi_perform(multi, &running)
+        if let due = deadline, due <= .now {
+          deadline = nil
+          act(on: nil)
+        }
         takeMessages()
         wakeReaders()
       }
+    }
+
+    /// The time until the deadline in whole milliseconds, rounded up: waking early would be useless.
+    private var patience: Int32 {
+      guard let deadline else { return -1 }
+      return Int32(max(0, min((deadline - .now) / .milliseconds(1), 60_000)).rounded(.up))
+    }
+
+    /// - Parameter event: nil: the timeout has passed.
+    private func act(on event: EventQueue.Event?) {
+      guard let multi else { return }
+      var flags: Int32 = 0
+      if event?.isReadable == true { flags |= CURL_CSELECT_IN }
+      if event?.isWritable == true { flags |= CURL_CSELECT_OUT }
+      if event?.isBroken == true { flags |= CURL_CSELECT_ERR }
+      var running: Int32 = 0
+      curl_multi_socket_action(
+        multi, event?.socket ?? curl_socket_t(CURL_SOCKET_BAD), flags, &running)
     }
 
     // MARK: Commands
@@ -143,7 +176,7 @@
         [unowned self] in if fed.last !== $0 { fed.append($0) }
       }
       transfer?.setOptions(settings, share: share, besides: transfers.count)
-      guard let transfer, !transfer.isIncomplete,
+      guard let multi, let transfer, !transfer.isIncomplete,
         curl_multi_add_handle(multi, transfer.handle) == CURLM_OK
       else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
@@ -160,7 +193,7 @@
 
     private func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-      curl_multi_remove_handle(multi, transfer.handle)
+      if let multi { curl_multi_remove_handle(multi, transfer.handle) }
       if let login = transfer.login, let handle = transfer.handleToKeep {
         digests.keep(handle, for: login)
       }
@@ -169,6 +202,7 @@
     // MARK: What comes of it
 
     private func takeMessages() {
+      guard let multi else { return }
       var left: Int32 = 0
       while let message = curl_multi_info_read(multi, &left) {
         guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,

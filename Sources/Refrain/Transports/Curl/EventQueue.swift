@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CLinuxSystem
+  import Foundation
+
+  /// The sockets that one thread waits for, and a bell that ends the wait: epoll(7), eventfd(2).
+  final class EventQueue: Sendable {
+    struct Event {
+      var socket: Int32
+      var isReadable: Bool
+      var isWritable: Bool
+      var isBroken: Bool
+    }
+
+    private let descriptor: Int32
+    private let bell: Int32
+
+    /// - Throws: `TransportError` if there are no descriptors left.
+    init() throws {
+      descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+      bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+      guard descriptor >= 0, bell >= 0 else {
+        let reason = String(cString: strerror(errno))
+        if descriptor >= 0 { close(descriptor) }
+        if bell >= 0 { close(bell) }
+        throw TransportError(.unreachable, "No request can be sent: \(reason).")
+      }
+      watch(bell, forReading: true, forWriting: false)
+    }
+
+    deinit {
+      close(descriptor)
+      close(bell)
+    }
+
+    /// Ends the current wait, or the next one. May be called on any thread.
+    func ring() {
+      var one: UInt64 = 1
+      // Fails only after 2^64 rings.
+      _ = write(bell, &one, 8)
+    }
+
+    /// Watches a socket; without both flags, stops watching it.
+    func watch(_ socket: Int32, forReading: Bool, forWriting: Bool) {
+      var event = epoll_event()
+      if forReading { event.events |= EPOLLIN.rawValue }
+      if forWriting { event.events |= EPOLLOUT.rawValue }
+      event.data.fd = socket
+      guard event.events != 0 else {
+        epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
+        return
+      }
+      // A closed socket is no longer watched either, and its number may belong to another by now.
+      if epoll_ctl(descriptor, EPOLL_CTL_MOD, socket, &event) != 0, errno == ENOENT {
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, socket, &event)
+      }
+    }
+
+    /// Waits for the next events, or the bell.
+    ///
+    /// - Parameter milliseconds: the longest wait; -1: unlimited.
+    func next(within milliseconds: Int32) -> [Event] {
+      withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
+        let count = epoll_wait(
+          descriptor, events.baseAddress, Int32(events.count), milliseconds)
+        return events.prefix(Int(max(count, 0))).compactMap { event in
+          guard event.data.fd != bell else {
+            var rings: UInt64 = 0
+            _ = read(bell, &rings, 8)
+            return nil
+          }
+          return Event(
+            socket: event.data.fd,
+            isReadable: event.events & EPOLLIN.rawValue != 0,
+            isWritable: event.events & EPOLLOUT.rawValue != 0,
+            isBroken: event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0)
+        }
+      }
+    }
+  }
+#endif
