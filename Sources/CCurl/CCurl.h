@@ -43,11 +43,6 @@ static inline CURLcode refrain_curl_set_socket_opener(
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
-static inline CURLcode refrain_curl_set_socket_callback(
-    CURL *handle, curl_sockopt_callback callback) {
-  return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, callback);
-}
-
 static inline CURLcode refrain_curl_set_socket_closer(
     CURL *handle, curl_closesocket_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
@@ -69,13 +64,6 @@ static inline CURLcode refrain_curl_get_long(CURL *handle, CURLINFO info, long *
 
 static inline CURLcode refrain_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(handle, info, value);
-}
-
-// CURLINFO_ACTIVESOCKET; CURL_SOCKET_BAD if the connection is closed.
-static inline curl_socket_t refrain_curl_get_socket(CURL *handle) {
-  curl_socket_t socket = CURL_SOCKET_BAD;
-  curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &socket);
-  return socket;
 }
 
 // CURLINFO_PRIVATE.

@@ -8,7 +8,7 @@
   ///
   /// The body's bytes are buffered here, in chunks, until the task takes them. Once the chunks are
   /// full (`BufferPool`), libcurl stops reading from the connection until one of them is taken.
-  final class CurlExchange: Sendable {
+  final class CurlExchange: BodySource {
     typealias Head = CurlHeadReader.Head
 
     let request: CurlRequest

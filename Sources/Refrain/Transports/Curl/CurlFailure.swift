@@ -3,12 +3,6 @@
   import CCurl
   import Foundation
 
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-
   /// The result of a libcurl transfer, and its meaning (libcurl-errors(3)).
   struct CurlFailure {
     var code: CURLcode

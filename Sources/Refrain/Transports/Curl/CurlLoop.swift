@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import CCurl
   import Foundation
   import RefrainLocks
 
@@ -13,7 +14,7 @@
     }
 
     private let commands = Mutex<[Command]>([])
-    private let bell: EventBell
+    private let events: EventQueue
     let buffers = Mutex(BufferPool())
 
     /// One loop for each of the settings, for the lifetime of the process: connections stay open
@@ -31,10 +32,14 @@
     }
 
     private init(_ settings: CurlTransport.Settings) throws {
-      let events = try EventQueue()
-      bell = events.bell
+      events = try EventQueue()
       let thread = Thread {
-        CurlThread(settings, events) { self.commands.withLock { $0.takeAll() } }.run()
+        CurlThread(settings, self.events).run {
+          self.commands.withLock { commands in
+            defer { commands = [] }
+            return commands
+          }
+        }
       }
       thread.name = "refrain.curl"
       thread.start()
@@ -45,14 +50,188 @@
         commands.append(command)
         return commands.count == 1
       }
-      if isFirst { bell.ring() }
+      if isFirst { events.ring() }
     }
   }
 
-  extension Array {
-    fileprivate mutating func takeAll() -> Self {
-      defer { self = [] }
-      return self
+  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeout, and for commands
+  /// (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl. A round costs as
+  /// much as the sockets that have something, however many others wait: curl_multi_poll(3) looks at
+  /// all of them in each.
+  private final class CurlThread {
+    private let settings: CurlTransport.Settings
+    private let events: EventQueue
+    /// Nil if there is no memory.
+    private let multi: UnsafeMutableRawPointer?
+    /// Shares TLS sessions, which would otherwise belong to one handle.
+    private let share: UnsafeMutableRawPointer?
+    private let sockets = CurlSockets()
+    private let digests = DigestLogins()
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// The exchanges that received bytes in this round.
+    private var fed: [CurlExchange] = []
+    /// Those that received bytes in the round before, and whose readers still wait.
+    private var waiting: [CurlExchange] = []
+    /// When libcurl must be called at the latest.
+    private var deadline: ContinuousClock.Instant?
+
+    /// The most idle connections that are kept open (`DescriptorBudget`).
+    private static let mostIdle = 32
+
+    /// Called on the thread itself.
+    init(_ settings: CurlTransport.Settings, _ events: EventQueue) {
+      self.settings = settings
+      self.events = events
+      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+      multi = curl_multi_init()
+      share = curl_share_init()
+      if let share { refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION) }
+      guard let multi else { return }
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      refrain_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
+      refrain_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdle)
+      refrain_curl_multi_set_socket_callback(
+        multi,
+        { _, socket, what, context, _ in
+          CurlThread.at(context)?.events.watch(
+            socket, forReading: what == CURL_POLL_IN || what == CURL_POLL_INOUT,
+            forWriting: what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
+          return 0
+        }, context)
+      refrain_curl_multi_set_timer_callback(
+        multi,
+        { _, milliseconds, context in
+          CurlThread.at(context)?.deadline =
+            milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
+          return 0
+        }, context)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlThread? {
+      context.map { Unmanaged<CurlThread>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Never returns.
+    ///
+    /// - Parameter commands: returns the commands that have come since the last call.
+    func run(_ commands: () -> [CurlLoop.Command]) -> Never {
+      while true {
+        for event in events.next(within: waiting.isEmpty ? patience : 0) { act(on: event) }
+        commands().forEach(carryOut)
+        if let due = deadline, due <= .now {
+          deadline = nil
+          act(on: nil)
+        }
+        takeMessages()
+        wakeReaders()
+      }
+    }
+
+    /// The time until the deadline in whole milliseconds, rounded up: waking early would be useless.
+    private var patience: Int32 {
+      guard let deadline else { return -1 }
+      return Int32(max(0, min((deadline - .now) / .milliseconds(1), 60_000)).rounded(.up))
+    }
+
+    /// - Parameter event: nil: the timeout has passed.
+    private func act(on event: EventQueue.Event?) {
+      guard let multi else { return }
+      var flags: Int32 = 0
+      if event?.isReadable == true { flags |= CURL_CSELECT_IN }
+      if event?.isWritable == true { flags |= CURL_CSELECT_OUT }
+      if event?.isBroken == true { flags |= CURL_CSELECT_ERR }
+      var running: Int32 = 0
+      curl_multi_socket_action(
+        multi, event?.socket ?? curl_socket_t(CURL_SOCKET_BAD), flags, &running)
+    }
+
+    // MARK: Commands
+
+    private func carryOut(_ command: CurlLoop.Command) {
+      switch command {
+      case .begin(let exchange): begin(exchange)
+      case .goOn(let exchange):
+        guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+        let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+        // libcurl reports an end among the bytes that it held back only here. Without a connection,
+        // before it and after the end, the call is refused.
+        if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
+      case .remove(let exchange): remove(exchange)
+      }
+    }
+
+    private func begin(_ exchange: CurlExchange, _ attempt: CurlTransfer.Attempt = .init()) {
+      guard !exchange.isOver else { return }
+      let proxy = settings.proxies.proxy(for: exchange.request.url)
+      let login = CurlLogin(exchange.request, settings)
+      var attempt = attempt
+      if let login, attempt.usesDigest || digests.contain(login) {
+        attempt.usesDigest = true
+        digests.add(login)
+      }
+      let known = attempt.usesKnownChallenge ? known(for: login, exchange.request) : nil
+      let transfer = CurlTransfer(
+        exchange, attempt, login: login, known: known, proxy: proxy, sockets: sockets
+      ) {
+        [unowned self] in if fed.last !== $0 { fed.append($0) }
+      }
+      transfer?.setOptions(settings, share: share, besides: transfers.count)
+      guard let multi, let transfer, !transfer.isIncomplete,
+        curl_multi_add_handle(multi, transfer.handle) == CURLM_OK
+      else {
+        return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
+      }
+      transfers[ObjectIdentifier(exchange)] = transfer
+    }
+
+    /// Returns a handle that can answer the origin's challenge at once. Only requests that set the
+    /// same options share a handle.
+    private func known(for login: CurlLogin?, _ request: CurlRequest) -> CurlHandle? {
+      guard let login, request.method == "GET", request.body == nil else { return nil }
+      return digests.takeHandle(for: login)
+    }
+
+    private func remove(_ exchange: CurlExchange) {
+      guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+      if let multi { curl_multi_remove_handle(multi, transfer.handle) }
+      if let login = transfer.login, let handle = transfer.handleToKeep {
+        digests.keep(handle, for: login)
+      }
+    }
+
+    // MARK: What comes of it
+
+    private func takeMessages() {
+      guard let multi else { return }
+      var left: Int32 = 0
+      while let message = curl_multi_info_read(multi, &left) {
+        guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
+          let transfer = CurlTransfer.of(handle)
+        else { continue }
+        finish(transfer, refrain_curl_result(message))
+      }
+    }
+
+    private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
+      transfer.ended(code)
+      let error = transfer.error(for: code)
+      // Removing the handle invalidates the message.
+      remove(transfer.exchange)
+      if let next = transfer.next {
+        begin(transfer.exchange, next)
+      } else {
+        transfer.exchange.ended(error)
+      }
+    }
+
+    /// Wakes the readers for which this round has brought nothing more, or as much as they can take:
+    /// waking one costs as much as receiving a chunk.
+    private func wakeReaders() {
+      for exchange in waiting {
+        _ = exchange.wakeReader(onlyForFull: fed.contains { $0 === exchange })
+      }
+      waiting = fed.filter { !$0.wakeReader(onlyForFull: true) }
+      fed.removeAll(keepingCapacity: true)
     }
   }
 #endif

@@ -8,8 +8,6 @@
     var url: URL
     var headers: HeaderFields
     var body: RelayedRequest.Body?
-    /// Whether a player waits for the response.
-    var isForPlayback = false
     /// The longest silence in either direction; nil: other code watches it.
     var longestSilence: Duration?
     /// See `RelayedRequest.onInterim`.
@@ -20,7 +18,6 @@
     init(_ request: OriginRequest) {
       url = request.url
       headers = request.headers
-      isForPlayback = request.purpose == .playback
       requiresPublicAddress = request.requiresPublicAddress
     }
 
@@ -39,10 +36,6 @@
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }
-
-    /// Whether a player may want to seek while the response arrives.
-    var isLong: Bool { isForPlayback && length ?? .max >= Self.longLength }
-    private static let longLength: Int64 = 1 << 20
 
     /// The number of bytes requested; nil if the request does not say.
     var length: Int64? {

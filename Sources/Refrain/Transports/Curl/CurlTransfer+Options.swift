@@ -3,12 +3,6 @@
   import CCurl
   import Foundation
 
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-
   extension CurlTransfer {
     /// The timeout for connecting: DNS, the connection, the proxy, TLS.
     private static let connectTimeout = 10_000

@@ -3,12 +3,6 @@
   import CCurl
   import Foundation
 
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
-
   /// libcurl's side of one exchange: its handle and its callbacks. Used on the thread of libcurl
   /// alone.
   final class CurlTransfer {
@@ -49,32 +43,22 @@
     private var isAccepted = false
     /// The fault in the head for which the transfer was ended.
     private var fault: String?
-    private let kept: KeptConnections
+    private let sockets: CurlSockets
     /// Whether a kept connection was refused because it has received something meanwhile.
     private var isUnusable = false
-    /// Provides connections besides libcurl's own.
-    private let spares: SpareConnections?
-    /// The addresses that libcurl tried to connect to.
-    private var addresses: [SpareConnections.Address] = []
-    private var spare: curl_socket_t?
     /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
     private var socketError = 0
-    /// The host's address, if the request went over a connection made for it.
-    private var host: SpareConnections.Address?
     /// Whether a connection was refused because it would lead to a private address.
     private var isPrivate = false
     /// Called with each exchange whose reader must be woken once libcurl has handed over
     /// everything.
     private let onBytes: (CurlExchange) -> Void
 
-    /// - Parameters:
-    ///   - known: a handle that knows an earlier challenge.
-    ///   - spares: nil: no connection is opened in advance.
+    /// - Parameter known: a handle that knows an earlier challenge.
     /// - Returns: nil if there is no memory.
     init?(
       _ exchange: CurlExchange, _ attempt: Attempt, login: CurlLogin?, known: CurlHandle?,
-      proxy: CurlProxy?, kept: KeptConnections, spares: SpareConnections?,
-      onBytes: @escaping (CurlExchange) -> Void
+      proxy: CurlProxy?, sockets: CurlSockets, onBytes: @escaping (CurlExchange) -> Void
     ) {
       guard let handle = known ?? CurlHandle() else { return nil }
       self.exchange = exchange
@@ -83,8 +67,7 @@
       owned = handle
       knowsChallenge = known != nil
       self.proxy = proxy
-      self.kept = kept
-      self.spares = spares
+      self.sockets = sockets
       self.onBytes = onBytes
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -120,17 +103,11 @@
       refrain_curl_set_socket_opener(handle) { context, _, address in
         CurlTransfer.at(context)?.openSocket(address) ?? curl_socket_t(CURL_SOCKET_BAD)
       }
-      set(CURLOPT_SOCKOPTDATA, context)
-      refrain_curl_set_socket_callback(handle) { context, socket, _ in
-        CurlTransfer.at(context)?.spare == socket
-          ? Int32(CURL_SOCKOPT_ALREADY_CONNECTED) : Int32(CURL_SOCKOPT_OK)
-      }
       // Beyond this object's life: connections of earlier transfers are closed later.
-      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(kept).toOpaque())
+      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
       refrain_curl_set_socket_closer(handle) { context, socket in
-        context.map { Unmanaged<KeptConnections>.fromOpaque($0).takeUnretainedValue() }?
-          .remove(socket)
-        return close(socket)
+        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?
+          .remove(socket) ?? close(socket)
       }
       set(CURLOPT_PREREQDATA, context)
       refrain_curl_set_connected_callback(handle) { context, address, local, _, localPort in
@@ -195,19 +172,25 @@
     }
 
     private func openSocket(_ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
-      guard let address = SpareConnections.Address(address) else {
-        return curl_socket_t(CURL_SOCKET_BAD)
-      }
-      if requiresPublicAddress, address.isPrivate {
+      guard let address else { return curl_socket_t(CURL_SOCKET_BAD) }
+      if requiresPublicAddress, Self.isPrivate(address) {
         isPrivate = true
         return curl_socket_t(CURL_SOCKET_BAD)
       }
-      addresses.append(address)
-      spare = spares?.take(for: address)
-      if let spare { return spare }
-      let socket = address.openSocket()
+      let socket = sockets.add(for: address.pointee)
       if socket == CURL_SOCKET_BAD { socketError = Int(errno) }
       return socket
+    }
+
+    /// Whether an address is in a private network (sockaddr_in(3type), sockaddr_in6(3type)).
+    private static func isPrivate(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
+      let bytes = UnsafeRawBufferPointer(
+        start: refrain_curl_address(address), count: Int(address.pointee.addrlen))
+      return switch (address.pointee.family, bytes.count) {
+      case (AF_INET, 8...): PrivateNetwork.contains(address: Array(bytes[4..<8]))
+      case (AF_INET6, 24...): PrivateNetwork.contains(address: Array(bytes[8..<24]))
+      default: true
+      }
     }
 
     /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
@@ -225,7 +208,7 @@
     /// - Returns: whether the request may be sent: a kept connection may lead to a private address,
     ///   or be unusable.
     private func connected(to text: String, from local: String, _ port: Int) -> Bool {
-      if !attempt.usesNewConnection, kept.isUnusable(address: local, port: port) {
+      if isKept, sockets.hasInput(at: local, port: port) {
         isUnusable = true
         return false
       }
@@ -233,26 +216,11 @@
         isPrivate = true
         return false
       }
-      noteConnection(to: text)
       return true
     }
 
-    private func noteConnection(to text: String) {
-      guard exchange.request.isLong else { return }
-      let family = text.contains(":") ? AF_INET6 : AF_INET
-      host = addresses.last { $0.family == family }
-      guard let spares, let address = host else { return }
-      let time = spare == nil ? microseconds(CURLINFO_CONNECT_TIME_T) : nil
-      spares.connected(
-        to: address, after: time.map { $0 - microseconds(CURLINFO_NAMELOOKUP_TIME_T) })
-    }
-
-    /// Records the time to the response: an intermediary may have accepted the connection, so that
-    /// only the response shows how far away the host is.
-    private func answered() {
-      guard let spares, let host else { return }
-      spares.connected(to: host, after: microseconds(CURLINFO_STARTTRANSFER_TIME_T) / 2)
-    }
+    /// Whether the request goes over a connection of an earlier one.
+    private var isKept: Bool { long(CURLINFO_NUM_CONNECTS) == 0 }
 
     private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       if refusal != nil {
@@ -288,7 +256,6 @@
     private func pass(_ head: CurlHeadReader.Head) -> Bool {
       hasHead = true
       isAccepted = head.status != 401
-      answered()
       exchange.received(head)
       let hasBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
       countdown = hasBody ? head.countedLength : nil
@@ -340,12 +307,9 @@
       guard !hasHead, !attempt.usesNewConnection, exchange.request.isIdempotent else {
         return false
       }
-      return long(CURLINFO_NUM_CONNECTS) == 0
+      return isKept
         && (fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code))
     }
-
-    /// The connection that libcurl keeps after the transfer.
-    var socket: curl_socket_t { refrain_curl_get_socket(handle) }
 
     /// The handle, if its challenge was answered and another request can use it.
     var handleToKeep: CurlHandle? {
@@ -375,12 +339,10 @@
       return failure.error(host: exchange.request.url.host() ?? "", proxy: proxy?.name)
     }
 
-    private var hasConnected: Bool { microseconds(CURLINFO_CONNECT_TIME_T) > 0 }
-
-    private func microseconds(_ info: CURLINFO) -> Int {
-      var value: curl_off_t = 0
-      refrain_curl_get_offset(handle, info, &value)
-      return Int(value)
+    private var hasConnected: Bool {
+      var time: curl_off_t = 0
+      refrain_curl_get_offset(handle, CURLINFO_CONNECT_TIME_T, &time)
+      return time > 0
     }
 
     private func long(_ info: CURLINFO) -> Int {

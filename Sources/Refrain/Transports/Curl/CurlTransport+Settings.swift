@@ -25,9 +25,6 @@
       /// Addresses that replace those of the name server, each as `HOST:PORT:ADDRESS`
       /// (CURLOPT_RESOLVE(3)).
       public var addresses: [String] = []
-      /// The connect time, in microseconds, from which another connection is opened in advance for
-      /// a player that may seek.
-      package var slowConnect = 20_000
 
       /// Creates settings from the environment. Requests to this machine never use a proxy.
       ///

@@ -38,7 +38,7 @@
 
     private func exchange(_ request: CurlRequest) async throws -> OriginResponse {
       let exchange = try CurlExchange(request, on: CurlLoop.with(settings))
-      let body = CurlBody(exchange)
+      let body = TransportBody(exchange)
       do {
         let head = try await exchange.send()
         var response = OriginResponse(status: head.status, headers: head.headers, body: body)

@@ -9,7 +9,7 @@ import RefrainLocks
 /// One request over URLSession, and its response.
 ///
 /// URLSession's callbacks arrive one at a time, on the session's queue.
-final class URLSessionExchange: Sendable {
+final class URLSessionExchange: BodySource {
   typealias Head = (status: Int, headers: HeaderFields)
 
   let request: OriginRequest
@@ -40,7 +40,6 @@ final class URLSessionExchange: Sendable {
     var hasHead = false
     /// A refusal that is withheld until it is known whether there is a credential.
     var held: HTTPURLResponse?
-    var isIterated = false
     /// Whether the rest of the body can be requested later, by its range.
     var isContinuable = false
     var awaitingHead: CheckedContinuation<Head, any Error>?
@@ -92,7 +91,7 @@ final class URLSessionExchange: Sendable {
         }
       }
     } onCancel: {
-      cancel()
+      stop()
     }
   }
 
@@ -116,17 +115,11 @@ final class URLSessionExchange: Sendable {
         if let outcome { continuation.resume(with: outcome) }
       }
     } onCancel: {
-      cancel()
+      stop()
     }
   }
 
-  func beginIterating() { state.withLock { $0.isIterated = true } }
-
-  func cancelUnlessIterated() {
-    if !state.withLock(\.isIterated) { cancel() }
-  }
-
-  func cancel() {
+  func stop() {
     let (head, chunk) = state.withLock { state in
       state.isCancelled = true
       state.chunks = ChunkQueue()

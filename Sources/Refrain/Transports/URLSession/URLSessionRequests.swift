@@ -69,7 +69,7 @@ struct URLSessionRequests: Transport {
     #endif
     let head = try await exchange.head { [sessions] in sessions.task(for: exchange) }
     var response = OriginResponse(
-      status: head.status, headers: head.headers, body: URLSessionBody(exchange))
+      status: head.status, headers: head.headers, body: TransportBody(exchange))
     response.isDecoded = exchange.isDecoded
     return response
   }
