@@ -16,23 +16,19 @@ extension EntryStorage {
       try discard(files, recordState)
       generation.withState { $0.storage.vanish() }
     }
-    let holdsLock = try takeLock()
+    guard try takeLock() else {
+      ban(generation, .until(.now + .seconds(1)), .inUse)
+      return nil
+    }
     let (found, contents) = try lookUp()
     let decision = StoringDecision.decide(
-      holdsLock: holdsLock, found: found, memory: generation.withState(\.storingMemory))
+      found: found, memory: generation.withState(\.storingMemory))
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
-    case (.catchUp, let contents?):
-      generation.perform { $0.life == .superseded ? [] : $0.catchUp(contents) }
-      ban(generation, .until(.now + .seconds(1)), .inUse)
-      return nil
-    case (.stream(.inUse), _):
-      ban(generation, .until(.now + .seconds(1)), .inUse)
-      return nil
     case (.stream(let problem), _):
       ban(generation, .forGood, problem)
       return nil
-    case (.start, _), (.resume, nil), (.catchUp, nil):
+    case (.start, _), (.resume, nil):
       let isNew = try directory.create()
       // The bytes stored of this generation are gone, with the directory.
       generation.withState { $0.storage.vanish() }
@@ -43,7 +39,7 @@ extension EntryStorage {
   /// Takes the writer lock if it is free.
   ///
   /// - Returns: whether this is the entry's writer.
-  func takeLock() throws(DiskError) -> Bool {
+  private func takeLock() throws(DiskError) -> Bool {
     if lock != nil { return true }
     let taken = try WriterLock.acquire(directory)
     if taken != nil, sizeBefore == nil { sizeBefore = try sizeWithShard() }
@@ -54,8 +50,11 @@ extension EntryStorage {
     return lock != nil
   }
 
+  /// Whether another process stores the entry: this one cannot meanwhile.
+  func isTaken() -> Bool { lock == nil && WriterLock.isHeld(directory) }
+
   /// Reads the stored entry again: the contents loaded without the lock may be out of date.
-  func lookUp() throws(DiskError) -> (
+  private func lookUp() throws(DiskError) -> (
     StoringDecision.Found, EntryDirectory.Contents?
   ) {
     do throws(EntryDirectory.Problem) {

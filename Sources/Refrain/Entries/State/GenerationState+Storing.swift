@@ -170,12 +170,6 @@ extension GenerationState {
     return transientWindows().contains { $0.overlaps(rest) }
   }
 
-  /// Adopts further bytes of this generation that another process has stored.
-  mutating func catchUp(_ contents: EntryDirectory.Contents) -> [Action] {
-    storage.catchUp(contents)
-    return wakeServed()
-  }
-
   func transientWindows() -> [ByteRange] {
     let ahead = min(limits.maximumReadAhead, 2 << 20)
     let waiting = readers.waiters.values.filter { readers[$0.reader]?.isBackground != true }

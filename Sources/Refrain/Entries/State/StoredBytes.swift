@@ -115,13 +115,6 @@ struct StoredBytes: Sendable {
     synced = contents.syncedSpans
   }
 
-  /// Adopts further bytes of the generation that another process has stored.
-  mutating func catchUp(_ contents: EntryDirectory.Contents) {
-    generationID = contents.record.generation
-    file = contents.file
-    spans.formUnion(contents.spans)
-  }
-
   /// Continues to store in the files found on disk.
   mutating func resume(
     _ contents: EntryDirectory.Contents, _ journal: JournalFile, allocated: Int64
