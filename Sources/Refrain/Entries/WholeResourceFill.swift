@@ -48,7 +48,7 @@ struct WholeResourceFill: Sendable {
         if state.isOver { return .moved }
         // A live stream is not stored.
         if state.isComplete || state.isLive { return .done }
-        if state.isTransient, state.storage.ban.holds(at: .now) { return .rest }
+        if state.storage.isRefused(at: .now) { return .rest }
         guard let hole = state.holeToFill() else { return .done }
         state.moveBackground(reader, to: hole)
         return .wait(hole)

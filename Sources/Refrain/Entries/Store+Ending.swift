@@ -2,14 +2,14 @@
 import Foundation
 
 /// Ends writing to an entry: its last holder leaves, the origin has another version, or the entry
-/// is removed.
-extension EntryStorage {
+/// is removed, here or by another process.
+extension Store {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
     let mark = budget.freeMark(name)
     if let open, open.generation === generation {
       do {
-        try finish(generation, open)
+        try finish(generation, open.files)
       } catch let error as DataLost {
         distrust(generation, error.reason)
       } catch {
@@ -43,30 +43,17 @@ extension EntryStorage {
     }
   }
 
-  /// Marks how long the entry stays, if it is stored.
-  private func markKeep() {
-    do throws(DiskError) {
-      try policy.mark { keep throws(DiskError) in
-        guard try directory.disk.status(of: directory.recordPath) != nil else { return }
-        try directory.mark(keep: keep)
-      }
-    } catch {
-      if !error.isRefused { reportOutdated(error) }
-    }
-  }
-
-  private func finish(_ generation: Generation, _ files: WrittenFiles) throws {
-    let (isStale, isWorthless, journal, isUnrepeatable, recordState) = generation.withState {
-      state in
-      (
-        state.storage.isRecordStale || state.stored != state.storage.synced
-          || state.storage.recordState != .written,
-        state.storage.recordState != .written && state.stored.isEmpty && !state.isComplete,
-        state.storage.journal,
-        state.isUnrepeatable, state.storage.recordState
+  private func finish(_ generation: Generation, _ files: Files) throws {
+    let recordState = recordState(of: generation)
+    let (isStale, isWorthless, journal) = generation.withState { state in
+      let isRecorded = recordState == .written
+      return (
+        state.storage.isRecordStale || state.stored != state.storage.synced || !isRecorded,
+        state.isUnrepeatable || !isRecorded && state.stored.isEmpty && !state.isComplete,
+        state.storage.journal
       )
     }
-    if isUnrepeatable || isWorthless || isUnwanted(generation) {
+    if isWorthless || isUnwanted(generation) {
       try discard(files, recordState)
     } else if isStale {
       try writeDown(generation, isLast: true)
@@ -79,13 +66,27 @@ extension EntryStorage {
   /// Removes files that no record names, which are useless.
   private func removeUnrecorded(_ generation: Generation) {
     let recordState = recordState(of: generation)
-    guard let open, recordState != .written else { return }
+    guard let files = open?.files, recordState != .written else { return }
     do throws(DiskError) {
-      try discard(open, recordState)
+      try discard(files, recordState)
     } catch {
       reportOutdated(error)
     }
   }
+
+  /// Marks how long the entry stays, if it is stored.
+  private func markKeep() {
+    do throws(DiskError) {
+      try policy.mark { keep throws(DiskError) in
+        guard try directory.disk.status(of: directory.recordPath) != nil else { return }
+        try directory.mark(keep: keep)
+      }
+    } catch {
+      if !error.isRefused { reportOutdated(error) }
+    }
+  }
+
+  // MARK: A record that is out of date
 
   /// Marks a generation as outdated after the origin sent another one: a later opening revalidates
   /// it first. A contradicted one is not opened again.
@@ -97,6 +98,62 @@ extension EntryStorage {
     }
     if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
   }
+
+  /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
+  ///   for its pin.
+  private func refreshRecord(
+    _ generation: Generation, removes: Bool = false, isLast: Bool = false
+  ) {
+    let (id, known, isStale, isForbidden) = generation.withState { state in
+      (state.generationID, state.known, state.storage.isRecordStale, state.isForbidden)
+    }
+    guard let id, let known else { return }
+    let isUnwanted = (isLast || isForbidden) && isUnwanted(generation)
+    guard isStale || isUnwanted || isMoved(known, generation) else { return }
+    let held: WriterLock?
+    do throws(DiskError) {
+      if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
+    } catch {
+      // A read-only directory is not kept up to date.
+      if !error.isRefused { reportOutdated(error) }
+      return
+    }
+    guard let held else { return }
+    defer { withExtendedLifetime(held) {} }
+    guard let old = try? directory.loadRecord().record, old.generation == id else { return }
+    // If the entry is being written to, `concludeSize` counts everything in the end.
+    let before = sizeBefore == nil ? try? sizeWithShard() : nil
+    budget.prepareToFree()
+    let mark = budget.freeMark(name)
+    budget.countReplacement()
+    defer {
+      if let before, let after = try? sizeWithShard() {
+        budget.noteFreed(before - after, since: mark)
+      }
+      budget.replacementEnded()
+      budget.report()
+    }
+    policy.adopt(old)
+    do {
+      if isUnwanted { return try directory.removeFiles() }
+      if removes { return try directory.disk.removeFile(directory.recordPath) }
+      // The journals still add to its spans.
+      let files = Files(id: id, fileName: old.file, epoch: old.epoch)
+      var record = try record(generation, files, spans: .init())
+      (record.spans, record.isSharable) = (old.spans, old.isSharable)
+      try directory.write(record, durably: true, keepsAge: true)
+    } catch {
+      reportOutdated(error)
+    }
+  }
+
+  /// Whether the response is a document that has become a part of another group: all that it names
+  /// belongs to that group by its record. Other resources by themselves are not worth a write.
+  private func isMoved(_ known: StoredResponse, _ generation: Generation) -> Bool {
+    known.freshness.pace != nil && policy.isOutdated(for: generation.entry.resource)
+  }
+
+  // MARK: Responses that may not be stored
 
   /// Whether a response may not be stored, and no pin keeps it.
   private func isUnwanted(_ generation: Generation) -> Bool {
@@ -114,70 +171,19 @@ extension EntryStorage {
     _ = try? removeFiles(nil)
   }
 
-  /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
-  ///   for its pin.
-  private func refreshRecord(
-    _ generation: Generation, removes: Bool = false, isLast: Bool = false
-  ) {
-    let (isStale, id, known, variant, replacements) = generation.withState { state in
-      (
-        state.storage.isRecordStale, state.generationID, state.known,
-        state.representation.variant, state.validator.replacements
-      )
-    }
-    guard let id, let known else { return }
-    let isUnwanted =
-      (isLast || generation.withState(\.isForbidden)) && isUnwanted(generation)
-    guard isStale || isUnwanted || isMoved(known, generation) else { return }
-    let freshness = known.freshness
-    let held: WriterLock?
-    do throws(DiskError) {
-      if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
-    } catch {
-      // A read-only directory is not kept up to date.
-      if !error.isRefused {
-        reportOutdated(error)
-      }
-      return
-    }
-    guard let held else { return }
-    defer { withExtendedLifetime(held) {} }
-    guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
-    // If the entry is being written to, `concludeSize` counts everything in the end.
-    let before = sizeBefore == nil ? try? sizeWithShard() : nil
-    budget.prepareToFree()
-    let mark = budget.freeMark(name)
-    budget.countReplacement()
-    defer {
-      if let before, let after = try? sizeWithShard() {
-        budget.noteFreed(before - after, since: mark)
-      }
-      budget.replacementEnded()
-      budget.report()
-    }
-    record.url = generation.entry.resource.url.withoutUserInfo.absoluteString
-    record.finalURL = known.information.finalURL.absoluteString
-    record.freshness = freshness
-    record.validator.replacements = replacements
-    record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
-    record.variant = variant
-    record.invalidatedAt = known.invalidatedAt
-    policy.adopt(record)
-    record.group = policy.record(generation.entry.resource)
-    do {
-      if isUnwanted { return try directory.removeFiles() }
-      if removes { return try directory.disk.removeFile(directory.recordPath) }
-      try directory.write(record, durably: true, keepsAge: true)
-    } catch {
-      reportOutdated(error)
-    }
+  /// Whether a pin on disk keeps the files of a response that may not be stored.
+  private nonisolated var isKeptByPin: Bool {
+    !isShared && (try? directory.isPinned) == true
   }
 
-  /// Whether the response is a document that has become a part of another group: all that it names
-  /// belongs to that group by its record. Other resources by themselves are not worth a write.
-  private func isMoved(_ known: StoredResponse, _ generation: Generation) -> Bool {
-    known.freshness.pace != nil && policy.isOutdated(for: generation.entry.resource)
+  /// Whether a stored response may be used.
+  nonisolated func mayUse(_ record: EntryRecord) -> Bool {
+    // Stored by a private cache: the response may be restricted to one user.
+    if isShared, record.isSharable != true { return false }
+    return !record.freshness.noStore || isKeptByPin
   }
+
+  // MARK: Removal
 
   /// Makes an empty generation the current one, and removes the files of the one before: nothing of
   /// that one is stored or given to a further reader. Its readers continue.
@@ -186,7 +192,7 @@ extension EntryStorage {
   /// - Throws: `DiskError`; `MediaCacheError`, `.inUse` if another process is writing the entry.
   func remove(_ entry: Entry, at time: Date) throws -> Bool {
     guard let last = entry.startAnew(at: time) else { return false }
-    last.withState { $0.storage.forbid(.forGood, .purged) }
+    last.withState { $0.storage.refuse(.purged) }
     let wasStored = try removeFiles(last)
     // Without readers, its requests are of no use.
     if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
@@ -221,15 +227,71 @@ extension EntryStorage {
     return true
   }
 
-  /// Whether a pin on disk keeps the files of a response that may not be stored.
-  nonisolated var isKeptByPin: Bool {
-    !isShared && (try? directory.isPinned) == true
+  // MARK: Other processes
+
+  /// Compares the record on disk with the current generation, which other processes may have purged,
+  /// evicted or replaced, since this one holds no lock. If the record is gone or another one, further
+  /// readers begin with what is stored now, and those of the generation before continue. A response
+  /// that was made stale is confirmed before it is used again.
+  func noticeOthers(_ entry: Entry) {
+    // No other process changes the files of a writer.
+    guard lock == nil, let current = entry.current,
+      current.withState({ $0.generationID != nil })
+    else { return }
+    do {
+      guard let status = try directory.disk.status(of: directory.recordPath) else {
+        return startAnew(entry, after: current)
+      }
+      if status == seenRecord { return }
+      seenRecord = status
+      let record = try directory.loadRecord().record
+      guard record.key == key.rawValue, record.generation == current.withState(\.generationID)
+      else { return startAnew(entry, after: current) }
+      current.withState { $0.representation.outdate(by: record) }
+    } catch EntryDirectory.Problem.empty {
+      startAnew(entry, after: current)
+    } catch EntryDirectory.Problem.newer, EntryDirectory.Problem.broken {
+      // Left as it is, as on opening.
+    } catch {
+      // The next look may succeed, and reading reports what is wrong with the disk.
+      seenRecord = nil
+    }
   }
 
-  /// Whether a stored response may be used.
-  nonisolated func mayUse(_ record: EntryRecord) -> Bool {
-    // Stored by a private cache: the response may be restricted to one user.
-    if isShared, record.isSharable != true { return false }
-    return !record.freshness.noStore || isKeptByPin
+  private func startAnew(_ entry: Entry, after last: Generation) {
+    var next = load(entry.emptyState())
+    if next.generationID == nil { next.representation.follow(invalidatedAt: entry.now.wall) }
+    next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
+    guard entry.startAnew(after: last, with: next) else { return }
+    last.withState { state in
+      state.storage.refuse(.purged)
+      state.filesRemoved()
+    }
+    // Without readers, its requests are of no use.
+    if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
+    events.send(.generationChanged(key))
+  }
+}
+
+extension Representation {
+  /// Adopts that another process has made the stored response stale.
+  fileprivate mutating func outdate(by record: EntryRecord) {
+    if let time = record.invalidatedAt, time > invalidatedAt ?? .distantPast {
+      outdate(since: time)
+    } else if record.freshness.isOutdated == true, let freshness, freshness.isOutdated != true,
+      record.freshness.confirmedAt >= freshness.confirmedAt
+    {
+      outdate(since: nil)
+    }
+  }
+}
+
+extension EntryTable {
+  /// Notices what other processes have done to the files of the open entries.
+  func noticeOthers() async {
+    for entry in openEntries where entry.tryHold() {
+      await entry.storage.noticeOthers(entry)
+      entry.release()
+    }
   }
 }
