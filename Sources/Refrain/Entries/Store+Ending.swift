@@ -109,7 +109,10 @@ extension Store {
     }
     guard let id, let known else { return }
     let isUnwanted = (isLast || isForbidden) && isUnwanted(generation)
-    guard isStale || isUnwanted || isMoved(known, generation) else { return }
+    // A document that has become a part of another group: all that it names belongs to that group by
+    // its record. Other resources by themselves are not worth a look.
+    let mayHaveMoved = known.freshness.pace != nil
+    guard isStale || isUnwanted || mayHaveMoved else { return }
     let held: WriterLock?
     do throws(DiskError) {
       if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
@@ -121,6 +124,8 @@ extension Store {
     guard let held else { return }
     defer { withExtendedLifetime(held) {} }
     guard let old = try? directory.loadRecord().record, old.generation == id else { return }
+    policy.adopt(old)
+    guard isStale || isUnwanted || old.group != generation.entry.group else { return }
     // If the entry is being written to, `concludeSize` counts everything in the end.
     let before = sizeBefore == nil ? try? sizeWithShard() : nil
     budget.prepareToFree()
@@ -133,7 +138,6 @@ extension Store {
       budget.replacementEnded()
       budget.report()
     }
-    policy.adopt(old)
     do {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
@@ -145,12 +149,6 @@ extension Store {
     } catch {
       reportOutdated(error)
     }
-  }
-
-  /// Whether the response is a document that has become a part of another group: all that it names
-  /// belongs to that group by its record. Other resources by themselves are not worth a write.
-  private func isMoved(_ known: StoredResponse, _ generation: Generation) -> Bool {
-    known.freshness.pace != nil && policy.isOutdated(for: generation.entry.resource)
   }
 
   // MARK: Responses that may not be stored

@@ -33,7 +33,7 @@ extension Store {
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant,
       isSharable: isShared ? true : nil, invalidatedAt: known.invalidatedAt,
-      group: policy.record(generation.entry.resource), spans: SpanList.encode(spans),
+      group: generation.entry.group, spans: SpanList.encode(spans),
       epoch: files.epoch)
   }
 

@@ -39,8 +39,7 @@ struct Prefetch: Sendable {
     var storedBefore: Int64?
     while true {
       // Before the origin is asked for bytes that cannot be stored.
-      let storage = reader.entry.storage
-      if !holdsAll(reader.knownInformation?.length), await storage.isTaken() {
+      if !holdsAll(reader.knownInformation?.length), await isTaken() {
         throw StorageProblem.inUse.error
       }
       if try await isStored() { return }
@@ -83,6 +82,11 @@ struct Prefetch: Sendable {
     let mayEvict = length.map { storage.budget.canHold($0, for: entry.name) } ?? true
     if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
     return await IOThreads.background.run { storage.budget.shortage(of: bytes) == 0 }
+  }
+
+  private func isTaken() async -> Bool {
+    let storage = reader.entry.storage
+    return await Task(executorPreference: IOThreads.background) { await storage.isTaken() }.value
   }
 
   private func isStored() async throws -> Bool {
