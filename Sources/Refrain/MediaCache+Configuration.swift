@@ -103,9 +103,6 @@ extension MediaCache {
     /// Returns the current time.
     package var clock: @Sendable () -> Moment = { .now }
 
-    /// How long a prefetch waits while another process that stores the resource makes no progress.
-    package var writerSilence: Duration = .seconds(120)
-
     /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
     /// Linux and `URLSessionTransport` on Apple platforms.
     public var transport: (any Transport)?

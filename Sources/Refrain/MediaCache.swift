@@ -178,8 +178,7 @@ public final class MediaCache: Sendable {
       do {
         return try await withTaskCancellationHandler {
           try await Prefetch(
-            reader: reader, range: range ?? 0..<Int64.max,
-            writerSilence: configuration.writerSilence, report: progress
+            reader: reader, range: range ?? 0..<Int64.max, report: progress
           ).run()
         } onCancel: {
           reader.cancel()
@@ -191,11 +190,17 @@ public final class MediaCache: Sendable {
         // whether they are the same version. Opened again, the resource is the stored version, or
         // replaces it.
         attempts += 1
+      } catch let error as MediaCacheError where error.code == .inUse && attempts < Self.reopenings
+      {
+        // Another process has the entry, perhaps for a moment.
+        attempts += 1
+        try await Task.sleep(for: Self.pauseInUse)
       }
     }
   }
 
   private static let reopenings = 3
+  private static let pauseInUse: Duration = .milliseconds(500)
 
   public struct PrefetchProgress: Sendable, Hashable {
     /// The stored bytes of the range.

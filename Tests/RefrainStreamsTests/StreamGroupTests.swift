@@ -54,7 +54,7 @@ struct StreamGroupTests {
     }
   }
 
-  @Test func `A record with a stream is read back by both parsers`() throws {
+  @Test func `A record with a stream is read back`() throws {
     var record = EntryRecord(
       key: "http://h/1.ts", url: "http://h/1.ts", finalURL: "http://h/1.ts", generation: "a",
       file: "a.ts", supportsRanges: true,
@@ -64,9 +64,7 @@ struct StreamGroupTests {
     for stream in [nil, Self.root] {
       record.group = stream
       let bytes = try record.encoded()
-      #expect(EntryRecord(parsing: bytes) == record)
-      let decoded = try JSONDecoder().decode(EntryRecord.self, from: Data(bytes))
-      #expect(decoded == record)
+      #expect(try EntryRecord.decode(bytes).0 == record)
       #expect(String(decoding: bytes, as: UTF8.self).contains("\"group\"") == (stream != nil))
     }
   }

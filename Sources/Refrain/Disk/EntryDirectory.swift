@@ -52,28 +52,41 @@ struct EntryDirectory: Sendable {
   /// Reads the sidecar and the journals, opens the data file, and accepts only spans that the file
   /// can hold.
   func load() throws(Problem) -> Contents {
-    // Another process may replace the record or the file between two steps, or be shortening the
-    // file, which takes as long as a sync. Then start again.
-    for attempt in 0..<300 {
-      if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
-      guard let bytes = try readRecord() else { throw .empty }
-      let (record, synced) = try Self.decode(bytes)
+    try read { record, synced throws(Problem) in
       let file: EntryFile
       let isReadOnly: Bool
-      do {
+      do throws(DiskError) {
         (file, isReadOnly) = try openFile("\(path)/\(record.file)")
       } catch {
-        if try readRecord() != bytes { continue }
         guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
         throw .broken("its data file is missing or unreadable (\(error))")
       }
-      guard file.isLocked else { continue }
+      // Another process is shortening the file.
+      guard file.isLocked else { return nil }
       let (journalled, lastEpoch, keep) = try journals(of: record)
-      guard let again = try readRecord(), again == bytes else { continue }
       var contents = try Self.believe(record, synced, journalled, file, lastEpoch)
       contents.isReadOnly = isReadOnly
       contents.keep = keep
       return contents
+    }
+  }
+
+  /// Reads the record, and what belongs to it: again if another process replaces the record or the
+  /// file meanwhile, or is shortening the file, which takes as long as a sync.
+  ///
+  /// - Parameter rest: called with the record and its spans; returns nil if it is to be read again.
+  private func read<Contents>(
+    _ rest: (EntryRecord, RangeSet<Int64>) throws(Problem) -> Contents?
+  ) throws(Problem) -> Contents {
+    for attempt in 0..<300 {
+      if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
+      guard let bytes = try readRecord() else { throw .empty }
+      let (record, spans) = try Self.decode(bytes)
+      do throws(Problem) {
+        if let contents = try rest(record, spans), try readRecord() == bytes { return contents }
+      } catch {
+        if try readRecord() == bytes { throw error }
+      }
     }
     throw .broken("another process keeps changing it")
   }
@@ -94,16 +107,10 @@ struct EntryDirectory: Sendable {
 
   /// Returns the record and its spans without opening the data file, for listing.
   func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
-    guard var bytes = try readRecord() else { throw .empty }
-    for _ in 0..<50 {
-      let (record, spans) = try Self.decode(bytes)
-      let all = spans.union(try journals(of: record).spans)
-      // Replacing the record in the meantime may have removed its journals.
-      guard let again = try readRecord() else { throw .empty }
-      if again == bytes { return (record, all) }
-      bytes = again
+    // Replacing the record in the meantime may have removed its journals.
+    try read { record, spans throws(Problem) in
+      (record, spans.union(try journals(of: record).spans))
     }
-    throw .broken("another process keeps changing it")
   }
 
   static func decode(

@@ -60,7 +60,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
   /// Reads a record, and checks everything that can be checked without the other files.
   static func decode(_ bytes: [UInt8]) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     struct Version: Decodable { var version: Int }
-    if let record = EntryRecord(parsing: bytes) { return try check(record) }
     let data = Data(bytes)
     let record: EntryRecord
     do {

@@ -8,7 +8,7 @@ final class Entry: Sendable {
   let name: String
   let events: EventStreams
   let starter: FetchStarter
-  let storage: EntryStorage
+  let storage: Store
   let asked: AskedResource
   let traffic: EntryTraffic
   private let table: EntryTable
@@ -49,7 +49,7 @@ final class Entry: Sendable {
     (self.table, self.slot) = (table, slot)
     name = KeyHash.name(of: key)
     state = Mutex(State())
-    storage = EntryStorage(
+    storage = Store(
       name: name, key: key, url: resource.url, evictor: evictor, events: events, isShared: isShared)
     evictor.budget.markOpen(name)
     let loaded = storage.load(starter.emptyState(of: resource))
@@ -271,8 +271,7 @@ final class Entry: Sendable {
     state.representation.follow(invalidatedAt: invalidatedAt)
     state.representation.follow(isNoPage: isNoPage)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
-    state.storage.replace(
-      generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
+    state.storage.replace(generation.withState(\.storage.lineage))
     let now = self.now.uptime
     state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
@@ -298,8 +297,7 @@ final class Entry: Sendable {
     while let last = current {
       var state = emptyState()
       state.representation.follow(invalidatedAt: time)
-      state.storage.replace(
-        last.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
+      state.storage.replace(last.withState(\.storage.lineage))
       if startAnew(after: last, with: state) { return last }
       if self.state.withLock(\.isClosed) { return nil }
     }

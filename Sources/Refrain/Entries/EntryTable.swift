@@ -175,13 +175,8 @@ final class EntryTable: Sendable {
   ///
   /// - Returns: the open entries.
   func shutDown() -> [Entry] {
-    state.withLock { state in
-      state.isClosed = true
-      return state.slots.values.compactMap { slot in
-        if case .open(let entry) = slot { return entry }
-        return nil
-      }
-    }
+    state.withLock { $0.isClosed = true }
+    return openEntries
   }
 
   /// Waits until every entry has been recorded and closed.

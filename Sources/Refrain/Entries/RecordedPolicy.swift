@@ -9,8 +9,6 @@ import RefrainLocks
 final class RecordedPolicy: Sendable {
   private struct State {
     var group: String?
-    /// As in the record on disk.
-    var recorded: String?
     /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
     var keep: Int64?
     /// As marked on disk.
@@ -24,10 +22,7 @@ final class RecordedPolicy: Sendable {
 
   /// Adopts the group in a record, unless another one is known.
   func adopt(_ record: EntryRecord) {
-    state.withLock { state in
-      state.recorded = record.group
-      state.group = state.group ?? record.group
-    }
+    state.withLock { $0.group = $0.group ?? record.group }
   }
 
   /// Adopts how long an entry on disk is marked to stay.
@@ -56,19 +51,6 @@ final class RecordedPolicy: Sendable {
   /// Returns the group of an entry that was opened for a resource.
   func group(of resource: Resource) -> String? {
     state.withLock { Self.group(of: resource, key, &$0) }
-  }
-
-  /// Returns the group for a record that is about to be written.
-  func record(_ resource: Resource) -> String? {
-    state.withLock { state in
-      state.recorded = Self.group(of: resource, key, &state)
-      return state.recorded
-    }
-  }
-
-  /// Whether the record names another group, or none.
-  func isOutdated(for resource: Resource) -> Bool {
-    state.withLock { Self.group(of: resource, key, &$0) != $0.recorded }
   }
 
   private static func group(

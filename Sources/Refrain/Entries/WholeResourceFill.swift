@@ -44,18 +44,11 @@ struct WholeResourceFill: Sendable {
   private func fill(_ generation: Generation, _ reader: ReaderID) async throws -> Bool {
     while true {
       try Task.checkCancellation()
-      // Bytes that another process fetches are not fetched a second time.
-      if generation.withState({ !$0.isComplete && !$0.isLive && $0.life != .closed }),
-        await entry.storage.claim(generation) == .taken
-      {
-        try await Task.sleep(for: EntryStorage.followInterval)
-        continue
-      }
       let step = generation.withState { state -> Step in
         if state.isOver { return .moved }
         // A live stream is not stored.
         if state.isComplete || state.isLive { return .done }
-        if state.isTransient, state.storage.ban.holds(at: .now) { return .rest }
+        if state.storage.isRefused(at: .now) { return .rest }
         guard let hole = state.holeToFill() else { return .done }
         state.moveBackground(reader, to: hole)
         return .wait(hole)
@@ -64,6 +57,7 @@ struct WholeResourceFill: Sendable {
       case .moved: return generation.withState { $0.life == .closed }
       case .done: return true
       case .rest: try await Task.sleep(for: Self.pause)
+      case .wait where await entry.storage.isTaken(): try await Task.sleep(for: Self.pause)
       case .wait(let hole): try await generation.wait(reader, at: hole)
       }
     }

@@ -64,7 +64,7 @@ struct ChunkSink: Sendable {
   private func admit(_ range: ByteRange) async -> GenerationState.Admission? {
     for _ in 0..<5 {
       guard var admission = generation.withState({ $0.admit(id, range) }) else { return nil }
-      guard let end = admission.missing.ranges.last?.upperBound, !admission.isBanned else {
+      guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
       if admission.isUnrepeatable, !mayGrow(to: end) {
@@ -144,7 +144,7 @@ struct ChunkSink: Sendable {
   /// must not evict everything else.
   private func mayGrow(to end: Int64) -> Bool {
     let most = min(budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
-    if end > most { generation.withState { $0.storage.forbid(.forGood, .endless) } }
+    if end > most { generation.withState { $0.storage.refuse(.endless) } }
     return end <= most
   }
 
@@ -165,7 +165,7 @@ struct ChunkSink: Sendable {
     }
     if await giveUpReplaced(), case .granted = budget.reserve(bytes) { return true }
     // Entries in use fill the limit; retried soon.
-    generation.withState { $0.storage.forbid(.until(.now + .milliseconds(500)), .noRoom) }
+    generation.refuse(.noRoom, for: .milliseconds(500))
     return false
   }
 
@@ -215,7 +215,7 @@ struct ChunkSink: Sendable {
     budget.settle(granted, actual: actual, for: entry.name)
   }
 
-  /// See `EntryStorage.giveUpReplaced`.
+  /// See `Store.giveUpReplaced`.
   private func giveUpReplaced() async -> Bool {
     guard generation.withState({ $0.storage.recordState == .replacing }) else { return false }
     return await entry.storage.giveUpReplaced(generation)
@@ -259,7 +259,6 @@ struct ChunkSink: Sendable {
     }
     settle(granted, by: growth, journal: journaled)
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
-    if commit.defersRecord { entry.recordSoon(generation) }
     if commit.wantsRecord { await entry.storage.recordFirstBytes(generation) }
   }
 

@@ -106,11 +106,8 @@ extension GenerationState {
       return ConfirmingRequest(range: (hole ?? 0)..<(length ?? .max), fills: hole != nil)
     }
     let start = offset ?? reader.position
-    var limits = limits
-    limits.length = length
+    var limits = currentLimits
     limits.supportsRanges = nil
-    limits.usualRun = readers.runs.usual
-    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
     var demand = FetchPlan.Demand(
       position: start, runLength: reader.runLength, end: start < reader.end ? reader.end : .max,
       isWaiting: true, isBackground: reader.isBackground,

@@ -135,7 +135,7 @@ extension Fetch {
     information.finalURL = response.url
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
-    if state.isForbidden { state.storage.forbid(.forGood, .forbidden) }
+    if state.isForbidden { state.storage.refuse(.forbidden) }
     return state.establish(information, whole: isWhole ? id : nil)
   }
 }

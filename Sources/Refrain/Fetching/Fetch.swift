@@ -145,8 +145,6 @@ struct Fetch: Sendable {
   }
 
   private func attempt() async -> Outcome {
-    // Bytes that another process has stored by now are not requested.
-    if generation.withState(\.isFollowing) { _ = await entry.storage.claim(generation) }
     let asking = generation.withState { state -> Asking? in
       guard let fetch = state.fetches[id], !state.isOver else { return nil }
       // Bytes stored in the meantime need not be requested again. An origin without ranges begins

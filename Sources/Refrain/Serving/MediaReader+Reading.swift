@@ -10,22 +10,12 @@ extension MediaReader {
   ///
   /// - Throws: `MediaCacheError`; `CancellationError` when the task or the reader is cancelled.
   public func contentInformation() async throws -> ContentInformation {
-    while true {
-      switch try nextInformation() {
-      case .known(let information): return information
-      case .wait(let wait): try await wait.inTask()
-      }
-    }
+    try await find { try nextInformation() }
   }
 
   /// Returns `contentInformation()`, for callers on a thread of their own. Blocks.
   public func contentInformationBlocking() throws -> ContentInformation {
-    while true {
-      switch try nextInformation() {
-      case .known(let information): return information
-      case .wait(let wait): try wait.blocking()
-      }
-    }
+    try findBlocking { try nextInformation() }
   }
 
   // MARK: Bytes
@@ -33,13 +23,10 @@ extension MediaReader {
   /// Waits until at least one byte at `offset` is readable, and returns the readable range from
   /// there; an empty one if `offset` is the end of the resource, or beyond it.
   public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
-    while true {
-      switch try next(at: offset, count: 0) {
-      case .stored(let part): return offset..<part.upTo
-      case .memory(let bytes): return offset..<(offset + Int64(bytes.count))
-      case .end: return offset..<offset
-      case .wait(let wait): try await wait.inTask()
-      }
+    switch try await find({ try next(at: offset, count: 0) }) {
+    case .stored(let part): offset..<part.upTo
+    case .memory(let bytes): offset..<(offset + Int64(bytes.count))
+    case .end: offset..<offset
     }
   }
 
@@ -50,7 +37,7 @@ extension MediaReader {
   ) async throws -> Int {
     var failures = 0
     while true {
-      switch try next(at: offset, count: buffer.count) {
+      switch try await find({ try next(at: offset, count: buffer.count) }) {
       case .stored(let part):
         let space = part.space(in: buffer)
         if let count = part.file.readWithoutWaiting(into: space, at: offset) {
@@ -64,7 +51,6 @@ extension MediaReader {
         try recover(part, count: space.count, &failures)
       case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
-      case .wait(let wait): try await wait.inTask()
       }
     }
   }
@@ -76,7 +62,7 @@ extension MediaReader {
   ) throws -> Int {
     var failures = 0
     while true {
-      switch try next(at: offset, count: buffer.count) {
+      switch try findBlocking({ try next(at: offset, count: buffer.count) }) {
       case .stored(let part):
         let space = part.space(in: buffer)
         let count = (try? part.file.read(into: space, at: offset)) ?? 0
@@ -84,7 +70,6 @@ extension MediaReader {
         try recover(part, count: space.count, &failures)
       case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
-      case .wait(let wait): try wait.blocking()
       }
     }
   }
@@ -103,7 +88,7 @@ extension MediaReader {
   package func available(at offset: Int64, count: Int) async throws -> Available {
     var failures = 0
     while true {
-      switch try next(at: offset, count: count) {
+      switch try await find({ try next(at: offset, count: count) }) {
       case .stored(let part):
         // If another program has cut the file short, sendfile(2) would wait for bytes that never
         // come.
@@ -119,7 +104,6 @@ extension MediaReader {
         deliver(offset, part.count)
         return .memory(part)
       case .end: return .end
-      case .wait(let wait): try await wait.inTask()
       }
     }
   }
@@ -158,13 +142,18 @@ extension MediaReader {
 
 /// The steps of reading, which neither wait nor touch a file.
 extension MediaReader {
-  /// The next step of reading at an offset.
-  enum Step {
+  /// The next step of reading.
+  enum Step<Found> {
+    case found(Found)
+    case wait(Wait)
+  }
+
+  /// What there is at an offset.
+  enum Found {
     case stored(StoredPart)
     /// In memory, from the offset on.
     case memory(Data)
     case end
-    case wait(Wait)
   }
 
   /// Stored bytes from an offset up to another.
@@ -195,24 +184,38 @@ extension MediaReader {
     func blocking() throws { try generation.waitBlocking(reader, at: offset) }
   }
 
-  enum InformationStep {
-    case known(ContentInformation)
-    case wait(Wait)
+  /// Waits until a step has found something.
+  private func find<Found>(_ step: () throws -> Step<Found>) async throws -> Found {
+    while true {
+      switch try step() {
+      case .found(let found): return found
+      case .wait(let wait): try await wait.inTask()
+      }
+    }
+  }
+
+  private func findBlocking<Found>(_ step: () throws -> Step<Found>) throws -> Found {
+    while true {
+      switch try step() {
+      case .found(let found): return found
+      case .wait(let wait): try wait.blocking()
+      }
+    }
   }
 
   /// Returns the next step at an offset. Records the offset as the read position, and moves to the
   /// current generation if nothing was read of this one.
-  func next(at offset: Int64, count: Int) throws -> Step {
+  func next(at offset: Int64, count: Int) throws -> Step<Found> {
     try Self.check(offset)
     let place = Self.bounded(offset)
     while true {
       let (generation, id) = try current()
       switch generation.lookUp(id, at: place, count: count) {
       case .stored(let upTo, let file):
-        return .stored(
-          StoredPart(generation: generation, file: file, offset: offset, upTo: upTo))
-      case .transient(let bytes): return .memory(bytes)
-      case .end: return .end
+        let part = StoredPart(generation: generation, file: file, offset: offset, upTo: upTo)
+        return .found(.stored(part))
+      case .transient(let bytes): return .found(.memory(bytes))
+      case .end: return .found(.end)
       case .moved: try move(from: generation)
       case .failed(let error): throw error
       case .wait: return .wait(Wait(generation: generation, reader: id, offset: place))
@@ -221,11 +224,11 @@ extension MediaReader {
   }
 
   /// Returns the next step towards the content information.
-  func nextInformation() throws -> InformationStep {
+  func nextInformation() throws -> Step<ContentInformation> {
     while true {
       let (generation, id) = try current()
       switch generation.withState({ $0.lookUpInformation(id) }) {
-      case .known(let information): return .known(information)
+      case .known(let information): return .found(information)
       case .wait: return .wait(Wait(generation: generation, reader: id, offset: nil))
       case .moved: try move(from: generation)
       case .failed(let error): throw error

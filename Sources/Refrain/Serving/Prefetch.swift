@@ -6,8 +6,6 @@ import Foundation
 struct Prefetch: Sendable {
   let reader: MediaReader
   let range: ByteRange
-  /// How long it waits while another process that stores the resource makes no progress.
-  let writerSilence: Duration
   let report: (@Sendable (MediaCache.PrefetchProgress) -> Void)?
 
   private static let reportInterval: Duration = .milliseconds(100)
@@ -40,7 +38,10 @@ struct Prefetch: Sendable {
     /// What was stored when the room ran out.
     var storedBefore: Int64?
     while true {
-      try await waitForWriter()
+      // Before the origin is asked for bytes that cannot be stored.
+      if !holdsAll(reader.knownInformation?.length), await isTaken() {
+        throw StorageProblem.inUse.error
+      }
       if try await isStored() { return }
       guard rounds < Self.mostRounds else {
         throw MediaCacheError(
@@ -50,9 +51,6 @@ struct Prefetch: Sendable {
       do {
         try await bring()
         rounds += 1
-      } catch let error as MediaCacheError where error.code == .inUse {
-        // Another process has just begun to store it.
-        continue
       } catch let error as MediaCacheError where error.code == .storage {
         failures += 1
         let isForGood =
@@ -86,31 +84,9 @@ struct Prefetch: Sendable {
     return await IOThreads.background.run { storage.budget.shortage(of: bytes) == 0 }
   }
 
-  /// Waits while another process stores the resource, and adopts its stored bytes; when those are
-  /// complete, or that process ends, returns.
-  private func waitForWriter() async throws {
+  private func isTaken() async -> Bool {
     let storage = reader.entry.storage
-    let patience = writerSilence
-    var stored: Int64 = -1
-    var quietSince = ContinuousClock.now
-    while true {
-      try Task.checkCancellation()
-      if holdsAll(reader.knownInformation?.length) { return }
-      let generation = reader.generation
-      let claim = await Task(executorPreference: IOThreads.background) {
-        await storage.claim(generation)
-      }.value
-      guard claim == .taken else { return }
-      let count = reader.cachedSpans.byteCount
-      if count > stored { (stored, quietSince) = (count, .now) }
-      guard ContinuousClock.now - quietSince < patience else {
-        throw MediaCacheError(
-          .inUse,
-          "Another process has this resource open and has stored no more bytes for \(patience).",
-          remedy: "End that process, or try again when it has ended.")
-      }
-      try await Task.sleep(for: EntryStorage.followInterval)
-    }
+    return await Task(executorPreference: IOThreads.background) { await storage.isTaken() }.value
   }
 
   private func isStored() async throws -> Bool {

@@ -141,9 +141,9 @@ extension StreamDownload {
   /// Whether other parts may be fetched all the same.
   private static func isOfPart(_ error: MediaCacheError) -> Bool {
     switch error.code {
-    case .status, .redirect, .invalidResponse, .badRange, .badURL, .resourceChanged: true
+    case .status, .redirect, .invalidResponse, .badRange, .badURL, .resourceChanged, .inUse: true
     case .storage: error.isForbiddenStoring
-    case .unreachable, .networkNotAllowed, .offline, .inUse, .closed: false
+    case .unreachable, .networkNotAllowed, .offline, .closed: false
     }
   }
 

@@ -73,7 +73,7 @@ import Testing
 
   @Test func `The reached offset is known after the bytes are released`() throws {
     var state = state(length: nil)
-    state.storage.forbid(.none, .noRoom)
+    state.storage.refuse(.noRoom, until: .now)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = try #require(state.fetches.ids.first)
@@ -133,7 +133,7 @@ import Testing
 
   @Test func `Bytes held only in memory are released with the last reader`() {
     var state = state(length: 1000)
-    state.storage.forbid(.forGood, .noRoom)
+    state.storage.refuse(.noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.ids.first ?? 0
@@ -158,7 +158,7 @@ import Testing
       let ranges = Int.random(in: 0..<4, using: &random) > 0
       var state = state()
       state.storage.begin("1", in: file, nil, .written)
-      if Int.random(in: 0..<8, using: &random) == 0 { state.storage.forbid(.none, .noRoom) }
+      if Int.random(in: 0..<8, using: &random) == 0 { state.storage.refuse(.noRoom, until: .now) }
       var log: [String] = []
       for step in 0..<60 {
         let op = Int.random(in: 0..<12, using: &random)

@@ -194,7 +194,7 @@ final class ModelRun: Sendable {
         """
           length \(state.length.map(String.init) ?? "?") ranges \
         \(state.info?.supportsRanges.description ?? "?") stored \(state.stored) \
-        transient \(state.isTransient) \(state.transient.spans) ban \(state.storage.ban) \
+        transient \(state.isTransient) \(state.transient.spans) refusal \(String(describing: state.storage.refusal)) \
         \(state.life)
           readers \(state.readers)
           fetches \(state.fetches)

@@ -247,4 +247,84 @@ struct SharedDirectoryTests {
       #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
     }
   }
+
+  @Test
+  func `A prefetch fails while another cache writes, and fetches the rest afterwards`()
+    async throws
+  {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let writer = try await first.open(url)
+      _ = try await writer.bytes(in: 0..<500_000)
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      let error = await expectError(.inUse) { try await second.prefetch(url) }
+      #expect(error?.reason.contains("Another process") == true)
+      // Nothing was requested that could not be stored.
+      #expect(origin.log("/a.wav").requests.count == log.requests.count)
+      writer.cancel()
+      await first.close()
+      _ = try await second.prefetch(url)
+      let all = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      #expect(all.bytesSentTwice == 0)
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+      #expect(try await second.completeFile(for: CacheKey(url: url)) != nil)
+    }
+  }
+
+  @Test func `A prefetch continues where a killed process stopped`() async throws {
+    try await withTwoCaches { directory, origin, first, _ in
+      let url = origin.url("/a.wav")
+      let child = try await HoldingProcess.start(directory, url)
+      await expectError(.inUse) { try await first.prefetch(url) }
+      try await child.kill()
+      _ = try await first.prefetch(url)
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      #expect(log.bytesSentTwice <= 256 << 10)
+      await first.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  @Test func `Concurrent prefetches without a validator end, and one stores all`() async throws {
+    try await withTwoCaches(etag: nil) { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      try await concurrently(2) { number in
+        do {
+          try await [first, second][number].prefetch(url)
+        } catch let error as MediaCacheError where error.code == .inUse {
+          // The other one stores it.
+        }
+      }
+      try await first.prefetch(url)
+      await first.close()
+      await second.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  @Test func `A whole-resource reader fills the rest once the other writer has ended`()
+    async throws
+  {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let writer = try await first.open(url)
+      _ = try await writer.bytes(in: 0..<500_000)
+      _ = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      let player = try await second.open(Resource(url: url), fill: .wholeResource)
+      try await #expect([UInt8](player.bytes(in: 0..<500_000)) == bytes.bytes(in: 0..<500_000))
+      writer.cancel()
+      await first.close()
+      try await eventually("the other fills the rest") {
+        player.cachedSpans == RangeSet(0..<length)
+      }
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      // The player itself may have read ahead before it could store.
+      #expect(log.bytesSentTwice <= 2 << 20)
+      player.cancel()
+      await second.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+    }
+  }
 }

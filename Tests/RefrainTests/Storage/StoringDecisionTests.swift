@@ -37,19 +37,16 @@ import Testing
     var testDescription: String
     var found: StoringDecision.Found
     var memory: StoringDecision.Memory
-    /// The decisions with the lock (`writer`) and without (`other`).
-    var writer: StoringDecision
-    var other: StoringDecision
+    var decision: StoringDecision
 
     init(
       _ name: String, _ found: StoringDecision.Found, _ memory: StoringDecision.Memory,
-      _ writer: StoringDecision, _ other: StoringDecision = .stream(.inUse)
+      _ decision: StoringDecision
     ) {
       testDescription = name
       self.found = found
       self.memory = memory
-      self.writer = writer
-      self.other = other
+      self.decision = decision
     }
   }
 
@@ -58,15 +55,15 @@ import Testing
   static let table: [Case] = [
     Case("nothing stored", .nothing, memory(), .start),
     Case("what was stored is gone", .nothing, memory("a"), .start),
-    Case("a later version", .newer, memory(), .stream(.newerFormat), .stream(.newerFormat)),
-    Case("the same files", record(), memory("a"), .resume, .catchUp),
-    Case("the same files, weak", record(weak), memory("a", weak), .resume, .catchUp),
-    Case("the same files, no validator", record(none), memory("a", none), .resume, .catchUp),
+    Case("a later version", .newer, memory(), .stream(.newerFormat)),
+    Case("the same files", record(), memory("a"), .resume),
+    Case("the same files, weak", record(weak), memory("a", weak), .resume),
+    Case("the same files, no validator", record(none), memory("a", none), .resume),
     Case("files replaced by another", record(), memory("b"), .stream(.otherVersion)),
-    Case("the same strong validator", record(), memory(), .resume, .catchUp),
-    Case("the same weak validator", record(weak), memory(nil, weak), .resume, .catchUp),
-    Case("length not known here", record(), memory(length: nil), .resume, .catchUp),
-    Case("length not known there", record(length: nil), memory(), .resume, .catchUp),
+    Case("the same strong validator", record(), memory(), .resume),
+    Case("the same weak validator", record(weak), memory(nil, weak), .resume),
+    Case("length not known here", record(), memory(length: nil), .resume),
+    Case("length not known there", record(length: nil), memory(), .resume),
     Case(
       "nothing to compare", record(none), memory(nil, none, at: later), .stream(.otherVersion)),
     Case("one without validator", record(), memory(nil, none), .stream(.otherVersion)),
@@ -78,14 +75,11 @@ import Testing
     Case("other length, asked before", record(), memory(length: 99), .stream(.otherVersion)),
     Case("other length, asked later", record(), memory(length: 99, at: later), .start),
     Case("the one that it replaces", record(), memory(replacing: ["a"]), .start),
-    Case("replaces yet another", record(), memory(replacing: ["b"]), .resume, .catchUp),
+    Case("replaces yet another", record(), memory(replacing: ["b"]), .resume),
   ]
 
   @Test(arguments: table)
   func `The decision follows the table`(_ row: Case) {
-    #expect(
-      StoringDecision.decide(holdsLock: true, found: row.found, memory: row.memory) == row.writer)
-    #expect(
-      StoringDecision.decide(holdsLock: false, found: row.found, memory: row.memory) == row.other)
+    #expect(StoringDecision.decide(found: row.found, memory: row.memory) == row.decision)
   }
 }

@@ -40,15 +40,7 @@ extension GenerationState {
     guard !isOver, !isOffline, handed == nil, let reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
     else { return [] }
-    var limits = limits
-    limits.length = length
-    limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.rate = fetches.rate
-    limits.latency = fetches.latency
-    limits.usualRun = readers.runs.usual
-    // Memory is scarcer than disk.
-    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
-
+    let limits = currentLimits
     let offsets =
       isWaiting
       ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
@@ -90,6 +82,19 @@ extension GenerationState {
     return actions + (isWaiting ? resumePaused() : [])
   }
 
+  /// The plan by what is known now.
+  var currentLimits: FetchPlan {
+    var limits = limits
+    limits.length = length
+    limits.supportsRanges = comesWhole ? false : info?.supportsRanges
+    limits.rate = fetches.rate
+    limits.latency = fetches.latency
+    limits.usualRun = readers.runs.usual
+    // Memory is scarcer than disk.
+    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
+    return limits
+  }
+
   mutating func start(_ range: ByteRange, isBackground: Bool) -> Action {
     // Another attempt says more than what became of earlier ones.
     for reader in readers.ids { readers[reader]?.missedCut = nil }
@@ -120,8 +125,6 @@ extension GenerationState {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
-    var limits = limits
-    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
     if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
     for waiter in readers.waiters.values {
       guard let offset = waiter.offset, fetch.position <= offset, offset < fetch.range.upperBound
@@ -138,7 +141,7 @@ extension GenerationState {
       }
       // A background reader has no use for bytes that are not stored.
       if reader.isBackground { return !isTransient }
-      let window = limits.window(
+      let window = currentLimits.window(
         for: .init(
           position: reader.position, runLength: reader.runLength, isWaiting: false,
           isBackground: false, minimum: 1))

@@ -70,7 +70,7 @@ extension GenerationState {
 /// A pin needs stored bytes, so they are stored first, for the wish of a reader
 /// (`ResourcePolicy.Group.isKept`). The pin on disk decides what stays: when the entry is closed without
 /// one, because the download was refused or cancelled or another process has unpinned it, the
-/// response is removed; what a process left that ended suddenly is not used (`EntryStorage`).
+/// response is removed; what a process left that ended suddenly is not used (`Store`).
 extension GenerationState {
   /// Whether the response may not be stored.
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
@@ -78,6 +78,6 @@ extension GenerationState {
   /// Stores no more of a response that the origin forbids to store.
   mutating func obeyNoStore() {
     storage.obeyNoStore()
-    if isForbidden { storage.forbid(.forGood, .forbidden) }
+    if isForbidden { storage.refuse(.forbidden) }
   }
 }

@@ -15,7 +15,7 @@ extension GenerationState {
   mutating func beginLive() {
     delivery = .live(end: 0)
     noteIgnoredRange()
-    storage.forbid(.forGood, .endless)
+    storage.refuse(.endless)
   }
 
   /// The use of a live stream's response.

@@ -38,13 +38,13 @@ extension GenerationState {
     /// The end of the bytes that were written to it.
     var storedEnd: Int64
     /// Whether nothing may be stored for now.
-    var isBanned: Bool
+    var isRefused: Bool
     var isUnrepeatable: Bool
     /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
 
     /// Has nothing stored of the chunk.
-    mutating func refuse() { (isPrepared, isBanned) = (false, true) }
+    mutating func refuse() { (isPrepared, isRefused) = (false, true) }
   }
 
   /// Decides on a chunk that has been received.
@@ -60,7 +60,7 @@ extension GenerationState {
       unproven: validator.ifRange == nil ? stored.intersection(RangeSet(range)) : RangeSet(),
       file: file, isPrepared: storage.isPrepared && !isTransient,
       storedEnd: stored.ranges.last?.upperBound ?? 0,
-      isBanned: storage.ban.holds(at: .now), isUnrepeatable: isUnrepeatable,
+      isRefused: storage.isRefused(at: .now), isUnrepeatable: isUnrepeatable,
       mayBeDocument: representation.mayBeUnreadDocument)
   }
 
@@ -96,7 +96,6 @@ extension GenerationState {
       commit.journal = (journal, run.first + run.turn, run.span)
     }
     commit.syncDelay = storage.nextSync(now)
-    commit.defersRecord = storage.scheduleRecord()
     commit.wantsRecord = storage.wantsRecord
     return commit
   }
@@ -168,12 +167,6 @@ extension GenerationState {
     guard let fetch = fetches[id] else { return false }
     let rest = offset..<max(fetch.range.upperBound, offset + 1)
     return transientWindows().contains { $0.overlaps(rest) }
-  }
-
-  /// Adopts further bytes of this generation that another process has stored.
-  mutating func catchUp(_ contents: EntryDirectory.Contents) -> [Action] {
-    storage.catchUp(contents)
-    return wakeServed()
   }
 
   func transientWindows() -> [ByteRange] {

@@ -31,8 +31,6 @@ struct GenerationState: Sendable {
     var journal: (file: JournalFile, number: Int, span: ByteRange)?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
-    /// Whether a record is due some time from now (`RecordState.deferred`).
-    var defersRecord = false
     /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
     var wantsRecord = false
   }
@@ -137,8 +135,8 @@ extension GenerationState {
   var file: EntryFile? { storage.file }
   var generationID: String? { storage.generationID }
   /// Whether bytes are not stored.
-  var isTransient: Bool { storage.isBanned }
-  var storageProblem: StorageProblem { storage.problem }
+  var isTransient: Bool { storage.refusal != nil }
+  var storageProblem: StorageProblem { storage.refusal?.problem ?? .noRoom }
   /// Whether bytes were stored since the last sync, and a sync may succeed.
   var needsSync: Bool { storage.needsSync && life != .closed }
 }

@@ -4,19 +4,11 @@ import Foundation
 /// The bytes of a generation that are on disk, the files that hold them, and whether more may be
 /// stored. Changes by the transitions below alone.
 struct StoredBytes: Sendable {
-  /// Whether storing may be attempted.
-  enum Ban: Sendable {
-    case none
-    case until(ContinuousClock.Instant)
-    case forGood
-
-    func holds(at now: ContinuousClock.Instant) -> Bool {
-      switch self {
-      case .none: false
-      case .until(let instant): now < instant
-      case .forGood: true
-      }
-    }
+  /// Why nothing is stored.
+  struct Refusal: Sendable {
+    var problem: StorageProblem
+    /// When storing may be attempted again; nil: never.
+    var end: ContinuousClock.Instant?
   }
 
   /// Whether the record on disk describes this generation.
@@ -46,12 +38,10 @@ struct StoredBytes: Sendable {
   /// Stored generations that this one replaces.
   private(set) var replaced: Set<String> = []
   private(set) var recordState = RecordState.written
-  /// Whether the record lacks something that is known now.
-  private(set) var isRecordStale = false
-  /// Whether it has become so again since the record was last prepared.
-  private var isRecordStaleAgain = false
-  /// Whether writing a deferred record is already scheduled.
-  private var isRecordDue = false
+  /// Counts the changes of what the record describes besides its spans.
+  private(set) var changes = 0
+  /// The changes that the record on disk has.
+  private var recordedChanges = 0
 
   /// The allocated size of the file, as last accounted.
   private var accounted: Int64 = 0
@@ -61,19 +51,21 @@ struct StoredBytes: Sendable {
   private var lastSync: ContinuousClock.Instant?
   private var isSyncing = false
 
-  /// Whether bytes are not stored: `no-store`, another process writes, or the disk is full.
-  private(set) var isBanned = false
-  private(set) var ban = Ban.none
-  /// The reason why nothing is stored, if nothing is.
-  private(set) var problem = StorageProblem.noRoom
+  /// Nil: bytes are stored. A refusal stays until storing is attempted after its end.
+  private(set) var refusal: Refusal?
 
   // MARK: Whether to store
 
-  mutating func forbid(_ ban: Ban, _ problem: StorageProblem) {
-    (self.ban, self.problem, isBanned) = (ban, problem, true)
+  /// Has nothing stored until a time; nil: for good.
+  mutating func refuse(_ problem: StorageProblem, until end: ContinuousClock.Instant? = nil) {
+    refusal = Refusal(problem: problem, end: end)
   }
 
-  mutating func allow() { (ban, isBanned) = (.none, false) }
+  mutating func allow() { refusal = nil }
+
+  func isRefused(at now: ContinuousClock.Instant) -> Bool {
+    refusal.map { refusal in refusal.end.map { now < $0 } ?? true } ?? false
+  }
 
   /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
   /// them.
@@ -83,7 +75,7 @@ struct StoredBytes: Sendable {
 
   mutating func ignoreNoStore() {
     ignoresNoStore = true
-    if isBanned, problem == .forbidden { allow() }
+    if refusal?.problem == .forbidden { allow() }
   }
 
   // MARK: Files
@@ -93,6 +85,9 @@ struct StoredBytes: Sendable {
 
   /// Records the stored generations that this one replaces.
   mutating func replace(_ generations: Set<String>) { replaced = generations }
+
+  /// The stored generations that one after this replaces.
+  var lineage: Set<String> { replaced.union([generationID].compactMap(\.self)) }
 
   /// Begins to store in new files.
   mutating func begin(
@@ -113,13 +108,6 @@ struct StoredBytes: Sendable {
     spans = contents.spans
     reached = max(reached, spans.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans
-  }
-
-  /// Adopts further bytes of the generation that another process has stored.
-  mutating func catchUp(_ contents: EntryDirectory.Contents) {
-    generationID = contents.record.generation
-    file = contents.file
-    spans.formUnion(contents.spans)
   }
 
   /// Continues to store in the files found on disk.
@@ -160,9 +148,9 @@ struct StoredBytes: Sendable {
   mutating func remove(hasReaders: Bool) {
     stopWriting()
     unsyncedBytes = 0
-    isRecordStale = false
+    recordedChanges = changes
     if hasReaders {
-      (ban, isBanned) = (.forGood, true)
+      refuse(.purged)
     } else {
       forgetFile()
     }
@@ -171,7 +159,7 @@ struct StoredBytes: Sendable {
   /// Stops using bytes that a failed sync may have lost.
   mutating func distrust(_ error: DiskError) {
     stopWriting()
-    forbid(.forGood, .disk(error))
+    refuse(.disk(error))
     spans = spans.intersection(synced)
   }
 
@@ -198,7 +186,6 @@ struct StoredBytes: Sendable {
     reached = max(reached, range.upperBound)
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
-    isRecordStale = true
     return isNew
   }
 
@@ -224,7 +211,7 @@ struct StoredBytes: Sendable {
     lost.formUnion(missing)
     spans.subtract(gone)
     synced.subtract(gone)
-    isRecordStale = true
+    noteRecordStale()
   }
 
   /// Reserves two records of the journal for a growing span.
@@ -248,7 +235,10 @@ struct StoredBytes: Sendable {
 
   // MARK: The record
 
-  mutating func noteRecordStale() { (isRecordStale, isRecordStaleAgain) = (true, true) }
+  mutating func noteRecordStale() { changes += 1 }
+
+  /// Whether the record lacks something that is known now, besides spans.
+  var isRecordStale: Bool { changes != recordedChanges }
 
   /// Whether the record is to be written before further bytes.
   var wantsRecord: Bool {
@@ -262,13 +252,6 @@ struct StoredBytes: Sendable {
   /// The most bytes that a killed process may lose of those received: the size of a first request.
   private static let mostWithoutRecord: Int64 = 64 << 10
 
-  /// - Returns: whether a deferred record is to be scheduled, which happens once.
-  mutating func scheduleRecord() -> Bool {
-    guard recordState == .deferred, !isRecordDue else { return false }
-    isRecordDue = true
-    return true
-  }
-
   /// Records that a first record without spans was written: those so far go to the journal.
   ///
   /// - Returns: the spans to write to the journal, in the order of its records.
@@ -279,10 +262,10 @@ struct StoredBytes: Sendable {
     return all
   }
 
-  /// Records that the record was written with these spans, and synced.
-  mutating func recordWritten(with recorded: RangeSet<Int64>) {
+  /// Records that the record was written with these spans and changes, and synced.
+  mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
-    isRecordStale = isRecordStaleAgain
+    recordedChanges = changes
     recordState = .written
   }
 
@@ -304,7 +287,6 @@ struct StoredBytes: Sendable {
   /// Begins a sync: further commits go to the next journal.
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
     startJournal(nextJournal)
-    isRecordStaleAgain = false
     lastSync = now
     unsyncedBytes = 0
   }

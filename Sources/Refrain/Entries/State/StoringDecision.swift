@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The decision how to store a generation, given the contents of the disk. A pure value.
+/// The decision of the entry's writer how to store a generation, given the contents of the disk. A
+/// pure value.
 ///
 /// The rule: a generation that another process has stored under the key, and that anybody could
 /// still use, is continued or left alone. Only one that is known to be outdated or useless is
@@ -11,9 +12,6 @@ enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  /// Another process writes this very generation: read the bytes that it commits, and store nothing
-  /// meanwhile.
-  case catchUp
   /// Store nothing.
   case stream(StorageProblem)
 
@@ -48,16 +46,11 @@ enum StoringDecision: Sendable, Hashable {
     var replaced: Set<String> = []
   }
 
-  /// - Parameter holdsLock: whether the caller has the entry's `WriterLock`.
-  static func decide(holdsLock: Bool, found: Found, memory: Memory) -> StoringDecision {
+  static func decide(found: Found, memory: Memory) -> StoringDecision {
     switch found {
-    case .newer: return .stream(.newerFormat)
-    case .nothing: return holdsLock ? .start : .stream(.inUse)
-    case .record(let record):
-      let decision = compare(record, memory)
-      guard !holdsLock else { return decision }
-      // Another process is writing these files.
-      return decision == .resume ? .catchUp : .stream(.inUse)
+    case .newer: .stream(.newerFormat)
+    case .nothing: .start
+    case .record(let record): compare(record, memory)
     }
   }
 

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Ends writing to an entry: its last holder leaves, the origin has another version, or the entry
+/// is removed, here or by another process.
+extension Store {
+  /// Writes the final record, releases the lock, and cleans up.
+  func finish(_ generation: Generation) {
+    let mark = budget.freeMark(name)
+    if let open, open.generation === generation {
+      do {
+        try finish(generation, open.files)
+      } catch let error as DataLost {
+        distrust(generation, error.reason)
+      } catch {
+        reportOutdated(error)
+        removeUnrecorded(generation)
+      }
+    } else {
+      // A record with only new freshness is worth writing if no other process writes.
+      refreshRecord(generation, isLast: true)
+      if !generation.withState(\.storage.replaced.isEmpty) { removeLeftOver() }
+    }
+    // Cancelled readers that were not released keep the generation, but must not keep the file
+    // open.
+    generation.withState { state in
+      state.storage.stopWriting()
+      state.storage.releaseFile()
+    }
+    // The disk's clock set the times of written files.
+    if open != nil { budget.touch(name) }
+    open = nil
+    let isBrief = policy.isBrief
+    markKeep()
+    concludeSize(isClosed: true, since: mark)
+    budget.markClosed(name, isBrief: isBrief)
+    lock = nil
+    // Those before it may be over.
+    if isBrief {
+      Task(executorPreference: IOThreads.background) { [evictor] in
+        await evictor.removeOverdue()
+      }
+    }
+  }
+
+  private func finish(_ generation: Generation, _ files: Files) throws {
+    let recordState = recordState(of: generation)
+    let (isStale, isWorthless, journal) = generation.withState { state in
+      let isRecorded = recordState == .written
+      return (
+        state.storage.isRecordStale || state.stored != state.storage.synced || !isRecorded,
+        state.isUnrepeatable || !isRecorded && state.stored.isEmpty && !state.isComplete,
+        state.storage.journal
+      )
+    }
+    if isWorthless || isUnwanted(generation) {
+      try discard(files, recordState)
+    } else if isStale {
+      try writeDown(generation, isLast: true)
+    } else if let journal {
+      // Nothing was written to it since the record was written.
+      try directory.disk.removeFile(journal.path)
+    }
+  }
+
+  /// Removes files that no record names, which are useless.
+  private func removeUnrecorded(_ generation: Generation) {
+    let recordState = recordState(of: generation)
+    guard let files = open?.files, recordState != .written else { return }
+    do throws(DiskError) {
+      try discard(files, recordState)
+    } catch {
+      reportOutdated(error)
+    }
+  }
+
+  /// Marks how long the entry stays, if it is stored.
+  private func markKeep() {
+    do throws(DiskError) {
+      try policy.mark { keep throws(DiskError) in
+        guard try directory.disk.status(of: directory.recordPath) != nil else { return }
+        try directory.mark(keep: keep)
+      }
+    } catch {
+      if !error.isRefused { reportOutdated(error) }
+    }
+  }
+
+  // MARK: A record that is out of date
+
+  /// Marks a generation as outdated after the origin sent another one: a later opening revalidates
+  /// it first. A contradicted one is not opened again.
+  func outdate(_ generation: Generation, isContradicted: Bool) {
+    let (isStored, isUnrepeatable) = generation.withState { state in
+      state.representation.outdate()
+      state.storage.noteRecordStale()
+      return (state.generationID != nil, state.isUnrepeatable)
+    }
+    if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
+  }
+
+  /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
+  ///   for its pin.
+  private func refreshRecord(
+    _ generation: Generation, removes: Bool = false, isLast: Bool = false
+  ) {
+    let (id, known, isStale, isForbidden) = generation.withState { state in
+      (state.generationID, state.known, state.storage.isRecordStale, state.isForbidden)
+    }
+    guard let id, let known else { return }
+    let isUnwanted = (isLast || isForbidden) && isUnwanted(generation)
+    // A document that has become a part of another group: all that it names belongs to that group by
+    // its record. Other resources by themselves are not worth a look.
+    let mayHaveMoved = known.freshness.pace != nil
+    guard isStale || isUnwanted || mayHaveMoved else { return }
+    let held: WriterLock?
+    do throws(DiskError) {
+      if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
+    } catch {
+      // A read-only directory is not kept up to date.
+      if !error.isRefused { reportOutdated(error) }
+      return
+    }
+    guard let held else { return }
+    defer { withExtendedLifetime(held) {} }
+    guard let old = try? directory.loadRecord().record, old.generation == id else { return }
+    policy.adopt(old)
+    guard isStale || isUnwanted || old.group != generation.entry.group else { return }
+    // If the entry is being written to, `concludeSize` counts everything in the end.
+    let before = sizeBefore == nil ? try? sizeWithShard() : nil
+    budget.prepareToFree()
+    let mark = budget.freeMark(name)
+    budget.countReplacement()
+    defer {
+      if let before, let after = try? sizeWithShard() {
+        budget.noteFreed(before - after, since: mark)
+      }
+      budget.replacementEnded()
+      budget.report()
+    }
+    do {
+      if isUnwanted { return try directory.removeFiles() }
+      if removes { return try directory.disk.removeFile(directory.recordPath) }
+      // The journals still add to its spans.
+      let files = Files(id: id, fileName: old.file, epoch: old.epoch)
+      var record = try record(generation, files, spans: .init())
+      (record.spans, record.isSharable) = (old.spans, old.isSharable)
+      try directory.write(record, durably: true, keepsAge: true)
+    } catch {
+      reportOutdated(error)
+    }
+  }
+
+  // MARK: Responses that may not be stored
+
+  /// Whether a response may not be stored, and no pin keeps it.
+  private func isUnwanted(_ generation: Generation) -> Bool {
+    generation.withState { $0.freshness?.noStore == true } && !isKeptByPin
+  }
+
+  /// Removes a response that may not be stored and has no pin: a process that ended suddenly left
+  /// it.
+  private func removeLeftOver() {
+    guard !isShared, !isKeptByPin,
+      (try? directory.loadRecord())?.record.freshness.noStore == true
+    else { return }
+    // It fails if another process holds the lock, and may be about to pin it. Bytes that stay are not
+    // used, and the next closing tries again.
+    _ = try? removeFiles(nil)
+  }
+
+  /// Whether a pin on disk keeps the files of a response that may not be stored.
+  private nonisolated var isKeptByPin: Bool {
+    !isShared && (try? directory.isPinned) == true
+  }
+
+  /// Whether a stored response may be used.
+  nonisolated func mayUse(_ record: EntryRecord) -> Bool {
+    // Stored by a private cache: the response may be restricted to one user.
+    if isShared, record.isSharable != true { return false }
+    return !record.freshness.noStore || isKeptByPin
+  }
+
+  // MARK: Removal
+
+  /// Makes an empty generation the current one, and removes the files of the one before: nothing of
+  /// that one is stored or given to a further reader. Its readers continue.
+  ///
+  /// - Returns: whether there were files.
+  /// - Throws: `DiskError`; `MediaCacheError`, `.inUse` if another process is writing the entry.
+  func remove(_ entry: Entry, at time: Date) throws -> Bool {
+    guard let last = entry.startAnew(at: time) else { return false }
+    last.withState { $0.storage.refuse(.purged) }
+    let wasStored = try removeFiles(last)
+    // Without readers, its requests are of no use.
+    if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
+    return wasStored
+  }
+
+  /// Removes the entry's files; readers continue with their open file.
+  ///
+  /// - Parameter generation: the one whose files they are, as far as the caller knows.
+  private func removeFiles(_ generation: Generation?) throws -> Bool {
+    if lock == nil { lock = try WriterLock.acquire(directory) }
+    guard lock != nil else {
+      if try directory.disk.status(of: directory.path) == nil { return false }
+      throw MediaCacheError(
+        .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
+    }
+    if sizeBefore == nil { sizeBefore = try sizeWithShard() }
+    let mark = budget.freeMark(name)
+    let read = try directory.allocatedBytes().read
+    try directory.removeFiles()
+    generation?.withState { $0.filesRemoved() }
+    // Another one may have begun to store since the caller has looked: its files are gone, too, and
+    // so is the lock.
+    if let written = open?.generation, written !== generation {
+      written.withState { $0.filesRemoved() }
+    }
+    budget.credit(name, freed: 0, held: read, since: mark)
+    concludeSize(isClosed: false, since: mark)
+    open = nil
+    isAnchored = false
+    lock = nil
+    return true
+  }
+
+  // MARK: Other processes
+
+  /// Compares the record on disk with the current generation, which other processes may have purged,
+  /// evicted or replaced, since this one holds no lock. If the record is gone or another one, further
+  /// readers begin with what is stored now, and those of the generation before continue. A response
+  /// that was made stale is confirmed before it is used again.
+  func noticeOthers(_ entry: Entry) {
+    // No other process changes the files of a writer.
+    guard lock == nil, let current = entry.current,
+      current.withState({ $0.generationID != nil })
+    else { return }
+    do {
+      guard let status = try directory.disk.status(of: directory.recordPath) else {
+        return startAnew(entry, after: current)
+      }
+      if status == seenRecord { return }
+      seenRecord = status
+      let record = try directory.loadRecord().record
+      guard record.key == key.rawValue, record.generation == current.withState(\.generationID)
+      else { return startAnew(entry, after: current) }
+      current.withState { $0.representation.outdate(by: record) }
+    } catch EntryDirectory.Problem.empty {
+      startAnew(entry, after: current)
+    } catch EntryDirectory.Problem.newer, EntryDirectory.Problem.broken {
+      // Left as it is, as on opening.
+    } catch {
+      // The next look may succeed, and reading reports what is wrong with the disk.
+      seenRecord = nil
+    }
+  }
+
+  private func startAnew(_ entry: Entry, after last: Generation) {
+    var next = load(entry.emptyState())
+    if next.generationID == nil { next.representation.follow(invalidatedAt: entry.now.wall) }
+    next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
+    guard entry.startAnew(after: last, with: next) else { return }
+    last.withState { state in
+      state.storage.refuse(.purged)
+      state.filesRemoved()
+    }
+    // Without readers, its requests are of no use.
+    if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
+    events.send(.generationChanged(key))
+  }
+}
+
+extension Representation {
+  /// Adopts that another process has made the stored response stale.
+  fileprivate mutating func outdate(by record: EntryRecord) {
+    if let time = record.invalidatedAt, time > invalidatedAt ?? .distantPast {
+      outdate(since: time)
+    } else if record.freshness.isOutdated == true, let freshness, freshness.isOutdated != true,
+      record.freshness.confirmedAt >= freshness.confirmedAt
+    {
+      outdate(since: nil)
+    }
+  }
+}
+
+extension EntryTable {
+  /// Notices what other processes have done to the files of the open entries.
+  func noticeOthers() async {
+    for entry in openEntries where entry.tryHold() {
+      await entry.storage.noticeOthers(entry)
+      entry.release()
+    }
+  }
+}

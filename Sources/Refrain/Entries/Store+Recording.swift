@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Records what is stored, durably: data, then record, then the name. And what follows where that
+/// fails.
+///
+/// The files of a new generation are made beside those of the one that it replaces, whose record
+/// stands. Once the first bytes are written, they are synced, then the directory that names their
+/// file; then the new record replaces the old one, and only then are the old files removed. So the
+/// record on disk always names a generation whose files are all there, even after a power cut. The
+/// next writer removes files that no record names.
+extension Store {
+  func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
+    let name = SpanJournal.fileName(generation: files.id, epoch: files.epoch)
+    return try JournalFile(
+      path: "\(directory.path)/\(name)", epoch: files.epoch, bootIdentity: directory.bootIdentity,
+      disk: directory.disk)
+  }
+
+  func record(
+    _ generation: Generation, _ files: Files, spans: RangeSet<Int64>
+  ) throws -> EntryRecord {
+    let (known, validator) = generation.withState { ($0.known, $0.validator) }
+    guard let known else {
+      throw MediaCacheError(.storage, "No response for the resource has been received yet.")
+    }
+    let info = known.information
+    return EntryRecord(
+      key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
+      finalURL: info.finalURL.absoluteString, generation: files.id, file: files.fileName,
+      length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
+      validator: validator, freshness: known.freshness,
+      headers: known.headers.fields.flatMap { [$0.name, $0.value] },
+      variant: known.selection.variant,
+      isSharable: isShared ? true : nil, invalidatedAt: known.invalidatedAt,
+      group: generation.entry.group, spans: SpanList.encode(spans),
+      epoch: files.epoch)
+  }
+
+  // MARK: Syncing
+
+  /// Bytes of the data file may be lost: fsync(2) reports that only once.
+  struct DataLost: Error {
+    var reason: DiskError
+  }
+
+  /// Makes the bytes stored so far survive a power cut.
+  ///
+  /// - Parameter isLast: whether nobody is left who could bring more.
+  /// - Returns: the delay after which to call it again; nil for no earlier than the next bytes.
+  @discardableResult
+  func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
+    var isDone = false
+    if open?.generation === generation {
+      do {
+        try writeDown(generation, isLast: isLast)
+        isDone = true
+      } catch let error as DataLost {
+        distrust(generation, error.reason)
+      } catch let error as DiskError where error.isMissing {
+        vanish(generation)
+      } catch {
+        reportOutdated(error)
+      }
+    }
+    return generation.withState { [isDone] in $0.storage.endSync(at: .now, isDone: isDone) }
+  }
+
+  /// Syncs the data and writes the record.
+  ///
+  /// - Parameter isLast: whether no more is expected; a later fetch prepares the files again.
+  func writeDown(_ generation: Generation, isLast: Bool = false) throws {
+    guard var files = open?.files else { return }
+    files.epoch += 1
+    // Commits from here on go to the next journal. A crash before the record is replaced leaves the
+    // old record and both journals; a crash after it, the new record and the next journal.
+    let next = isLast ? nil : try makeJournal(files)
+    let (stored, file, last, recordState, changes) = generation.withState { state in
+      let last = state.storage.journal
+      state.storage.beginSync(at: .now, nextJournal: next)
+      return (
+        state.stored, state.file, last, state.storage.recordState, state.storage.changes
+      )
+    }
+    open?.files = files
+    do throws(DiskError) {
+      try file?.sync()
+    } catch {
+      throw DataLost(reason: error)
+    }
+    // A record must not replace another until its data file's name survives a power cut.
+    if recordState == .replacing { try directory.disk.syncDirectory(directory.path) }
+    try directory.write(record(generation, files, spans: stored), durably: true)
+    if !isAnchored {
+      try directory.syncParents()
+      isAnchored = true
+    }
+    generation.withState { $0.storage.recordWritten(with: stored, changes) }
+    let mark = budget.freeMark(name)
+    if recordState != .deferred || last != nil {
+      try directory.removeJournals(of: files.id, before: files.epoch)
+    }
+    if let last { budget.credit(name, freed: last.takeCounted(), since: mark) }
+    if recordState == .replacing { try removeOthers(than: [files]) }
+  }
+
+  // MARK: The first record
+
+  /// Returns the state of the record of a generation; `written` if it is not being written to.
+  func recordState(of generation: Generation) -> StoredBytes.RecordState {
+    open?.generation === generation ? generation.withState(\.storage.recordState) : .written
+  }
+
+  /// Records the first stored bytes of a generation: its record replaces the old generation's. If
+  /// there is no old one, it is written with the journal, once enough bytes are stored.
+  func recordFirstBytes(_ generation: Generation) {
+    do {
+      switch recordState(of: generation) {
+      case .written: return
+      case .deferred: try beginJournal(generation)
+      case .replacing: try writeDown(generation)
+      }
+    } catch let error as DataLost {
+      distrust(generation, error.reason)
+    } catch let error as DiskError where error.isMissing {
+      vanish(generation)
+    } catch let error as DiskError where error.isNoSpace {
+      if !giveUpReplaced(generation) { writeFailed(generation, error) }
+    } catch {
+      writeFailed(generation, error)
+    }
+  }
+
+  /// Writes a first record, and journals the spans from now on, so that a killed process loses none
+  /// of them.
+  private func beginJournal(_ generation: Generation) throws {
+    guard var files = open?.files else { return }
+    files.epoch += 1
+    open?.files = files
+    let journal = try makeJournal(files)
+    try directory.write(record(generation, files, spans: .init()), durably: false)
+    let spans = generation.withState { $0.storage.beginJournal(journal) }
+    for (number, span) in spans.enumerated() { try journal.write(span, number: number) }
+  }
+
+  /// Removes the replaced generation before the first byte of the new one is stored, if there is no
+  /// room for both.
+  ///
+  /// - Returns: false if there is none, or its files could not be removed.
+  func giveUpReplaced(_ generation: Generation) -> Bool {
+    guard let files = open?.files, recordState(of: generation) == .replacing else { return false }
+    do {
+      try removeOthers(than: [files])
+      try writeDown(generation)
+      return true
+    } catch let error as DataLost {
+      distrust(generation, error.reason)
+    } catch {
+      reportOutdated(error)
+    }
+    return false
+  }
+
+  // MARK: Failing
+
+  /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. They are
+  /// neither claimed nor read any more, and nothing is written to this file until the entry is
+  /// reopened.
+  func distrust(_ generation: Generation, _ error: DiskError) {
+    let recordState = recordState(of: generation)
+    generation.withState { $0.storage.distrust(error) }
+    events.send(.warning("Storing \(url) stopped: \(error)."))
+    guard let files = open?.files else { return }
+    open = nil
+    do {
+      if recordState != .written { return try discard(files, recordState) }
+      try directory.removeJournals(of: files.id, before: .max)
+    } catch {
+      reportOutdated(error)
+    }
+  }
+
+  /// Resets the storage after another program has removed the entry's directory, which is made
+  /// again when the next bytes arrive.
+  private func vanish(_ generation: Generation) {
+    generation.withState { $0.storage.vanish() }
+    events.send(
+      .warning(
+        "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
+          + "again."))
+    open = nil
+    isAnchored = false
+    concludeSize(isClosed: false, since: budget.freeMark(name))
+    // The locked file may be gone, too.
+    lock = nil
+  }
+
+  /// Stops storing for some seconds after a failed write.
+  func writeFailed(_ generation: Generation, _ error: any Error) {
+    let failure = error as? DiskError
+    generation.refuse(
+      failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom,
+      for: .seconds(5))
+    events.send(
+      .warning("\(url) plays without being stored for now: \(error)."))
+  }
+
+  func reportOutdated(_ error: any Error) {
+    events.send(
+      .warning("The entry of \(url) could not be updated: \(error)."))
+  }
+
+  // MARK: Removing files
+
+  /// Removes the files of a generation; the generation that it was to replace stays.
+  func discard(_ files: Files, _ recordState: StoredBytes.RecordState) throws(DiskError) {
+    guard recordState == .replacing else { return try directory.removeFiles() }
+    try removeFiles { files.owns($0) }
+  }
+
+  /// Removes the files of every other generation. The record and marks stay.
+  func removeOthers(than owners: [Files]) throws(DiskError) {
+    try removeFiles { name in
+      name != EntryRecord.fileName && !EntryDirectory.isMark(name)
+        && !owners.contains { $0.owns(name) }
+    }
+  }
+
+  private func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
+    let names = try directory.disk.names(in: directory.path)
+    let kept = Set(names.filter { !isUnwanted($0) })
+    guard kept.count < names.count else { return }
+    budget.prepareToFree()
+    let mark = budget.freeMark(name)
+    let removed = try directory.allocatedBytes(except: kept)
+    try directory.removeFiles(except: kept)
+    budget.credit(
+      name, freed: removed.all - removed.read, held: removed.read, since: mark)
+  }
+}
