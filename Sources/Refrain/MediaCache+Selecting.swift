@@ -81,10 +81,10 @@ extension MediaCache {
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
     let (starter, evictor, events, table) = (starter, evictor, events, table)
     let isShared = isShared
-    return try await table.entry(for: key) { slot in
+    return try await table.entry(for: key) {
       Entry(
         key: key, resource: resource, starter: starter, evictor: evictor, events: events,
-        isShared: isShared, table: table, slot: slot)
+        isShared: isShared, table: table)
     }
   }
 

@@ -39,7 +39,7 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk: any Disk,
-    bootIdentity: String = BootIdentity.current, slots: EntrySlots = .ofProcess
+    bootIdentity: String = BootIdentity.current, room: EntryTable.Room = EntryTable.Room()
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
@@ -58,7 +58,7 @@ public final class MediaCache: Sendable {
     }
     self.configuration = configuration
     self.budget = budget
-    let (events, table) = (EventStreams(), EntryTable(slots: slots))
+    let (events, table) = (EventStreams(), EntryTable(room: room))
     (self.events, self.table) = (events, table)
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, leases: table.leases) { event in

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 public import Refrain
+import NIOCore
+import NIOPosix
 import RefrainLocks
 import RefrainStreams
 
@@ -13,8 +15,8 @@ public final class CacheProxy: Sendable {
   public let configuration: Configuration
   let service: ProxyService
   let setup: ConnectionSetup
-  private let connections: ConnectionCount
   private let listener: Listener
+  private let isFollowing = Atomic(false)
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
@@ -23,42 +25,24 @@ public final class CacheProxy: Sendable {
   public convenience init(cache: MediaCache, configuration: Configuration = Configuration())
     throws(CacheProxyError)
   {
-    self.init(
-      try OperatedProxy(cache: cache, configuration: configuration), configuration,
-      front: FrontHandlers())
+    self.init(try ProxyService(cache: cache, configuration: configuration), front: FrontHandlers())
   }
 
   /// Creates a proxy with what its operator adds.
-  ///
-  /// - Parameter configuration: that with which `proxy` was created.
-  package init(_ proxy: OperatedProxy, _ configuration: Configuration, front: FrontHandlers) {
-    let configuration = configuration.resolved
-    let log = RequestLog(
-      configuration.log, hasClientFields: configuration.logsClientFields, routes: proxy.routes)
-    self.configuration = configuration
-    connections = proxy.connections
-    service = ProxyService(
-      proxy, ServingRules(configuration), front: front, log: log,
-      sessionToken: configuration.origin == nil ? configuration.token : nil)
-    setup = ConnectionSetup(
-      timeouts: ConnectionTimeouts(configuration, longestSilence: proxy.cache.longestSilence),
-      sendsFiles: configuration.sendsFiles, isSocketGiven: configuration.socket != nil,
-      phase: proxy.phase, responders: service.responders, endedInputs: EndedInputs(),
-      clients: ClientSide(
-        traffic: proxy.traffic, log: log, front: front, hits: proxy.hits, routes: proxy.routes,
-        place: proxy.place))
-    listener = Listener(
-      service, setup, at: configuration.place, proxy.connections,
-      stopTimeout: configuration.stopTimeout)
+  package init(_ service: ProxyService, front: FrontHandlers) {
+    self.service = service
+    configuration = service.configuration
+    setup = ConnectionSetup(service, ClientSide(service, front))
+    listener = Listener(setup, at: configuration.place, service.place, service.connections) {
+      await Responder(service: service, request: $0, writer: $1).run(front)
+    }
   }
 
   /// Returns a listener beside the proxy's own, for handlers alone.
   package func listener(
     at place: ListeningPlace, _ handlers: [any ProxyHandler]
   ) -> HandlerListener {
-    HandlerListener(setup, service.routes, at: place, handlers) { [cache = service.cache] in
-      cache.report(warning: $0)
-    }
+    HandlerListener(service, at: place, handlers)
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -67,7 +51,7 @@ public final class CacheProxy: Sendable {
   ///
   /// - Throws: `CacheProxyError`: `.addressInUse`, `.addressUnavailable`, `.alreadyRunning`, or
   ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
-  public func run() async throws { try await listener.run() }
+  public func run() async throws { try await run(atStart: {}, atEnd: {}) }
 
   /// As `run()`, with what else begins and ends with the proxy.
   ///
@@ -75,7 +59,39 @@ public final class CacheProxy: Sendable {
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called after the last response.
   package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
-    try await listener.run(atStart: atStart, atEnd: atEnd)
+    var housekeeping: RepeatedTask?
+    var holds: UInt64?
+    try await listener.run {
+      await service.sessions.refresh()
+      holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
+      housekeeping = keepHouse()
+      try await atStart()
+    } atEnd: {
+      housekeeping?.cancel()
+      if let holds { service.cache.forgetIdleLeases(holds) }
+      await listener.settle(within: configuration.stopTimeout)
+      await service.fills.stop()
+      service.hits.releaseAll()
+      await atEnd()
+      await service.sessions.close()
+    }
+  }
+
+  private func keepHouse() -> RepeatedTask {
+    let pace = TimeAmount(Listener.pace)
+    _ = listener.beat()
+    return MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
+      initialDelay: pace, delay: pace
+    ) { [self] _ in
+      service.hits.releaseUnused()
+      listener.examineIfSuspended()
+      // Follows what other processes do in the cache directory, unless that is under way.
+      guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+      Task { [self] in
+        await service.cache.noticeOtherProcesses()
+        isFollowing.store(false, ordering: .releasing)
+      }
+    }
   }
 
   /// Reports from now on that the proxy is about to end: connections are closed after the responses
@@ -105,7 +121,7 @@ public final class CacheProxy: Sendable {
   func examineListener() -> Task<Void, Never> { listener.examine() }
 
   /// The number of clients connected now.
-  var connectionCount: Int { connections.current }
+  var connectionCount: Int { service.connections.current }
 
   /// The address on which the proxy listens; nil while it does not.
   public var listeningAddress: ListeningAddress? { service.place.address }

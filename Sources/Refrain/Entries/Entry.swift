@@ -12,7 +12,6 @@ final class Entry: Sendable {
   let asked: AskedResource
   let traffic: EntryTraffic
   private let table: EntryTable
-  private let slot: EntrySlot
 
   struct State {
     var current: Generation?
@@ -43,10 +42,10 @@ final class Entry: Sendable {
   ///   - isShared: whether the cache serves several people.
   init(
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
-    events: EventStreams, isShared: Bool, table: EntryTable, slot: EntrySlot
+    events: EventStreams, isShared: Bool, table: EntryTable
   ) {
     (self.key, self.starter, self.events) = (key, starter, events)
-    (self.table, self.slot) = (table, slot)
+    self.table = table
     name = KeyHash.name(of: key)
     state = Mutex(State())
     storage = Store(
@@ -188,7 +187,6 @@ final class Entry: Sendable {
     // Nothing is stored from here on.
     last.perform { $0.close() }
     await storage.finish(last)
-    slot.giveBack()
     let waiters = state.withLock { state in
       state.current = nil
       state.earlier = []

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// The open entries, one per key, while they are held.
+/// The open entries, one per key, while they are held. No more are open at a time than leave
+/// descriptors to the rest of the process (`DescriptorBudget`): further callers wait for one to close.
 final class EntryTable: Sendable {
   private enum Slot {
     case opening(Task<Entry, any Error>)
@@ -12,13 +13,22 @@ final class EntryTable: Sendable {
 
   /// Idle entries, which are closed when room is needed.
   let leases = ReclaimableLeases()
-  private let openSlots: EntrySlots
+  private let room: Room
 
-  /// - Parameter slots: bound the number of entries open at a time.
-  init(slots: EntrySlots) { openSlots = slots }
+  init(room: Room = Room()) { self.room = room }
+
+  /// The number of entries that may be open.
+  struct Room: Sendable {
+    /// Called each time, because the limit can be changed from outside (prlimit(1)).
+    var entries: @Sendable () -> Int = { DescriptorBudget.forEntries }
+    /// The longest wait for one to close.
+    var patience: Duration = .seconds(30)
+  }
 
   private struct State {
     var slots: [CacheKey: Slot] = [:]
+    /// The number of callers that wait for room.
+    var waiting = 0
     var isClosed = false
   }
 
@@ -30,18 +40,19 @@ final class EntryTable: Sendable {
     case wait(Task<Entry, any Error>)
     case waitForClose(Task<Void, Never>)
     case use(Entry)
-    case takeSlot
+    case waitForRoom(most: Int)
     case closed
   }
 
   /// Returns the entry of a key, held once more, and opened by `open` if necessary. Waits in the
   /// caller's task until one more entry may be open: cancelling the task ends the wait.
   func entry(
-    for key: CacheKey, open: @Sendable @escaping (EntrySlot) async throws -> Entry
+    for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
   ) async throws -> Entry {
-    var slot: EntrySlot?
+    var deadline: ContinuousClock.Instant?
     while true {
       try Task.checkCancellation()
+      let most = room.entries()
       let step = state.withLock { state -> Step in
         if state.isClosed { return .closed }
         switch state.slots[key] {
@@ -49,10 +60,10 @@ final class EntryTable: Sendable {
         case .opening(let task): return .wait(task)
         case .closing(let task): return .waitForClose(task)
         case nil:
-          guard let slot else { return .takeSlot }
+          guard state.slots.count < most else { return .waitForRoom(most: most) }
           let task = Task(executorPreference: IOThreads.shared) {
             do {
-              let entry = try await open(slot)
+              let entry = try await open()
               self.state.withLock { $0.slots[key] = .open(entry) }
               return entry
             } catch {
@@ -66,7 +77,11 @@ final class EntryTable: Sendable {
       }
       switch step {
       case .use(let entry): if entry.tryHold() { return entry }
-      case .takeSlot: slot = try await openSlots.take { _ = self.leases.releaseAll() }
+      case .waitForRoom(let most):
+        let end = deadline ?? .now + room.patience
+        guard ContinuousClock.now < end else { throw Self.tooMany(most) }
+        deadline = end
+        try await waitForRoom()
       case .take(let task): return try await task.value
       case .wait(let task):
         let entry = try await task.value
@@ -78,8 +93,28 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// Whether no entry is open, being opened, or being closed.
-  var isEmpty: Bool { state.withLock { $0.slots.isEmpty } }
+  /// Has the entries closed that are held open only for speed, and waits a moment.
+  private func waitForRoom() async throws {
+    state.withLock { $0.waiting += 1 }
+    defer { state.withLock { $0.waiting -= 1 } }
+    _ = leases.releaseAll()
+    try await Task.sleep(for: .milliseconds(10))
+  }
+
+  private static func tooMany(_ most: Int) -> MediaCacheError {
+    MediaCacheError(
+      .storage,
+      "Too many resources are open at once: the limit of open files allows only \(most).",
+      remedy: "Close readers, or raise the limit (ulimit -n).")
+  }
+
+  /// The number of entries that are open, being opened, or being closed.
+  var count: Int { state.withLock { $0.slots.count } }
+
+  /// The number of callers that wait until one more entry may be open.
+  var waiting: Int { state.withLock { $0.waiting } }
+
+  var isEmpty: Bool { count == 0 }
 
   /// Every entry that is open now.
   var openEntries: [Entry] {

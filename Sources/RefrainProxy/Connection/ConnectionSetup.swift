@@ -5,53 +5,25 @@ import RefrainLocks
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
-  let timeouts: ConnectionTimeouts
-  /// Whether stored bytes are sent by sendfile(2).
-  let sendsFiles: Bool
-  /// Whether the socket is somebody else's, who keeps it for the next process.
-  let isSocketGiven: Bool
+  let configuration: CacheProxy.Configuration
+  /// For how long nothing may come for a client that has ended its side.
+  let endedInputTimeout: Duration
   let phase: ProxyPhase
   /// Counts the tasks that respond.
   let responders: RunningResponders
-  let endedInputs: EndedInputs
-  /// Nil for the connections of the operator.
+  let endedInputs = EndedInputs()
+  /// Nil for the connections of the operator, which are neither counted nor limited.
   let clients: ClientSide?
 
-  init(
-    timeouts: ConnectionTimeouts, sendsFiles: Bool, isSocketGiven: Bool, phase: ProxyPhase,
-    responders: RunningResponders, endedInputs: EndedInputs, clients: ClientSide?
-  ) {
-    (self.timeouts, self.sendsFiles) = (timeouts, sendsFiles)
-    (self.isSocketGiven, self.phase, self.responders) = (isSocketGiven, phase, responders)
-    (self.endedInputs, self.clients) = (endedInputs, clients)
-  }
-
-  /// Returns the same for connections of the operator, which are neither counted nor limited.
-  func forOperator(_ responders: RunningResponders) -> ConnectionSetup {
-    ConnectionSetup(
-      timeouts: timeouts, sendsFiles: sendsFiles, isSocketGiven: isSocketGiven, phase: phase,
-      responders: responders, endedInputs: endedInputs, clients: nil)
+  init(_ service: ProxyService, _ clients: ClientSide?) {
+    (configuration, phase, self.clients) = (service.configuration, service.phase, clients)
+    endedInputTimeout = configuration.endedInputTimeout ?? service.cache.longestSilence
+    responders = clients == nil ? RunningResponders() : service.responders
   }
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
   var isEnding: Bool { clients == nil ? phase.isStopping : phase.isEnding }
-}
-
-/// How long connections wait (`CacheProxy.Configuration`).
-struct ConnectionTimeouts: Sendable {
-  var head: Duration
-  var idle: Duration
-  var send: Duration
-  /// For a client that has ended its side.
-  var endedInput: Duration
-  /// The same, while there are more than `mostEndedInputs` that have waited for so long.
-  var crowdedEndedInput: Duration
-  var mostEndedInputs: Int
-  /// For the next request once the proxy stops.
-  var lastRequest: Duration
-  /// The clock for clients that have ended their side.
-  var endedInputClock: @Sendable () -> Uptime
 }
 
 /// The number of connections whose clients have ended their side, and have received nothing for a
@@ -79,20 +51,15 @@ final class EndedInputs: Sendable {
 /// What connections of clients have, and those of the operator have not: stored bytes at once, limits,
 /// figures and a log.
 final class ClientSide: Sendable {
-  let traffic: Traffic
-  let log: RequestLog
+  private let service: ProxyService
   private let front: FrontHandlers
-  private let hits: CachedHits
-  private let routes: Routes
-  private let place: ProxyPlace
 
-  init(
-    traffic: Traffic, log: RequestLog, front: FrontHandlers, hits: CachedHits, routes: Routes,
-    place: ProxyPlace
-  ) {
-    (self.traffic, self.log, self.front) = (traffic, log, front)
-    (self.hits, self.routes, self.place) = (hits, routes, place)
+  init(_ service: ProxyService, _ front: FrontHandlers) {
+    (self.service, self.front) = (service, front)
   }
+
+  var traffic: Traffic { service.traffic }
+  var log: RequestLog { service.log }
 
   /// What each client may use; nil: no limits.
   var gate: (any ClientGate)? { front.gate }
@@ -114,12 +81,49 @@ final class ClientSide: Sendable {
 
   func cachedHit(_ head: RequestHead) -> CachedHit? {
     let target = head.target
-    guard routes.mayBeOurs(target: target) else { return nil }
-    return hits.resource(for: target)
+    guard service.routes.mayBeOurs(target: target) else { return nil }
+    return service.hits.resource(for: target)
   }
 
   /// - Parameter localAddress: the local address of the connection.
   func isOurs(host: String, localAddress: String?) -> Bool {
-    routes.isOurs(host: host, localAddress: localAddress, listening: place.known)
+    service.routes.isOurs(
+      host: host, localAddress: localAddress, listening: service.place.known)
+  }
+}
+
+/// Counts the responders under way. A responder may outlive its connection for a moment: the proxy
+/// waits for it before it ends, so that its request is logged.
+final class RunningResponders: Sendable {
+  private struct State {
+    var count = 0
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+
+  func begin() { state.withLock { $0.count += 1 } }
+
+  func end() {
+    let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      state.count -= 1
+      guard state.count == 0 else { return [] }
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// Returns once no responder is under way. Cancellation has no effect: responders of closed
+  /// connections are cancelled, and end by themselves.
+  func waitForAll() async {
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if state.count == 0 { return true }
+        state.waiters.append(continuation)
+        return false
+      }
+      if isOver { continuation.resume() }
+    }
   }
 }

@@ -13,14 +13,16 @@ extension ProxyConnection {
     // In the middle of a response, or of a body whose request has been answered, the error would be
     // taken for a part of that response or for the next one.
     guard answering == nil, !isReceiving else { return close() }
-    let answer = OwnAnswer(httpError)
+    let response = ProxyResponse(httpError)
+    guard case .data(let body) = response.body else { return close() }
+    let bytesSent = Int64(body.count)
     headBuffer.clear()
-    answer.head.write(into: &headBuffer, isChunked: false, closes: true)
-    headBuffer.writeBytes(answer.body)
+    ResponseHead(status: response.status, fields: response.fields, body: .length(bytesSent))
+      .write(into: &headBuffer, isChunked: false, closes: true)
+    headBuffer.writeBytes(body)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
     guard let clients = setup.clients else { return }
-    let bytesSent = Int64(answer.body.count)
     clients.traffic.note(
       Traffic.Outcome(source: .proxy, bytesSent: bytesSent, hasError: true, seconds: 0))
     clients.log.note(nil) {
@@ -43,7 +45,7 @@ extension ProxyConnection {
     input = ByteBuffer()
     let channel = context.channel
     let bound = channel.eventLoop.assumeIsolated().scheduleTask(
-      in: TimeAmount(setup.timeouts.send)
+      in: TimeAmount(setup.configuration.sendTimeout)
     ) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in bound.cancel() }
     let said = context.eventLoop.makePromise(of: Void.self)
@@ -74,10 +76,10 @@ extension ProxyConnection {
   /// connected, or was not told yet that the connection closes, has a moment for its next request,
   /// whose response says so. To be called again then.
   func stop() {
-    let isGiven = setup.isSocketGiven
+    let isGiven = setup.configuration.socket != nil
     if !isGiven { closesAfterAnswer = true }
     guard answering == nil else { return }
-    if !isGiven || clock.silence > TimeAmount(setup.timeouts.lastRequest) { close() }
+    if !isGiven || clock.silence > TimeAmount(setup.configuration.lastRequestTimeout) { close() }
   }
 
   /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).

@@ -19,7 +19,7 @@ extension ProxyConnection {
   ) -> EventLoopFuture<Void>? {
     let count = range.upperBound - range.lowerBound
     guard let context else { return nil }
-    guard setup.sendsFiles else {
+    guard setup.configuration.sendsFiles else {
       let promise = context.eventLoop.makePromise(of: Void.self)
       var offset = range.lowerBound
       copy(file, range, promise) { [self] bytes in
@@ -55,7 +55,7 @@ extension ProxyConnection {
     _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
     _ promise: EventLoopPromise<Void>
   ) {
-    guard setup.sendsFiles else {
+    guard setup.configuration.sendsFiles else {
       return copy(file, range, promise) { [self] bytes in
         guard let context = self.context, !isClosing else { return nil }
         let written = context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes)))

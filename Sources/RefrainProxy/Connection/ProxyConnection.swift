@@ -109,7 +109,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
-    clock.start(setup.timeouts, on: context.eventLoop) { bound.value.tick() }
+    clock.start(setup.configuration, on: context.eventLoop) { bound.value.tick() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {

@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import Refrain
 
-/// Whole responses: the proxy's own, and those of handlers.
+/// Whole responses: those of handlers, and the proxy's own.
 extension ResponseWriter {
   /// Sends the response of a handler.
   ///
@@ -68,23 +68,5 @@ extension ResponseWriter {
           && !connection.isClosing && !connection.setup.phase.isStopping
       }.get()) ?? false
     }
-  }
-
-  /// Sends a whole response; to HEAD, without its body.
-  ///
-  /// - Parameter isMeasured: whether the time to it is counted.
-  func send(_ answer: OwnAnswer, to request: RequestHead, isMeasured: Bool = false) async throws {
-    var head = answer.head
-    head.isMeasured = isMeasured
-    if request.isHEAD { head.body = .omitted(Int64(answer.body.count)) }
-    try await begin(head)
-    if !request.isHEAD, !answer.body.isEmpty { try await write(ByteBuffer(bytes: answer.body)) }
-    try await end()
-  }
-
-  /// Responds with an error, or ends a response that has begun.
-  func say(_ error: HTTPError, to request: RequestHead) async {
-    guard await !hasBegun else { return await abort() }
-    do { try await send(OwnAnswer(error), to: request) } catch { await abort() }
   }
 }

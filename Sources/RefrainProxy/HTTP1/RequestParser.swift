@@ -73,16 +73,6 @@ struct RequestParser: Sendable {
     }
   }
 
-  /// Called when the client has closed its side, and all its bytes have been read.
-  mutating func finish() throws(HTTPError) {
-    if isAtStart { return }
-    if case .end = step { return }
-    if case .refused(let httpError) = step { throw httpError }
-    let httpError = HTTPError(400, "The request ended before it was complete.")
-    step = .refused(httpError)
-    throw httpError
-  }
-
   private mutating func advance(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
     while true {
       switch step {

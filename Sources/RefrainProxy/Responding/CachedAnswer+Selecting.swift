@@ -17,12 +17,8 @@ struct SelectedResponse: Sendable {
 extension CachedAnswer {
   enum Selected {
     case response(SelectedResponse)
-    /// The cache cannot serve the request: the origin's response is relayed.
-    case relayed(CacheStatus.Forwarded, asksWhole: Bool = false)
-    /// The origin's error response, received in place of the resource.
-    ///
-    /// `isJoined`: whether another client has received it, whose request this one shared.
-    case refused(ErrorResponse, isJoined: Bool)
+    /// The cache cannot serve the request.
+    case other(Outcome)
   }
 
   /// Returns the response that the request selects.
@@ -41,19 +37,19 @@ extension CachedAnswer {
       // The client may be able to decode a response that cannot be stored.
       service.uncacheable.insert(.encoded, on: memory, at: .now)
       if let refusal = refusal(in: error, to: resource) { return refusal }
-      return .relayed(.uriMiss, asksWhole: true)
+      return .other(.relayed(.uriMiss, asksWhole: true))
     } catch let error as MediaCacheError where error.status == 508 {
       // A relayed redirect would only send the client round as well.
       throw HTTPError.loop
     } catch let error as MediaCacheError where error.isPersonal {
       if terms.directives.onlyIfCached { throw Self.notThere }
       service.uncacheable.insert(.notStorable, on: memory, at: .now)
-      return .relayed(.bypass)
+      return .other(.relayed(.bypass))
     } catch let error as MediaCacheError where error.isOriginsAnswer {
       if let refusal = refusal(in: error, to: resource) { return refusal }
       // The origin asked for a pause, which applies to this client too.
       if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
-      return .relayed(.uriMiss)
+      return .other(.relayed(.uriMiss))
     }
   }
 
@@ -65,7 +61,7 @@ extension CachedAnswer {
     guard !isJoined || response.mayBeShared(isShared: service.cachePolicy == .shared) else {
       return nil
     }
-    return .refused(response, isJoined: isJoined)
+    return .other(.received(response, isJoined: isJoined))
   }
 
   /// Returns a reader of the selected representation, the stored response, and whether that may be
@@ -166,10 +162,10 @@ extension CachedAnswer {
   /// its references are relative to that URL; so is a page whose own URL players need.
   func redirection(_ selected: SelectedResponse) -> String? {
     let known = selected.known
-    if service.rules.redirectsPages, isPage(selected) {
+    if service.configuration.redirectsPages, isPage(selected) {
       return exchange.url.absoluteString
     }
-    guard service.rules.origin == nil, selected.isManifest == true else { return nil }
+    guard service.configuration.origin == nil, selected.isManifest == true else { return nil }
     let final = baseURL(of: known)
     guard final != exchange.url else { return nil }
     // Credentials stay with the host to which the client has sent them.
@@ -182,7 +178,7 @@ extension CachedAnswer {
   func newTarget(refusedWith status: Int) async -> String? {
     // Those for the stream's own host are not sent to the host to which it redirects.
     let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
-    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
+    guard service.configuration.origin == nil, MediaCacheError.refusesURL(status),
       let url = await service.cache.relocate(
         from: exchange.url, for: fields.compactMap(\.self)),
       let target = service.routes.target(
@@ -217,7 +213,7 @@ extension CachedAnswer {
       service.hits.resource(for: exchange.target)?.isLeased != true,
       let lease = service.cache.hold(reader)
     else { return }
-    let (fields, routes, url) = (service.fields, service.routes, exchange.url)
+    let fields = service.fields
     let (listings, stream) = (service.listings, resource.policy.group?.first)
     var status = CacheStatus.hit
     let key = service.cache.key(for: resource)
@@ -231,7 +227,7 @@ extension CachedAnswer {
         var rendered = fields.stored(known)
         fields.addVia(to: &rendered)
         return rendered
-      }, for: exchange.target, if: { routes.filter?.allows(url) != false })
+      }, for: exchange.target)
   }
 }
 

@@ -22,14 +22,26 @@ struct CachedAnswer: Sendable {
 
   private var policy: CachePolicy { service.cachePolicy }
 
-  /// - Returns: the request as it goes on to the origin; nil after a response.
-  func run() async throws -> Exchange? {
+  enum Outcome: Sendable {
+    case sent
+    /// The origin's response to this request is to be relayed, which does not come from the cache for
+    /// this reason (RFC 9211 §2.2).
+    ///
+    /// `asksWhole`: whether to request all of the resource despite the client's Range.
+    case relayed(CacheStatus.Forwarded, asksWhole: Bool = false)
+    /// The origin's error response, received in place of the resource: no further request is made.
+    ///
+    /// `isJoined`: whether another client has received it, whose request this one shared.
+    case received(ErrorResponse, isJoined: Bool)
+  }
+
+  func run() async throws -> Outcome {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
     let key = policy.key(for: resource, of: exchange)
     var terms = ReadTerms()
     (terms.directives, terms.passesOnErrors) = (directives, true)
-    terms.audience = service.rules.servesOnePlay ? .player : .client
+    terms.audience = service.configuration.servesOnePlay ? .player : .client
     terms.hasCookies = policy.isPersonal(resource)
     terms.followsStaleDirectives = policy == .shared
     policy.relax(&terms, for: exchange)
@@ -49,19 +61,19 @@ struct CachedAnswer: Sendable {
         at: service.cache.now.wall)
     {
       try await RelayedAnswer(exchange: exchange, reason: .uriMiss).pass(stored)
-      return nil
+      return .sent
     }
     let uncacheable = service.uncacheable.note(on: memory, at: .now)
     if directives.onlyIfCached {
       if uncacheable != nil { throw Self.notThere }
     } else {
-      if directives.noStore { return relay(.request) }
-      if policy.isSharedKey(resource) { return relay(.bypass) }
+      if directives.noStore { return .relayed(.request) }
+      if policy.isSharedKey(resource) { return .relayed(.bypass) }
       if let uncacheable {
-        return relay(.bypass, asksWhole: uncacheable == .encoded)
+        return .relayed(.bypass, asksWhole: uncacheable == .encoded)
       }
       if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
-        return relay(.stale)
+        return .relayed(.stale)
       }
     }
     let selected: SelectedResponse
@@ -70,30 +82,29 @@ struct CachedAnswer: Sendable {
       selected = try await confirmed(response, terms) {
         try await select(resource, key, $0, memory)
       }
-    case .relayed(let reason, let asksWhole):
-      return relay(reason, asksWhole: asksWhole)
-    case .refused(let response, let isJoined):
+    case .other(.received(let response, let isJoined)):
       if let target = await newTarget(refusedWith: response.status) {
         try await exchange.redirect(to: target)
-        return nil
+        return .sent
       }
       if policy == .shared, !isJoined {
         service.responses.insert(response, on: key, for: resource.headers)
       }
-      return exchange.relaying(.received(response, isJoined: isJoined))
+      return .received(response, isJoined: isJoined)
+    case .other(let outcome): return outcome
     }
     defer { selected.reader.cancel() }
     let (reader, known) = (selected.reader, selected.known)
-    guard reader.isSelected(known, by: resource.headers) else { return relay(.varyMiss) }
+    guard reader.isSelected(known, by: resource.headers) else { return .relayed(.varyMiss) }
     if policy == .shared, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 {
         service.uncacheable.insert(.notStorable, on: memory, at: .now)
       }
-      guard try await isHanded(selected) else { return relay(.bypass) }
+      guard try await isHanded(selected) else { return .relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
-      return relay(.bypass)
+      return .relayed(.bypass)
     }
     confirmIfStale(selected, terms)
     if let location = redirection(selected) {
@@ -103,10 +114,10 @@ struct CachedAnswer: Sendable {
       }
       noteStream(of: selected)
       try await exchange.redirect(to: location)
-      return nil
+      return .sent
     }
-    if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return nil }
-    if service.rules.fetchesWhole, !known.freshness.noStore {
+    if selected.isManifest == true, try await respondWithManifest(selected) { return .sent }
+    if service.configuration.fetchesWhole, !known.freshness.noStore {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
@@ -114,7 +125,7 @@ struct CachedAnswer: Sendable {
     // A manifest may have to be rewritten next time.
     if selected.isManifest == false { holdOpen(reader, known) }
     try await send(selected)
-    return nil
+    return .sent
   }
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
@@ -149,7 +160,7 @@ struct CachedAnswer: Sendable {
   /// the redirect could not be repeated offline, and the manifest would be sent as a whole each time.
   private func storeManifest(_ selected: SelectedResponse) async throws {
     guard !isHEAD, !selected.known.freshness.noStore else { return }
-    _ = try await ManifestAnswer(self, selected).body()
+    _ = try await manifestBody(of: selected)
   }
 
   /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
@@ -158,8 +169,38 @@ struct CachedAnswer: Sendable {
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
     service.parts.insert(redirected: baseURL(of: selected.known), in: stream)
   }
+}
 
-  private func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) -> Exchange {
-    exchange.relaying(.request(reason, asksWhole: asksWhole))
+/// Serves a stale response at once while the origin is asked to confirm it, where it permits that to
+/// shared caches (RFC 5861 §3).
+extension CachedAnswer {
+  /// The most bytes of a new version that are requested without a client that waits for them.
+  private static let longestPart: Int64 = 1 << 20
+
+  /// Begins to confirm a response that is stale, and is served without a request. The new version, if
+  /// there is one, comes with the confirmation.
+  func confirmIfStale(_ selected: SelectedResponse, _ terms: ReadTerms) {
+    let (reader, known) = (selected.reader, selected.known)
+    let now = service.cache.now.wall
+    guard terms.followsStaleDirectives, reader.statistics.requests == 0, !service.cache.isOffline,
+      !known.freshness.isFresh(at: now), known.freshness.isUsableWhileConfirmed(at: now),
+      let length = known.information.length
+    else { return }
+    let wanted: ByteRange =
+      switch isHEAD ? .whole : range.selection(length: length) {
+      case .whole, .several, .unsatisfiable: 0..<length
+      case .single(let range): range
+      }
+    // A request for missing bytes confirms the stored ones, too.
+    guard isHEAD || wanted.isEmpty || RangeSet(wanted).isSubset(of: reader.spansBefore) else {
+      return
+    }
+    var terms = terms
+    (terms.directives, terms.followsStaleDirectives) = (RequestDirectives(), false)
+    terms.directives.maxAge = 0
+    var resource = resource
+    resource.key = reader.key
+    let part = wanted.lowerBound..<min(wanted.upperBound, wanted.lowerBound + Self.longestPart)
+    service.fills.confirm(resource, on: terms, part)
   }
 }

@@ -20,34 +20,12 @@ struct Exchange: Sendable {
   let target: String
   /// The request's fields that are for an origin, with those of the session.
   let fields: HeaderFields
-  /// What the client receives in place of a stored response.
-  var relaying = Relaying.request(.method)
-
-  enum Relaying: Sendable {
-    /// The origin's response to this request, which does not come from the cache for this reason
-    /// (RFC 9211 §2.2).
-    ///
-    /// `asksWhole`: whether to request all of the resource despite the client's Range.
-    case request(CacheStatus.Forwarded, asksWhole: Bool = false)
-    /// The origin's error response, received in place of the resource: no further request is made.
-    ///
-    /// `isJoined`: whether another client has received it, whose request this one shared.
-    case received(ErrorResponse, isJoined: Bool)
-  }
-
-  /// Whether the method is GET or HEAD, without a body.
-  var isRead: Bool {
-    let head = request.head
-    return (head.isGET || head.isHEAD) && [.none, .length(0)].contains(head.framing)
-  }
 
   /// The path and query of the request's target.
   var clientTarget: String {
     target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
   }
-}
 
-extension Exchange {
   /// Records the playlists that the response names (`VariantChains`).
   ///
   /// - Throws: `HTTPError`, if a client would follow them for ever.
@@ -60,9 +38,7 @@ extension Exchange {
           + "variants or segments. Check the stream's first playlist.")
     }
   }
-}
 
-extension Exchange {
   /// The resource requested from the cache.
   var resource: Resource {
     var resource = Resource(
@@ -71,13 +47,6 @@ extension Exchange {
     resource.observer = observer
     resource.policy = service.policy(of: url)
     return resource
-  }
-
-  /// Returns the request as it goes on to the origin.
-  func relaying(_ relaying: Relaying) -> Exchange {
-    var exchange = self
-    exchange.relaying = relaying
-    return exchange
   }
 
   /// Responds with a redirect.
@@ -90,6 +59,44 @@ extension Exchange {
     try await writer.begin(ResponseHead(status: 302, fields: fields, body: .length(0)))
     try await writer.end()
   }
+}
+
+/// The session that begins with a request for a manifest.
+extension Exchange {
+  /// Notices that another process has removed the session that this request would continue.
+  func noticeRemoval() async {
+    guard session == nil, service.sessions.begun(with: inherited, for: url) != nil else { return }
+    await service.sessions.refresh()
+  }
+
+  /// Receives the cookies of the origin's responses; nil: they are not stored.
+  var observer: ResponseObserver? {
+    guard service.configuration.origin == nil else { return nil }
+    return session?.observer ?? service.cache.cookieObserver(of: beginning)
+  }
+
+  /// Returns the session in which a manifest's children are requested; nil if they need nothing of
+  /// this exchange.
+  ///
+  /// - Parameter variables: those of the manifest, which its children may import.
+  func session(defining variables: [String: String] = [:]) -> StreamSession? {
+    guard service.configuration.origin == nil else { return nil }
+    let (sessions, inherited) = (service.sessions, inherited)
+    let cookies = service.cache.cookies(of: beginning)
+    guard
+      !variables.isEmpty || !inherited.isEmpty || service.originFields.distinguishesHosts
+        || !cookies.all(at: service.cache.now.wall).isEmpty
+        || sessions.begun(with: inherited, for: url) != nil
+    else { return nil }
+    let session = sessions.begin(with: inherited, for: url, cookies)
+    session.define(variables)
+    return session
+  }
+
+  private var beginning: Resource { Resource(url: url, headers: inherited) }
+
+  /// The fields of the request that grant access. A player may send them for the manifest alone.
+  private var inherited: HeaderFields { fields.grantingAccess }
 }
 
 /// The facts recorded for the log while a response is sent.

@@ -97,7 +97,7 @@ struct ManifestEditor: Sendable {
       throw ManifestRewriting.TooLarge()
     }
     exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
-    exchange.service.growing.insert(rewritten.growing)
+    exchange.service.parts.insert(growing: rewritten.growing)
     return Edited(
       body: rewritten.body, isChanged: rewritten.isChanged, playlists: rewritten.playlists)
   }
@@ -122,5 +122,23 @@ struct ManifestEditor: Sendable {
       fields[name] = nil
     }
     fields.append("ETag", etag)
+  }
+}
+
+extension Exchange {
+  /// Notes which resources a live manifest names again (`LiveListings`), before the client can
+  /// request them.
+  ///
+  /// - Parameters:
+  ///   - base: the URL to which references are relative.
+  ///   - stream: the stream in the manifest's record; nil if there is none.
+  func noteListing(_ body: [UInt8], base: URL, recorded stream: CacheKey?) async {
+    let stream = service.stream(of: url, recorded: stream)
+    let imported = session?.importable ?? [:]
+    let note = { @Sendable [service, url] in
+      service.listings.note(
+        body, of: url, at: base, in: stream, imported: imported, service.cache)
+    }
+    if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
   }
 }

@@ -30,7 +30,6 @@ struct RelayedAnswer: Sendable {
     // An encoded manifest could not be rewritten.
     if isNamedManifest, !asksWhole { fields["Accept-Encoding"] = "identity" }
     exchange.report.note { $0.source = .relayed }
-    try checkIsAllowed()
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
@@ -100,11 +99,6 @@ struct RelayedAnswer: Sendable {
     }
   }
 
-  private func checkIsAllowed() throws {
-    guard let filter = exchange.service.routes.filter, !filter.allows(exchange.url) else { return }
-    throw HTTPError(403, "Requests to \(exchange.url.host() ?? "this host") are not allowed.")
-  }
-
   // MARK: The response
 
   /// Passes on an error response that the cache has received in place of the resource: no further
@@ -116,7 +110,6 @@ struct RelayedAnswer: Sendable {
       values.source = .relayed
       values.isJoined = isJoined
     }
-    try checkIsAllowed()
     // The origin did not receive the client's condition, and confirms nothing.
     guard response.status != 304 || !exchange.request.head.marks.contains(.conditional) else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
@@ -140,7 +133,6 @@ struct RelayedAnswer: Sendable {
 
   /// Passes on a response that answered an earlier request, and may be reused.
   func pass(_ stored: SmallResponses.Stored) async throws {
-    try checkIsAllowed()
     let now = exchange.service.cache.now.wall
     var status = CacheStatus.hit
     status.timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))

@@ -9,19 +9,23 @@ struct Responder: Sendable {
   let service: ProxyService
   let request: ClientRequest
   let writer: ResponseWriter
+  /// Whether pages of the allowed web origin may read errors.
+  var isForWebOrigin = true
   let report = AnswerReport()
 
-  init(service: ProxyService, request: ClientRequest, writer: ResponseWriter) {
-    self.service = service
-    self.request = request
-    self.writer = writer
+  /// Responds to a client.
+  func run(_ front: FrontHandlers) async {
+    await run {
+      if let refusal = request.refusal { throw refusal }
+      if try await askHandlers(front) { return }
+      let exchange = try await exchange()
+      if try await respondToMethod(exchange) { return }
+      try await respond(to: exchange)
+    }
   }
 
-  func run() async {
-    if let refusal = request.refusal {
-      await say(refusal)
-      return log(request.head.method)
-    }
+  /// Responds by `answer`, or to its error, and logs the request.
+  func run(_ answer: () async throws -> Void) async {
     do {
       try await answer()
     } catch let httpError as HTTPError {
@@ -34,28 +38,48 @@ struct Responder: Sendable {
       await say(HTTPError(error))
     } catch {
       // Usually a broken connection, which leaves no client to respond to.
-      if await !writer.hasBegun {
-        await say(HTTPError(502, "The request to the origin failed: \(error)."))
-      } else {
-        await writer.abort()
-      }
+      await say(HTTPError(502, "The request to the origin failed: \(error)."))
     }
     log(request.head.method)
   }
 
-  /// What responds to requests for the resources of origins, in this order. The last one takes all.
-  private static let row: [any ExchangeHandler] = [
-    MethodHandler(), CacheHandler(), RelayHandler(),
-  ]
-
-  private func answer() async throws {
-    let front = HandlerRow(service: service, request: request, writer: writer, report: report)
-    if try await front.run() { return }
-    var exchange = try await exchange()
-    for handler in Self.row {
-      guard let rest = try await handler.respond(to: exchange) else { return }
-      exchange = rest
+  /// Responds from the cache, or with what the origin sends, unchanged and not stored.
+  private func respond(to exchange: Exchange) async throws {
+    let head = request.head
+    guard (head.isGET || head.isHEAD) && [.none, .length(0)].contains(head.framing) else {
+      let fields = head.fields
+      try service.requestPolicy.check(head.method, fields, host: fields["Host"])
+      return try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
+    switch try await CachedAnswer(exchange: exchange).run() {
+    case .sent: break
+    case .relayed(let reason, let asksWhole):
+      try await RelayedAnswer(exchange: exchange, reason: reason, asksWhole: asksWhole).run()
+    case .received(let response, let isJoined):
+      try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
+        .pass(response, isJoined: isJoined)
+    }
+  }
+
+  /// Responds to the methods that concern the proxy itself. Returns whether it did.
+  private func respondToMethod(_ exchange: Exchange) async throws -> Bool {
+    let fields = request.head.fields
+    let sent: HeaderFields
+    switch request.head.method {
+    case "OPTIONS"
+    where service.configuration.allowedWebOrigin != nil
+      && fields["Access-Control-Request-Method"] != nil:
+      sent = service.fields.preflight(fields)
+    case "OPTIONS" where exchange.target == "*":
+      // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
+      sent = ["Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow]
+    case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
+    default: return false
+    }
+    report.note { $0.status = 204 }
+    try await writer.begin(ResponseHead(status: 204, fields: sent, body: .none))
+    try await writer.end()
+    return true
   }
 
   /// Determines the URL, and the session of its stream.
@@ -90,17 +114,17 @@ struct Responder: Sendable {
   private func say(_ httpError: HTTPError) async {
     report.note { $0.error = httpError.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
-    var answer = OwnAnswer(httpError)
+    var response = ProxyResponse(httpError)
     // RFC 9110 §15.5.6.
-    if httpError.status == 405 { answer.fields.append("Allow", service.requestPolicy.allow) }
-    service.fields.addWebOrigin(to: &answer.fields)
-    let length = request.head.isHEAD ? 0 : Int64(answer.body.count)
+    if httpError.status == 405 { response.fields.append("Allow", service.requestPolicy.allow) }
+    if isForWebOrigin { service.fields.addWebOrigin(to: &response.fields) }
     report.note { values in
       (values.status, values.source) = (httpError.status, .proxy)
     }
     do {
-      try await writer.send(answer, to: request.head, isMeasured: true)
-      report.note { $0.bytesSent = length }
+      try await writer.send(response, response.fields, to: request.head) { [report] count in
+        report.note { $0.bytesSent = count }
+      }
     } catch {
       await writer.abort()
     }

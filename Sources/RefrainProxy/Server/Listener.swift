@@ -5,14 +5,13 @@ import NIOPosix
 import Refrain
 import RefrainLocks
 
-/// The listening socket, which is bound again if it is lost, and its connections.
+/// A listening socket, which is bound again if it is lost, and its connections.
 final class Listener: Sendable {
-  private let service: ProxyService
   private let setup: ConnectionSetup
-  private let count: ConnectionCount
   private let listening: ListeningPlace
-  private let stopTimeout: Duration
-  private let isFollowing = Atomic(false)
+  private let place: ProxyPlace
+  private let count: ConnectionCount
+  private let respond: ProxyConnection.Respond
   private let probe = ListenerProbe()
   private let state = Mutex(State())
 
@@ -32,20 +31,21 @@ final class Listener: Sendable {
   }
 
   /// - Parameters:
-  ///   - place: where to listen.
+  ///   - listening: where to listen.
+  ///   - place: receives the address.
   ///   - count: counts its connections.
-  ///   - stopTimeout: the longest time for which running responses continue at the end.
+  ///   - respond: responds to a request that cannot be served at once.
   init(
-    _ service: ProxyService, _ setup: ConnectionSetup, at place: ListeningPlace,
-    _ count: ConnectionCount, stopTimeout: Duration
+    _ setup: ConnectionSetup, at listening: ListeningPlace, _ place: ProxyPlace,
+    _ count: ConnectionCount, respond: @escaping ProxyConnection.Respond
   ) {
-    (self.service, self.setup, listening) = (service, setup, place)
-    (self.count, self.stopTimeout) = (count, stopTimeout)
+    (self.setup, self.listening, self.place) = (setup, listening, place)
+    (self.count, self.respond) = (count, respond)
   }
 
   /// The address on which it listens, or will listen again.
   var expectedAddress: ListeningAddress? {
-    if let address = service.place.address { return address }
+    if let address = place.address { return address }
     let wanted = listening.address
     let port = state.withLock { $0.port } ?? wanted.port
     return port == 0 ? nil : ListeningAddress(host: wanted.host, port: port)
@@ -54,10 +54,12 @@ final class Listener: Sendable {
   // MARK: Running
 
   /// - Parameters:
+  ///   - mostFailures: the number of failures in a row to bind the socket again, after which this
+  ///     fails.
   ///   - atStart: called before anything listens; if it throws, nothing does.
-  ///   - atEnd: called after the last response, if `atStart` was called.
+  ///   - atEnd: called once nothing listens any more, if `atStart` was called.
   func run(
-    atStart: () async throws -> Void = {}, atEnd: () async -> Void = {}
+    mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
   ) async throws {
     let before = state.withLock { state in
       defer { if state.phase == .idle { state.phase = .running } }
@@ -68,22 +70,11 @@ final class Listener: Sendable {
       throw CacheProxyError(
         .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
-    await service.sessions.refresh()
-    let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
-    _ = probe.beat()
-    let pace = TimeAmount(ListenerProbe.pace)
-    let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
-      initialDelay: pace, delay: pace
-    ) { [self] _ in
-      service.hits.releaseUnused()
-      followOtherProcesses()
-      examineIfSuspended()
-    }
     let result: Result<Void, any Error>
     do {
       try await atStart()
       try await withTaskCancellationHandler {
-        try await listenUntilStopped()
+        try await listenUntilStopped(mostFailures)
       } onCancel: {
         beginStopping()
       }
@@ -91,27 +82,13 @@ final class Listener: Sendable {
     } catch {
       result = .failure(error)
     }
-    housekeeping.cancel()
-    service.cache.forgetIdleLeases(holds)
-    await settle()
     await atEnd()
-    await service.sessions.close()
     end(result)
     try result.get()
     try Task.checkCancellation()
   }
 
-  /// Follows what other processes do in the cache directory, unless that is under way. Returns at
-  /// once.
-  private func followOtherProcesses() {
-    guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    Task {
-      await service.cache.noticeOtherProcesses()
-      isFollowing.store(false, ordering: .releasing)
-    }
-  }
-
-  private func listenUntilStopped() async throws {
+  private func listenUntilStopped(_ mostFailures: Int) async throws {
     var failures = 0
     while true {
       do {
@@ -120,11 +97,11 @@ final class Listener: Sendable {
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard state.withLock({ $0.port }) != nil, failures < 40 else { throw error }
+        guard state.withLock({ $0.port }) != nil, failures < mostFailures else { throw error }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-      service.place.address = nil
+      place.address = nil
       let goesOn = state.withLock { state in
         state.channel = nil
         return state.phase == .running
@@ -142,7 +119,7 @@ final class Listener: Sendable {
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? wanted.host,
       port: channel.localAddress?.port ?? port)
-    service.place.address = bound
+    place.address = bound
     let (waiters, isLate) = state.withLock { state in
       state.port = bound.port
       state.channel = channel
@@ -159,11 +136,17 @@ final class Listener: Sendable {
     return channel
   }
 
+  /// The time between two calls of `beat()`, or of `examineIfSuspended()`, while the program runs.
+  static let pace = Duration.seconds(2)
+
+  /// Records that the program runs.
+  func beat() -> Bool { probe.beat() }
+
   /// Examines the listening socket if the program was probably suspended.
   ///
   /// - Returns: the newest examination, which another caller may have begun.
   @discardableResult
-  private func examineIfSuspended() -> Task<Void, Never>? {
+  func examineIfSuspended() -> Task<Void, Never>? {
     state.withLock { state in probe.beat() ? examine(&state) : state.examination }
   }
 
@@ -194,10 +177,8 @@ final class Listener: Sendable {
   // MARK: Connections
 
   private func accept(_ channel: any Channel) throws {
-    let connection = ProxyConnection(setup, isSurplus: count.isSurplus(channel)) {
-      [service] request, writer in
-      await Responder(service: service, request: request, writer: writer).run()
-    }
+    let connection = ProxyConnection(
+      setup, isSurplus: count.isSurplus(channel), respond: respond)
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let id = ObjectIdentifier(connection)
     let isWelcome = state.withLock { state in
@@ -228,7 +209,7 @@ final class Listener: Sendable {
   }
 
   private func beginStopping() {
-    service.phase.stop()
+    setup.phase.stop()
     let channel = state.withLock { state in
       if state.phase == .running { state.phase = .stopping }
       return state.channel
@@ -247,10 +228,10 @@ final class Listener: Sendable {
     }
   }
 
-  /// Gives running responses their time, then ends them.
-  private func settle() async {
-    service.phase.stop()
-    let deadline = ContinuousClock.now + stopTimeout
+  /// Gives running responses their time, then ends them, and waits for what responds.
+  func settle(within time: Duration) async {
+    setup.phase.stop()
+    let deadline = ContinuousClock.now + time
     while true {
       let connections = state.withLock { Array($0.connections.values) }
       // One that was accepted while the socket was being closed is counted before it is listed.
@@ -265,9 +246,7 @@ final class Listener: Sendable {
       try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}
         .futureResult.get()
     }
-    await service.responders.waitForAll()
-    await service.fills.stop()
-    service.hits.releaseAll()
+    await setup.responders.waitForAll()
   }
 
   /// Ends a proxy that never ran: a later `run()` fails, and so do all waiters.
@@ -323,6 +302,40 @@ final class Listener: Sendable {
     } onCancel: {
       state.withLock { $0.waiters.removeValue(forKey: id) }?
         .resume(throwing: CancellationError())
+    }
+  }
+}
+
+/// Detects the loss of a listening socket of which no event is reported: iOS takes it from a
+/// suspended program (Apple's Technical Note TN2277).
+private final class ListenerProbe: Sendable {
+  /// A program that was silent for longer was probably suspended.
+  private static let longestSilence = Duration.seconds(6)
+
+  private let lastBeat = Mutex(ContinuousClock.now)
+
+  /// Records that the program runs. Returns whether it was probably suspended before.
+  func beat() -> Bool {
+    let now = ContinuousClock.now
+    return lastBeat.withLock { last in
+      defer { last = now }
+      return now - last > Self.longestSilence
+    }
+  }
+
+  /// Returns whether connections to a listening socket are refused. Any other failure may have
+  /// another reason, such as too many clients.
+  static func isRefused(at channel: any Channel) async -> Bool {
+    guard let address = channel.localAddress else { return false }
+    do {
+      let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .connectTimeout(.seconds(1)).connect(to: address).get()
+      client.close(promise: nil)
+      return false
+    } catch let error as IOError {
+      return error.errnoCode == ECONNREFUSED
+    } catch {
+      return false
     }
   }
 }

@@ -18,13 +18,8 @@ final class CachedHits: Sendable {
     resources.withLock { $0[target] }
   }
 
-  /// - Parameter isAllowed: whether the target may still be requested. Asked under the lock: what
-  ///   is inserted was allowed after the last `releaseAll()`.
-  func insert(
-    _ resource: CachedHit, for target: String, if isAllowed: () -> Bool
-  ) {
+  func insert(_ resource: CachedHit, for target: String) {
     let dropped = resources.withLock { resources in
-      guard isAllowed() else { return [resource] }
       var dropped = [resources.updateValue(resource, forKey: target)].compactMap { $0 }
       if resources.count > Self.capacity { dropped += Self.takeUnused(&resources, for: .zero) }
       return dropped

@@ -54,6 +54,7 @@ final class KnownParts: Sendable {
   }
 
   private let state = Mutex(State())
+  private let growing = Mutex(Growing())
 
   /// - Parameters:
   ///   - manifest: the URL under which clients request the manifest.
@@ -84,6 +85,34 @@ final class KnownParts: Sendable {
         state.directories[hash] = known.suffix(Self.mostStreamsOfDirectory)
         state.longestDirectory = max(state.longestDirectory, directory.utf8.count)
       }
+    }
+  }
+
+  /// The segments of low-latency streams whose parts are ranges of them: clients request such a
+  /// segment while the origin writes it (draft-pantos-hls-rfc8216bis §4.4.4.9, §4.4.5.3).
+  private struct Growing {
+    static let capacity = 2048
+    var hashes: Set<UInt64> = []
+    /// Those inserted before: the first ones of all have ended long ago.
+    var before: Set<UInt64> = []
+  }
+
+  /// - Parameter hashes: those of the URLs of segments that may still grow.
+  func insert(growing hashes: [UInt64]) {
+    guard !hashes.isEmpty else { return }
+    growing.withLock { growing in
+      if growing.hashes.count >= Growing.capacity {
+        (growing.before, growing.hashes) = (growing.hashes, [])
+      }
+      growing.hashes.formUnion(hashes)
+    }
+  }
+
+  func isGrowing(_ url: URL) -> Bool {
+    growing.withLock { growing in
+      guard !growing.hashes.isEmpty else { return false }
+      let hash = StreamParts.hash(url.absoluteString.utf8)
+      return growing.hashes.contains(hash) || growing.before.contains(hash)
     }
   }
 
@@ -156,5 +185,21 @@ final class KnownParts: Sendable {
       found.append(hash)
     }
     return found.suffix(mostDirectoriesAbove).reversed()
+  }
+}
+
+/// The parameters by which a client selects a version of a live playlist (`_HLS_msn`,
+/// draft-pantos-hls-rfc8216bis §6.2.5).
+extension URL {
+  /// The URL of the playlist of which this one is a version; the URL itself if it has none of them.
+  var withoutDeliveryDirectives: URL {
+    let text = absoluteString
+    guard let mark = text.firstIndex(of: "?"), text[mark...].contains("_HLS_") else { return self }
+    let query = text[text.index(after: mark)...].prefix { $0 != "#" }
+    let kept = query.split(separator: "&", omittingEmptySubsequences: false)
+      .filter { !$0.hasPrefix("_HLS_") }
+    let plain =
+      kept.isEmpty ? String(text[..<mark]) : "\(text[...mark])\(kept.joined(separator: "&"))"
+    return URL(string: plain) ?? self
   }
 }

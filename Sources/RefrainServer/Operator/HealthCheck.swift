@@ -44,11 +44,11 @@ final class HealthCheck: Sendable {
 
   static let answers = "answers"
 
-  private let proxy: OperatedProxy
+  private let proxy: ProxyService
   private let disk = Trial<MediaCache.DiskTrial>()
   private let origin = Trial<String>()
 
-  init(of proxy: OperatedProxy) { self.proxy = proxy }
+  init(of proxy: ProxyService) { self.proxy = proxy }
 
   /// - Parameter asksOrigin: whether to ask the origin as well.
   /// - Throws: 400 if there is no single one.

@@ -14,7 +14,7 @@ enum OperatorPlace: Sendable {
 /// Responds to the proxy's operator: `/health`, `/metrics`, and removal. Its requests are neither
 /// logged nor counted.
 struct OperatorHandler: ProxyHandler {
-  let proxy: OperatedProxy
+  let proxy: ProxyService
   let health: HealthCheck
   let removal: Removal
   let place: OperatorPlace
@@ -27,31 +27,25 @@ struct OperatorHandler: ProxyHandler {
   func response(to request: ProxyRequest) async throws -> ProxyResponse? {
     // No proxied URL begins as these do: a scheme, or `~` and a session, follows the token.
     let isOurs = place == .ownListener || Self.allowed[request.path] != nil
-    return isOurs ? try await .unlogged(answer(request)) : nil
+    return isOurs ? try await answer(request).unlogged : nil
   }
 
-  private func answer(_ request: ProxyRequest) async throws -> OwnAnswer {
+  private func answer(_ request: ProxyRequest) async throws -> ProxyResponse {
     do {
       return try await result(of: request)
     } catch let error as HTTPError {
-      var answer = OwnAnswer(error)
+      var answer = ProxyResponse(error)
       // RFC 9110 §15.5.6.
       if error.status == 405 {
         answer.fields.append("Allow", Self.allowed[request.path] ?? "PURGE")
       }
       return answer
     } catch let error as MediaCacheError {
-      return OwnAnswer(HTTPError(error))
-    } catch let error as ClientDisconnected {
-      throw error
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      return OwnAnswer(HTTPError(500, "\(error)"))
+      return ProxyResponse(HTTPError(error))
     }
   }
 
-  private func result(of request: ProxyRequest) async throws -> OwnAnswer {
+  private func result(of request: ProxyRequest) async throws -> ProxyResponse {
     let (method, fields) = (request.method, request.fields)
     let isRead = method == "GET" || method == "HEAD"
     // A page of another site has the browser's right to reach this computer, and no other; not even
@@ -61,24 +55,24 @@ struct OperatorHandler: ProxyHandler {
     }
     switch (method == "HEAD" ? "GET" : method, request.path) {
     case ("PURGE", _):
-      return try await OwnAnswer(json: removal.purge(target: request.target))
+      return try await ProxyResponse(json: removal.purge(target: request.target))
     case ("POST", "/purge"):
       guard request.contentType == "application/json" else {
         throw HTTPError(415, "A purge needs a body of the type application/json.")
       }
-      return try await OwnAnswer(json: removal.purge(body: request.body(limit: 1 << 20)))
+      return try await ProxyResponse(json: removal.purge(body: request.body(limit: 1 << 20)))
     case ("GET", "/health"):
       let query = request.target.drop { $0 != "?" }.dropFirst()
       let asksOrigin = query.split(separator: "&").contains { $0.prefix { $0 != "=" } == "origin" }
       let report = try await health.report(asksOrigin: asksOrigin)
-      return try OwnAnswer(json: report, status: report.httpStatus)
+      return try ProxyResponse(json: report, status: report.httpStatus)
     case ("GET", "/metrics"):
       let format = MetricsText.Format(fields)
       let metrics = Metrics(
         node: proxy.nodeName, isDraining: proxy.phase.isDraining,
         connections: proxy.connectionCount, traffic: proxy.traffic.values,
         purgedEntries: removal.count, cache: await proxy.cache.figures(), process: .now())
-      var answer = OwnAnswer(type: format.contentType, Array(metrics.text(format).utf8))
+      var answer = ProxyResponse(type: format.contentType, metrics.text(format).utf8)
       answer.fields.append("Vary", "Accept")
       return answer
     case (_, let path) where Self.allowed[path] == nil:
@@ -95,10 +89,10 @@ struct HealthHandler: ProxyHandler {
 
   func response(to request: ProxyRequest) async throws -> ProxyResponse? {
     let report = try await health.report()
-    return .unlogged(
-      OwnAnswer(
-        status: report.httpStatus, type: "text/plain; charset=utf-8",
-        Array("\(report.status.rawValue)\n".utf8)))
+    return ProxyResponse(
+      status: report.httpStatus, type: "text/plain; charset=utf-8",
+      "\(report.status.rawValue)\n".utf8
+    ).unlogged
   }
 }
 
@@ -111,25 +105,19 @@ extension ProxyRequest {
 }
 
 extension ProxyResponse {
-  /// Returns a response of the operator's side, of which nothing is logged or counted, and which no
-  /// page of another web origin reads.
-  static func unlogged(_ answer: OwnAnswer) -> ProxyResponse {
-    ProxyResponse(answer).unlogged
-  }
-
+  /// The same of the operator's side: nothing of it is logged or counted, and no page of another web
+  /// origin reads it.
   var unlogged: ProxyResponse {
     var response = self
     (response.isLogged, response.isCounted, response.isForWebOrigin) = (false, false, false)
     return response
   }
-}
 
-extension OwnAnswer {
   /// Writes a value as one line of JSON, with its members in the order of their names.
   init(json value: some Encodable, status: Int = 200) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     self.init(
-      status: status, type: "application/json", Array(try encoder.encode(value)) + [10])
+      status: status, type: "application/json", try encoder.encode(value) + [10])
   }
 }

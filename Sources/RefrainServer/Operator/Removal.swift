@@ -6,10 +6,10 @@ import RefrainProxy
 
 /// Removes entries for the operator and for the page.
 final class Removal: Sendable {
-  private let proxy: OperatedProxy
+  private let proxy: ProxyService
   private let removed = Atomic<Int64>(0)
 
-  init(of proxy: OperatedProxy) { self.proxy = proxy }
+  init(of proxy: ProxyService) { self.proxy = proxy }
 
   /// The number of entries that were removed.
   var count: Int64 { removed.load(ordering: .relaxed) }

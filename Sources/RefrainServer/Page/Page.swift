@@ -30,12 +30,12 @@ struct PageAction: Sendable, Decodable {
 
 /// Performs the changes of the page.
 final class Page: Sendable {
-  let proxy: OperatedProxy
+  let proxy: ProxyService
   let downloads: PageDownloads
   private let removal: Removal
   private let changeCount = Atomic(0)
 
-  init(of proxy: OperatedProxy, _ removal: Removal) {
+  init(of proxy: ProxyService, _ removal: Removal) {
     (self.proxy, self.removal) = (proxy, removal)
     downloads = PageDownloads(cache: proxy.cache)
   }

@@ -33,7 +33,7 @@ struct PageFeed {
     var traffic: Traffic.Values
     var sent: Int64
 
-    init(_ proxy: OperatedProxy) {
+    init(_ proxy: ProxyService) {
       activities = Dictionary(proxy.cache.activity().map { ($0.key, $0) }) { _, last in last }
       (traffic, sent) = (proxy.traffic.values, proxy.traffic.sent)
     }

@@ -6,7 +6,7 @@ import RefrainProxy
 /// Responds to requests for the page: `/`, and below `/page/`. The proxy has checked that a request may
 /// come here: by the token, or by the listener, and that Host names this proxy.
 struct PageHandler: ProxyHandler {
-  let proxy: OperatedProxy
+  let proxy: ProxyService
   let page: Page
   /// On the operator's listener, media are played from the proxy's own.
   let place: OperatorPlace
@@ -44,14 +44,14 @@ struct PageHandler: ProxyHandler {
       // The page's references are relative to a directory.
       var answer = answer([], to: request, status: 308)
       answer.fields.append("Location", proxy.pathPrefix + "/")
-      return .unlogged(answer)
+      return answer.unlogged
     case "/page/state":
       // Many rows take a while.
       let json = try await withTaskExecutorPreference(IOThreads.background) {
         let feed = try await PageFeed(page)
         return try JSONEncoder().encode(News(state: feed.figures, rows: Array(feed.rows.values)))
       }
-      return .unlogged(answer(Array(json), to: request))
+      return answer(json, to: request).unlogged
     case "/page/events": return try await events(to: request)
     case "/page/address": return try message(["address": address(request)], to: request)
     case Self.actionPath:
@@ -61,17 +61,17 @@ struct PageHandler: ProxyHandler {
       guard let file = PageFile(rawValue: path) else {
         throw HTTPError(404, "The page has nothing at this URL.")
       }
-      return .unlogged(answer(file.bytes, type: file.type, to: request))
+      return answer(file.bytes, type: file.type, to: request).unlogged
     }
   }
 
   // MARK: Responses
 
   private func answer(
-    _ bytes: [UInt8], type: String = "application/json", to request: ProxyRequest,
+    _ bytes: some Sequence<UInt8>, type: String = "application/json", to request: ProxyRequest,
     status: Int = 200
-  ) -> OwnAnswer {
-    var answer = OwnAnswer(status: status, type: type, bytes)
+  ) -> ProxyResponse {
+    var answer = ProxyResponse(status: status, type: type, bytes)
     let media = place == .ownListener ? proxy.base(reachedAs: request.fields["Host"]) : nil
     PageGuard.protect(&answer.fields, media: media.map { String($0.dropLast()) })
     return answer
@@ -80,19 +80,19 @@ struct PageHandler: ProxyHandler {
   private func message(
     _ json: [String: String], to request: ProxyRequest
   ) throws -> ProxyResponse {
-    .unlogged(answer(Array(try JSONEncoder().encode(json)), to: request))
+    try answer(JSONEncoder().encode(json), to: request).unlogged
   }
 
   /// Refusals are logged, unlike what the page does.
   private func refusal(_ error: HTTPError, of request: ProxyRequest) throws -> ProxyResponse {
     let json = try JSONEncoder().encode(["error": error.reason])
-    var answer = answer(Array(json), to: request, status: error.status)
+    var answer = answer(json, to: request, status: error.status)
     // RFC 9110 §15.5.6.
     if error.status == 405 {
       answer.fields.append(
         "Allow", request.target.hasPrefix(Self.actionPath) ? "POST" : "GET, HEAD")
     }
-    var response = ProxyResponse.unlogged(answer)
+    var response = answer.unlogged
     (response.isLogged, response.error) = (true, error.reason)
     return response
   }

@@ -130,18 +130,18 @@
     // MARK: Openings while too many other resources are open
 
     private func withFullCache(
-      _ body: (Media, MediaCache, EntrySlots) async throws -> Void
+      _ body: (Media, MediaCache) async throws -> Void
     ) async throws {
       try await Listening.with { listening in
-        try await listening.withFullCache { try await body(listening.media, $0, $1) }
+        try await listening.withFullCache { try await body(listening.media, $0) }
       }
     }
 
     @Test func `An opening ends when its item is over`() async throws {
-      try await withFullCache { media, cache, slots in
+      try await withFullCache { media, cache in
         let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
         let opening = Task { try await onThread { try playback.openReader() } }
-        try await eventually("it waits") { slots.waiting == 1 }
+        try await eventually("it waits") { cache.table.waiting == 1 }
         playback.end()
         await #expect(throws: CancellationError.self) { try await opening.value }
       }
@@ -159,10 +159,10 @@
 
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
     func `An engine closes while an item is being opened`() async throws {
-      try await withFullCache { media, cache, slots in
+      try await withFullCache { media, cache in
         let engine = try await MPVEngine(cache: cache, output: .silent)
         engine.load(EngineItem(media, fill: .wholeResource), at: .zero, isPaused: true)
-        try await eventually("it waits") { slots.waiting == 1 }
+        try await eventually("it waits") { cache.table.waiting == 1 }
         await engine.close()
       }
     }

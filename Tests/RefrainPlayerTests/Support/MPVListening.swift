@@ -28,14 +28,14 @@
     }
 
     /// Runs `body` with another cache, which has no room for an entry while it runs.
-    func withFullCache(_ body: (MediaCache, EntrySlots) async throws -> Void) async throws {
-      let slots = EntrySlots(patience: .seconds(1000)) { 1 }
+    func withFullCache(_ body: (MediaCache) async throws -> Void) async throws {
       let cache = try MediaCache(
         directory: directory.appending(path: "full"),
-        configuration: MediaCache.Configuration(), disk: SystemDisk(), slots: slots)
+        configuration: MediaCache.Configuration(), disk: SystemDisk(),
+        room: EntryTable.Room(entries: { 1 }, patience: .seconds(1000)))
       let other = try await cache.open(Resource(url: tracks[0].url))
-      try await body(cache, slots)
-      try await eventually("nothing waits any more") { slots.waiting == 0 }
+      try await body(cache)
+      try await eventually("nothing waits any more") { cache.table.waiting == 0 }
       other.cancel()
       await cache.close()
     }

@@ -208,7 +208,7 @@ struct ParsedRequests: Equatable {
         buffer.writeBytes(piece)
         while let event = try parser.next(&buffer) { take(event) }
       }
-      try parser.finish()
+      if !parser.isAtStart { throw HTTPError(400, "The request is not complete.") }
     } catch {
       httpError = error
     }

@@ -92,7 +92,7 @@ import Testing
       test.serve("/", [:])
       test.origin.script("/", .on(.number(1), .delay(nil)))
       let health = HealthCheck(
-        of: try OperatedProxy(cache: test.cache, configuration: test.proxy.configuration))
+        of: try ProxyService(cache: test.cache, configuration: test.proxy.configuration))
       // Waiting for each would take five minutes.
       for _ in 0..<200 {
         let report = try await health.report(asksOrigin: true)

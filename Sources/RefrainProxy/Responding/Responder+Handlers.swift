@@ -3,24 +3,19 @@ import Foundation
 import Refrain
 
 /// Asks the handlers in front of the cache: the operator's, and then the app's.
-struct HandlerRow: Sendable {
-  let service: ProxyService
-  let request: ClientRequest
-  let writer: ResponseWriter
-  let report: AnswerReport
-
+extension Responder {
   /// Returns whether one of them has responded.
-  func run() async throws -> Bool {
+  func askHandlers(_ front: FrontHandlers) async throws -> Bool {
     let head = request.head
-    if let open = service.front.open, open.isAsked(by: head) {
+    if let open = front.open, open.isAsked(by: head) {
       report.note { $0.isSilent = true }
       try service.routes.checkHost(of: request, listening: service.place.known)
       return try await ask(
         [open.handler], ProxyRequest(request, target: head.target, body: writer.body(limit:)))
     }
-    let (front, own) = (service.front.handlers, service.rules.handlers)
+    let own = service.configuration.handlers
     let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
-    guard !front.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
+    guard !front.handlers.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
       return false
     }
     var target = String(
@@ -30,7 +25,7 @@ struct HandlerRow: Sendable {
     if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
     let asked = ProxyRequest(request, target: target, body: writer.body(limit:))
     report.note { $0.isSilent = true }
-    if try await ask(front, asked) { return true }
+    if try await ask(front.handlers, asked) { return true }
     report.note { $0.isSilent = false }
     guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE", head.method != "CONNECT"
     else { return false }
@@ -45,7 +40,10 @@ struct HandlerRow: Sendable {
     return try await ask(own, asked)
   }
 
-  private func ask(_ handlers: [any ProxyHandler], _ asked: ProxyRequest) async throws -> Bool {
+  /// Asks one after the other. Returns whether one of them has responded.
+  func ask(
+    _ handlers: [any ProxyHandler], _ asked: ProxyRequest, isLogged: Bool = true
+  ) async throws -> Bool {
     for handler in handlers {
       guard let response = try await response(of: handler, to: asked) else {
         guard !asked.hasReadBody else {
@@ -53,7 +51,7 @@ struct HandlerRow: Sendable {
         }
         continue
       }
-      try await send(response)
+      try await send(response, isLogged: isLogged)
       return true
     }
     return false
@@ -82,13 +80,13 @@ struct HandlerRow: Sendable {
     return HTTPError(500, "This proxy could not make the response.")
   }
 
-  private func send(_ response: ProxyResponse) async throws {
+  private func send(_ response: ProxyResponse, isLogged: Bool) async throws {
     guard (200...599).contains(response.status) else {
       throw HTTPError(500, "This proxy made a response with the status \(response.status).")
     }
     report.note { values in
       (values.status, values.error) = (response.status, response.error)
-      values.isSilent = !response.isLogged
+      values.isSilent = !isLogged || !response.isLogged
     }
     let fields = service.fields.own(response.fields, isForWebOrigin: response.isForWebOrigin)
     try await writer.send(response, fields, to: request.head) {

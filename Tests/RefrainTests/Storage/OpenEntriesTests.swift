@@ -7,49 +7,49 @@ import Testing
 @testable import Refrain
 
 @Suite(.timeLimit(.minutes(1)))
-struct EntrySlotsTests {
+struct OpenEntriesTests {
   private let directory = CacheDirectory(length: 2000)
 
-  /// - Returns: the largest number of slots seen in use.
+  /// - Returns: the largest number of open entries seen.
   private static func prefetch(
-    _ url: URL, _ cache: MediaCache, _ slots: EntrySlots
+    _ url: URL, _ cache: MediaCache
   ) async throws -> Int {
     let most = Mutex(0)
     try await cache.prefetch(Resource(url: url)) { _ in
-      most.withLock { $0 = max($0, slots.taken) }
+      most.withLock { $0 = max($0, cache.table.count) }
     }
     return most.withLock { $0 }
   }
 
   private func withCache(
-    _ slots: EntrySlots, _ body: (MediaCache) async throws -> Void
+    room entries: Int, patience: Duration = .seconds(30),
+    _ body: (MediaCache) async throws -> Void
   ) async throws {
     let configuration = TestCache.configuration { $0.transport = directory.transport() }
     let cache = try MediaCache(
-      directory: directory.url, configuration: configuration, disk: SystemDisk(), slots: slots)
+      directory: directory.url, configuration: configuration, disk: SystemDisk(),
+      room: EntryTable.Room(entries: { entries }, patience: patience))
     try await body(cache)
     await cache.close()
   }
 
-  @Test func `Open entries never exceed the slots, and all prefetches complete`() async throws {
-    let slots = EntrySlots { 3 }
-    try await withCache(slots) { cache in
+  @Test func `Open entries never exceed the room, and all prefetches complete`() async throws {
+    try await withCache(room: 3) { cache in
       let urls = try (0..<40).map { try directory.url("\($0)") }
       let most = try await withThrowingTaskGroup(of: Int.self) { group in
         for url in urls {
-          group.addTask { try await Self.prefetch(url, cache, slots) }
+          group.addTask { try await Self.prefetch(url, cache) }
         }
         return try await group.reduce(0, max)
       }
       try await #expect(cache.entries().count == 40)
       #expect((1...3).contains(most))
+      #expect(cache.table.waiting == 0)
     }
-    #expect(slots.taken == 0 && slots.waiting == 0)
   }
 
   @Test func `A waiting reader continues when another entry closes`() async throws {
-    let slots = EntrySlots { 1 }
-    try await withCache(slots) { cache in
+    try await withCache(room: 1) { cache in
       let first = try await cache.open(directory.url("1"))
       _ = try await first.bytes(in: 0..<10)
       let second = Task { [url = try directory.url("2")] in
@@ -57,8 +57,8 @@ struct EntrySlotsTests {
         defer { reader.cancel() }
         return try await reader.bytes(in: 0..<2000).count
       }
-      try await eventually("the second waits") { slots.waiting == 1 }
-      // The same resource takes no second slot.
+      try await eventually("the second waits") { cache.table.waiting == 1 }
+      // The same resource takes no more room.
       let again = try await cache.open(directory.url("1"))
       again.cancel()
       first.cancel()
@@ -66,24 +66,22 @@ struct EntrySlotsTests {
     }
   }
 
-  @Test func `A wait for a slot can be cancelled, and does not block listing`() async throws {
-    let slots = EntrySlots(patience: .seconds(1000)) { 1 }
-    try await withCache(slots) { cache in
+  @Test func `A wait for room can be cancelled, and does not block listing`() async throws {
+    try await withCache(room: 1, patience: .seconds(1000)) { cache in
       let first = try await cache.open(directory.url("1"))
       _ = try await first.bytes(in: 0..<10)
       let second = Task { [url = try directory.url("2")] in try await cache.open(url) }
-      try await eventually("the second waits") { slots.waiting == 1 }
+      try await eventually("the second waits") { cache.table.waiting == 1 }
       try await #expect(cache.entries().count == 1)
       second.cancel()
       await #expect(throws: CancellationError.self) { try await second.value }
-      #expect(slots.waiting == 0 && slots.taken == 1)
+      #expect(cache.table.waiting == 0 && cache.table.count == 1)
       first.cancel()
     }
   }
 
   @Test func `An idle lease is released for a waiting reader`() async throws {
-    let slots = EntrySlots { 1 }
-    try await withCache(slots) { cache in
+    try await withCache(room: 1) { cache in
       let reader = try await cache.open(directory.url("1"))
       _ = try await reader.bytes(in: 0..<10)
       let held = Mutex(cache.hold(reader))
@@ -97,15 +95,14 @@ struct EntrySlotsTests {
     }
   }
 
-  @Test func `A timed-out wait for a slot is an error that names ulimit -n`() async throws {
-    let slots = EntrySlots(patience: .milliseconds(20)) { 1 }
-    try await withCache(slots) { cache in
+  @Test func `A timed-out wait for room is an error that names ulimit -n`() async throws {
+    try await withCache(room: 1, patience: .milliseconds(20)) { cache in
       let reader = try await cache.open(directory.url("1"))
       let error = await expectError(.storage) { try await cache.open(directory.url("2")) }
       #expect(error?.description.contains("ulimit -n") == true)
-      #expect(slots.waiting == 0)
+      #expect(cache.table.waiting == 0)
       reader.cancel()
-      try await eventually("the first is closed") { slots.taken == 0 }
+      try await eventually("the first is closed") { cache.table.count == 0 }
       let other = try await cache.open(directory.url("2"))
       other.cancel()
     }

@@ -92,3 +92,61 @@ final class SmallResponses: Sendable {
   /// Forgets all responses, and those that answer requests made until now.
   func removeAll(at now: Date) { state.withLock { $0 = State(since: now) } }
 }
+
+/// What was found out a moment ago, by what it is about. May be used from any thread.
+final class RecentNotes<Subject: Hashable & Sendable, Note: Sendable>: Sendable {
+  private let capacity: Int
+  /// In seconds; a note shows nothing any more after it.
+  private let patience: Double
+  private let notes = Mutex<[Subject: (note: Note, time: Uptime)]>([:])
+
+  init(capacity: Int, patience: Double) {
+    (self.capacity, self.patience) = (capacity, patience)
+  }
+
+  func insert(_ note: Note, on subject: Subject, at now: Uptime) {
+    notes.withLock { notes in
+      // What is forgotten is found out again.
+      if notes.count >= capacity, notes[subject] == nil { notes = [:] }
+      notes[subject] = (note, now)
+    }
+  }
+
+  /// Returns what was found out lately; nil if nothing was.
+  func note(on subject: Subject, at now: Uptime) -> Note? {
+    notes.withLock { notes in
+      guard let (note, time) = notes[subject], let elapsed = now.seconds(since: time),
+        elapsed < patience
+      else { return nil }
+      return note
+    }
+  }
+}
+
+/// The times of requests that may have changed a resource (RFC 9111 §4.4), for responses stored
+/// under keys with credentials: such a request does not know those keys.
+final class Invalidations: Sendable {
+  private static let capacity = 4096
+
+  private struct State {
+    var times: [CacheKey: Date] = [:]
+    /// Earlier changes are unknown.
+    var since: Date
+  }
+
+  private let state: Mutex<State>
+
+  init(since: Date) { state = Mutex(State(since: since)) }
+
+  func insert(_ key: CacheKey, at now: Date) {
+    state.withLock { state in
+      if state.times.count >= Self.capacity { state = State(since: now) }
+      state.times[key] = now
+    }
+  }
+
+  /// Returns the time of the last change: responses stored until then must be confirmed.
+  func last(of key: CacheKey) -> Date {
+    state.withLock { $0.times[key] ?? $0.since }
+  }
+}
