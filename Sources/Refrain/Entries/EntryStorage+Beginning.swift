@@ -46,7 +46,7 @@ extension EntryStorage {
   func takeLock() throws(DiskError) -> Bool {
     if lock != nil { return true }
     let taken = try WriterLock.acquire(directory)
-    if taken != nil, sizeBefore == nil { sizeBefore = try sizeWithShard() }
+    if taken != nil { try noteSize() }
     lock = taken
     if let failure = lock?.failure, let warning = budget.warning(ofNoLocks: failure) {
       events.send(.warning(warning))

@@ -6,7 +6,6 @@ import Foundation
 extension EntryStorage {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
-    let mark = budget.freeMark(name)
     if let open, open.generation === generation {
       do {
         try finish(generation, open)
@@ -32,7 +31,7 @@ extension EntryStorage {
     open = nil
     let isBrief = policy.isBrief
     markKeep()
-    concludeSize(isClosed: true, since: mark)
+    concludeSize(isClosed: true)
     budget.markClosed(name, isBrief: isBrief)
     lock = nil
     // Those before it may be over.
@@ -143,18 +142,6 @@ extension EntryStorage {
     guard let held else { return }
     defer { withExtendedLifetime(held) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
-    // If the entry is being written to, `concludeSize` counts everything in the end.
-    let before = sizeBefore == nil ? try? sizeWithShard() : nil
-    budget.prepareToFree()
-    let mark = budget.freeMark(name)
-    budget.countReplacement()
-    defer {
-      if let before, let after = try? sizeWithShard() {
-        budget.noteFreed(before - after, since: mark)
-      }
-      budget.replacementEnded()
-      budget.report()
-    }
     record.url = generation.entry.resource.url.withoutUserInfo.absoluteString
     record.finalURL = known.information.finalURL.absoluteString
     record.freshness = freshness
@@ -164,10 +151,14 @@ extension EntryStorage {
     record.invalidatedAt = known.invalidatedAt
     policy.adopt(record)
     record.group = policy.record(generation.entry.resource)
-    do {
+    func change() throws {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
       try directory.write(record, durably: true, keepsAge: true)
+    }
+    do {
+      // If the entry is being written to, `concludeSize` counts everything in the end.
+      if sizeBefore == nil { try budget.changing(name, change) } else { try change() }
     } catch {
       reportOutdated(error)
     }
@@ -203,18 +194,15 @@ extension EntryStorage {
       throw MediaCacheError(
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
-    if sizeBefore == nil { sizeBefore = try sizeWithShard() }
-    let mark = budget.freeMark(name)
-    let read = try directory.allocatedBytes().read
-    try directory.removeFiles()
+    try noteSize()
+    try removeFiles()
     generation?.withState { $0.filesRemoved() }
     // Another one may have begun to store since the caller has looked: its files are gone, too, and
     // so is the lock.
     if let written = open?.generation, written !== generation {
       written.withState { $0.filesRemoved() }
     }
-    budget.credit(name, freed: 0, held: read, since: mark)
-    concludeSize(isClosed: false, since: mark)
+    concludeSize(isClosed: false)
     open = nil
     isAnchored = false
     lock = nil

@@ -77,7 +77,7 @@ extension EntryStorage {
   func discard(
     _ files: WrittenFiles, _ recordState: StoredBytes.RecordState
   ) throws(DiskError) {
-    guard recordState == .replacing else { return try directory.removeFiles() }
+    guard recordState == .replacing else { return try removeFiles() }
     try removeFiles { files.owner.owns($0) }
   }
 
@@ -102,13 +102,16 @@ extension EntryStorage {
   private func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
     let names = try directory.disk.names(in: directory.path)
     let kept = Set(names.filter { !isUnwanted($0) })
-    guard kept.count < names.count else { return }
-    budget.prepareToFree()
-    let mark = budget.freeMark(name)
-    let removed = try directory.allocatedBytes(except: kept)
-    try directory.removeFiles(except: kept)
-    budget.credit(
-      name, freed: removed.all - removed.read, held: removed.read, since: mark)
+    if kept.count < names.count { try removeFiles(except: kept) }
+  }
+
+  /// Removes the directory, or every file except `kept`, and subtracts their size from the usage.
+  func removeFiles(except kept: Set<String> = []) throws(DiskError) {
+    let (size, read) = try directory.allocatedBytes(except: kept)
+    try budget.removing(size, read: read, of: name) { () throws(DiskError) in
+      held += read
+      try directory.removeFiles(except: kept)
+    }
   }
 }
 
