@@ -80,8 +80,6 @@ final class JournalFile: Sendable {
   let epoch: Int
   private let descriptor: Int32
   private let disk: any Disk
-  /// The allocated size that was counted so far.
-  private let counted = Atomic(Int64(0))
 
   /// Makes the file and writes its header. Blocks.
   init(
@@ -96,23 +94,6 @@ final class JournalFile: Sendable {
   }
 
   deinit { disk.close(descriptor) }
-
-  /// Returns the growth of the allocated size since the last call. Blocks for a microsecond where
-  /// that record may have been the first in its block.
-  func growth(upTo number: Int) -> Int64 {
-    let end = Int64(SpanJournal.headerSize + (number + 1) * SpanJournal.recordSize)
-    if end <= counted.load(ordering: .relaxed) { return 0 }
-    // On failure the file is counted when the entry is closed.
-    let allocated = (try? disk.status(of: descriptor))?.allocated ?? 0
-    // The file never shrinks: a lower number is an earlier one.
-    let (before, now) = counted.max(allocated, ordering: .relaxed)
-    return now - before
-  }
-
-  /// Resets the count after the file was removed.
-  ///
-  /// - Returns: the size that was counted.
-  func takeCounted() -> Int64 { counted.exchange(0, ordering: .relaxed) }
 
   /// Writes a record at the position of that number. Blocks.
   func write(_ span: ByteRange, number: Int) throws(DiskError) {

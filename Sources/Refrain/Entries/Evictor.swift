@@ -41,16 +41,8 @@ actor Evictor {
     let latestClosing = leases.latestClosing
     var isClosing = leases.isClosing(since: latestClosing)
     while true {
-      // The usage is a guess: nothing is evicted if the exact value is available soon.
-      await budget.waitWhileGuessing()
       if budget.shortage(of: bytes) == 0 { return true }
       await budget.waitForCandidates()
-      let apparent = budget.shortage(of: bytes)
-      if apparent > 0, !budget.isUsageExact(within: apparent),
-        await budget.rescan(onlyIfQuick: true)
-      {
-        continue
-      }
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
       let shortage = budget.shortage(of: bytes)
@@ -130,7 +122,6 @@ actor Evictor {
     var used: Set<String> = []
     var read: Set<String> = []
     defer { for name in read { readElsewhere[name] = start } }
-    budget.prepareToFree()
     freed += evictOverdue()
     while freed < bytes {
       let wanted = bytes - freed
@@ -148,14 +139,10 @@ actor Evictor {
         if freed >= bytes { break }
         // Selecting entries may already have taken longer than `time`.
         if let time, freed > 0, ContinuousClock.now - start > time { return freed }
-        let outcome = evict(step)
-        // Reported one by one: if the directory is measured meanwhile, bytes freed since the last
-        // report count as still allocated.
-        budget.report()
-        switch outcome {
+        switch evict(step) {
         case .freed(let bytes):
-          if bytes <= 0 { spared.insert(step.name) }
-          freed += max(bytes, 0)
+          if bytes == 0 { spared.insert(step.name) }
+          freed += bytes
         case .usedSince:
           // It is ranked again by its new last access, or not at all if it is pinned.
           if !used.insert(step.name).inserted { spared.insert(step.name) }
@@ -182,16 +169,13 @@ actor Evictor {
     let now = budget.wallSeconds
     let overdue = budget.index.withLock { $0.overdue(at: now) }
       .filter { readElsewhere[$0.name] == nil }
-    guard !overdue.isEmpty else { return 0 }
-    budget.prepareToFree()
     var freed: Int64 = 0
     for step in Eviction.plan(overdue, toFree: .max) {
       switch evict(step) {
-      case .freed(let bytes): freed += max(bytes, 0)
+      case .freed(let bytes): freed += bytes
       case .isRead: readElsewhere[step.name] = .now
       case .usedSince: break
       }
-      budget.report()
     }
     return freed
   }
@@ -250,31 +234,28 @@ actor Evictor {
       budget.index.withLock { $0.note(before) }
       return .usedSince
     }
-    let shard = try DiskBudget.allocated([directory.shardPath], budget.disk)
-    let mark = budget.freeMark(step.name)
     var key: CacheKey?
-    if !step.removesAll { budget.countReplacement() }
+    let freed: Int64?
     do {
-      key =
-        try step.removesAll
-        ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
+      freed = try budget.changing(step.name, before: before.allocatedBytes) {
+        do {
+          key =
+            try step.removesAll
+            ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
+        } catch let error where !(error is EntryDirectory.InUse) {
+          // Part of it may have been freed.
+          report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
+        }
+      }
     } catch is EntryDirectory.InUse {
-      if !step.removesAll { budget.replacementEnded() }
       return .isRead
-    } catch {
-      // Part of it may have been freed.
-      report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
     let after = try budget.measure(step.name)
     budget.index.withLock { index in
       if let after { index.note(after) } else { index.forget(step.name) }
     }
-    let shardAfter = try DiskBudget.allocated([directory.shardPath], budget.disk)
-    let freed =
-      before.allocatedBytes - (after?.allocatedBytes ?? 0) + shard - shardAfter
-    budget.noteFreed(freed, since: mark)
-    if !step.removesAll { budget.replacementEnded() }
-    if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
+    guard let freed, freed > 0 else { return .freed(0) }
+    if let key { report(.evicted(key, bytes: freed)) }
     return .freed(freed)
   }
 }

@@ -6,7 +6,6 @@ import Foundation
 extension Store {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
-    let mark = budget.freeMark(name)
     if let open, open.generation === generation {
       do {
         try finish(generation, open.files)
@@ -32,7 +31,7 @@ extension Store {
     open = nil
     let isBrief = policy.isBrief
     markKeep()
-    concludeSize(isClosed: true, since: mark)
+    concludeSize(isClosed: true)
     budget.markClosed(name, isBrief: isBrief)
     lock = nil
     // Those before it may be over.
@@ -126,19 +125,7 @@ extension Store {
     guard let old = try? directory.loadRecord().record, old.generation == id else { return }
     policy.adopt(old)
     guard isStale || isUnwanted || old.group != generation.entry.group else { return }
-    // If the entry is being written to, `concludeSize` counts everything in the end.
-    let before = sizeBefore == nil ? try? sizeWithShard() : nil
-    budget.prepareToFree()
-    let mark = budget.freeMark(name)
-    budget.countReplacement()
-    defer {
-      if let before, let after = try? sizeWithShard() {
-        budget.noteFreed(before - after, since: mark)
-      }
-      budget.replacementEnded()
-      budget.report()
-    }
-    do {
+    func change() throws {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
       // The journals still add to its spans.
@@ -146,6 +133,10 @@ extension Store {
       var record = try record(generation, files, spans: .init())
       (record.spans, record.isSharable) = (old.spans, old.isSharable)
       try directory.write(record, durably: true, keepsAge: true)
+    }
+    do {
+      // If the entry is being written to, `concludeSize` counts everything in the end.
+      if sizeBefore == nil { try budget.changing(name, change) } else { try change() }
     } catch {
       reportOutdated(error)
     }
@@ -207,18 +198,15 @@ extension Store {
       throw MediaCacheError(
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
-    if sizeBefore == nil { sizeBefore = try sizeWithShard() }
-    let mark = budget.freeMark(name)
-    let read = try directory.allocatedBytes().read
-    try directory.removeFiles()
+    try noteSize()
+    try removeFiles()
     generation?.withState { $0.filesRemoved() }
     // Another one may have begun to store since the caller has looked: its files are gone, too, and
     // so is the lock.
     if let written = open?.generation, written !== generation {
       written.withState { $0.filesRemoved() }
     }
-    budget.credit(name, freed: 0, held: read, since: mark)
-    concludeSize(isClosed: false, since: mark)
+    concludeSize(isClosed: false)
     open = nil
     isAnchored = false
     lock = nil

@@ -96,11 +96,9 @@ extension Store {
       isAnchored = true
     }
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
-    let mark = budget.freeMark(name)
     if recordState != .deferred || last != nil {
       try directory.removeJournals(of: files.id, before: files.epoch)
     }
-    if let last { budget.credit(name, freed: last.takeCounted(), since: mark) }
     if recordState == .replacing { try removeOthers(than: [files]) }
   }
 
@@ -190,7 +188,7 @@ extension Store {
           + "again."))
     open = nil
     isAnchored = false
-    concludeSize(isClosed: false, since: budget.freeMark(name))
+    concludeSize(isClosed: false)
     // The locked file may be gone, too.
     lock = nil
   }
@@ -214,7 +212,7 @@ extension Store {
 
   /// Removes the files of a generation; the generation that it was to replace stays.
   func discard(_ files: Files, _ recordState: StoredBytes.RecordState) throws(DiskError) {
-    guard recordState == .replacing else { return try directory.removeFiles() }
+    guard recordState == .replacing else { return try removeFiles() }
     try removeFiles { files.owns($0) }
   }
 
@@ -229,12 +227,15 @@ extension Store {
   private func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
     let names = try directory.disk.names(in: directory.path)
     let kept = Set(names.filter { !isUnwanted($0) })
-    guard kept.count < names.count else { return }
-    budget.prepareToFree()
-    let mark = budget.freeMark(name)
-    let removed = try directory.allocatedBytes(except: kept)
-    try directory.removeFiles(except: kept)
-    budget.credit(
-      name, freed: removed.all - removed.read, held: removed.read, since: mark)
+    if kept.count < names.count { try removeFiles(except: kept) }
+  }
+
+  /// Removes the directory, or every file except `kept`, and subtracts their size from the usage.
+  func removeFiles(except kept: Set<String> = []) throws(DiskError) {
+    let (size, read) = try directory.allocatedBytes(except: kept)
+    try budget.removing(size, read: read, of: name) { () throws(DiskError) in
+      held += read
+      try directory.removeFiles(except: kept)
+    }
   }
 }

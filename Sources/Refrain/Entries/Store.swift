@@ -25,9 +25,11 @@ actor Store {
   var isAnchored = false
   /// Whether room was reserved for the entry's overhead besides its data.
   var hasOverhead = false
-  /// The size of the entry and its shard before anything was written to it; nil while it is not
-  /// being written to.
-  var sizeBefore: Int64?
+  /// The size of the entry and its shard before anything was written to it, and the count by then
+  /// (`DiskBudget.mark`); nil while it is not being written to.
+  var sizeBefore: (bytes: Int64, mark: Int64)?
+  /// Bytes of removed files that somebody still reads.
+  var held: Int64 = 0
   /// The record's file as `noticeOthers` last found it.
   var seenRecord: FileStatus?
 
@@ -140,7 +142,7 @@ actor Store {
     let mayEvict =
       generation.withState(\.length).map { budget.canHold($0, for: name) } ?? true
     for _ in 0..<4 where !hasOverhead {
-      if case .granted = budget.reserve(DiskBudget.overhead) {
+      if budget.reserve(DiskBudget.overhead) {
         hasOverhead = true
       } else {
         guard mayEvict, await evictor.makeRoom(for: DiskBudget.overhead) else { break }
@@ -189,7 +191,7 @@ actor Store {
   private func takeLock() throws(DiskError) -> Bool {
     if lock != nil { return true }
     let taken = try WriterLock.acquire(directory)
-    if taken != nil, sizeBefore == nil { sizeBefore = try sizeWithShard() }
+    if taken != nil { try noteSize() }
     lock = taken
     if let failure = lock?.failure, let warning = budget.warning(ofNoLocks: failure) {
       events.send(.warning(warning))
@@ -293,23 +295,24 @@ actor Store {
   /// Pins the entry; see `EntryDirectory.pin`.
   func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: lock != nil) }
 
-  /// Returns the size of the entry with its shard, which grows with the number of its entries.
-  nonisolated func sizeWithShard() throws(DiskError) -> Int64 {
-    let shard = try DiskBudget.allocated([directory.shardPath], directory.disk)
-    return try (budget.measure(name)?.allocatedBytes ?? 0) + shard
+  /// Notes the size of the entry before anything is written to it.
+  func noteSize() throws(DiskError) {
+    if sizeBefore == nil { sizeBefore = (try budget.sizeWithShard(name), budget.mark()) }
   }
 
   /// Settles the size of the written files. Call it only while the lock is held, or if it was never
   /// taken.
   ///
-  /// - Parameter mark: from before files were removed.
-  func concludeSize(isClosed: Bool, since mark: DiskBudget.FreeMark) {
+  /// - Parameter isClosed: whether this process no longer reads removed files of the entry.
+  func concludeSize(isClosed: Bool) {
+    let released = isClosed ? held : 0
     guard hasOverhead || sizeBefore != nil || isClosed else { return }
-    let reserved = hasOverhead ? DiskBudget.overhead : 0
-    var growth: Int64? = 0
-    if let sizeBefore { growth = (try? sizeWithShard()).map { $0 - sizeBefore } }
+    let size = try? budget.sizeWithShard(name)
     budget.conclude(
-      name, reserved: reserved, growth: growth, isClosed: isClosed, since: mark)
+      name, overhead: hasOverhead ? DiskBudget.overhead : 0, held: released,
+      growth: sizeBefore.map { before in size.map { $0 - before.bytes } } ?? 0,
+      since: sizeBefore?.mark)
+    held -= released
     hasOverhead = false
     sizeBefore = nil
   }

@@ -129,16 +129,14 @@ struct ChunkSink: Sendable {
     _ bytes: Data, at range: ByteRange, _ admission: GenerationState.Admission
   ) async -> Bool {
     guard admission.isPrepared, let file = admission.file else { return false }
-    // Blocks at either end may be new, and one of the journal.
-    var granted = Int64(bytes.count) + 8192 + Self.journalBlock
+    // Blocks at either end may be new.
+    var granted = Int64(bytes.count) + 8192
     guard await reserve(granted), await write(bytes, at: range, to: file, &granted) else {
       return false
     }
     await commit(range, to: file, granted, isExamined: admission.mayBeDocument)
     return true
   }
-
-  private static let journalBlock: Int64 = 4096
 
   /// Whether the file may grow. A stream without length, ranges and validator may be endless: it
   /// must not evict everything else.
@@ -151,7 +149,7 @@ struct ChunkSink: Sendable {
   private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   private func reserve(_ bytes: Int64) async -> Bool {
-    if case .granted = budget.reserve(bytes) { return true }
+    if budget.reserve(bytes) { return true }
     // Nothing is evicted for a resource that would not fit in the limit beside pinned entries: it
     // is stored as far as there is room.
     let mayEvict =
@@ -161,9 +159,9 @@ struct ChunkSink: Sendable {
       // Eviction may take a while: nobody should wait for bytes that are already stored.
       generation.perform { $0.announce(id) }
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
-      if case .granted = budget.reserve(bytes) { return true }
+      if budget.reserve(bytes) { return true }
     }
-    if await giveUpReplaced(), case .granted = budget.reserve(bytes) { return true }
+    if await giveUpReplaced(), budget.reserve(bytes) { return true }
     // Entries in use fill the limit; retried soon.
     generation.refuse(.noRoom, for: .milliseconds(500))
     return false
@@ -208,10 +206,8 @@ struct ChunkSink: Sendable {
   }
 
   /// Settles a grant, after all its writes.
-  private func settle(
-    _ granted: Int64, by growth: (file: Int64, record: Int64)?, journal: Int64 = 0
-  ) {
-    let actual = growth.map { $0.file + $0.record + journal } ?? granted
+  private func settle(_ granted: Int64, by growth: (file: Int64, record: Int64)?) {
+    let actual = growth.map { $0.file + $0.record } ?? granted
     budget.settle(granted, actual: actual, for: entry.name)
   }
 
@@ -242,12 +238,12 @@ struct ChunkSink: Sendable {
         $0.commit(id, range, to: file, announces: announces, now: now)
       }
     }
-    guard let commit else { return settle(granted, by: growth) }
+    settle(granted, by: growth)
+    guard let commit else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }
     generation.carryOut(commit.actions)
     events.sendTraffic(.committed(entry.key, range))
-    var journaled: Int64 = 0
     if let (journal, number, span) = commit.journal {
       do {
         try journal.write(span, number: number)
@@ -255,9 +251,7 @@ struct ChunkSink: Sendable {
         // Only a killed process loses by this: it would fetch the range again.
         events.send(.warning("The journal of \(url) could not be written: \(error)."))
       }
-      journaled = journal.growth(upTo: number)
     }
-    settle(granted, by: growth, journal: journaled)
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
     if commit.wantsRecord { await entry.storage.recordFirstBytes(generation) }
   }

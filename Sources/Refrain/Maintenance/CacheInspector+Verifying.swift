@@ -34,15 +34,13 @@ extension CacheInspector {
       result.key = CacheKey(rawValue: record.key)
       return result
     }
-    budget.prepareToFree()
-    let before = (try? budget.measure(name))?.allocatedBytes
-    let mark = budget.freeMark(name)
-    defer {
-      if let before, let after = try? budget.measure(name)?.allocatedBytes ?? 0 {
-        budget.noteFreed(before - after, since: mark)
-      }
-      withExtendedLifetime(lock) {}
-    }
+    defer { withExtendedLifetime(lock) {} }
+    budget.changing(name) { repair(directory, &result) }
+    return result
+  }
+
+  /// Checks an entry again, and repairs it.
+  private func repair(_ directory: EntryDirectory, _ result: inout MediaCache.VerifyResult) {
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
       result.key = CacheKey(rawValue: contents.record.key)
@@ -65,14 +63,13 @@ extension CacheInspector {
           result.problems = ["The entry had no record and was removed."]
         }
         do {
-          result.droppedBytes = try budget.measure(name)?.allocatedBytes ?? 0
+          result.droppedBytes = try budget.measure(directory.name)?.allocatedBytes ?? 0
           try directory.removeFiles()
         } catch {
           result.problems.append("The entry could not be removed: \(error).")
         }
       }
     }
-    return result
   }
 
   /// Removes spans that lie in a hole of the file from the record, and deletes foreign files.

@@ -4,7 +4,6 @@ import RefrainLocks
 /// Removes all entries from a cache directory: a shard at a time, several shards at once.
 extension Removal {
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    await IOThreads.background.run { budget.prepareToFree() }
     // First: a cancelled removal leaves no credentials behind.
     companions.removeAll()
     var failure = await removePrivateFiles()
@@ -86,7 +85,6 @@ extension Removal {
     var part = Part()
     guard let first = names.first else { return part }
     let shard = budget.entryDirectory(named: first).shardPath
-    defer { budget.report() }
     do throws(DiskError) {
       let before = try DiskBudget.allocated([shard], budget.disk)
       for name in names {
@@ -97,9 +95,9 @@ extension Removal {
           part.busy.append(name)
         }
       }
-      let mark = budget.freeMark(first)
+      let mark = budget.mark()
       EntryDirectory.removeIfEmpty(shard, disk: budget.disk)
-      budget.noteFreed(before - (try DiskBudget.allocated([shard], budget.disk)), since: mark)
+      budget.free(before - (try DiskBudget.allocated([shard], budget.disk)), since: mark)
     } catch {
       part.failure = MediaCacheError(
         .storage, "The entries in \(shard) could not be removed: \(error).",
@@ -119,9 +117,9 @@ extension Removal {
     defer { withExtendedLifetime(lock) {} }
     // It may have been opened since.
     guard !budget.isOpen(name) else { return nil }
-    let mark = budget.freeMark(name)
+    let mark = budget.mark()
     guard let (key, freed) = try directory.removeCounting() else { return 0 }
-    budget.noteFreed(freed, since: mark)
+    budget.free(freed, since: mark)
     budget.index.withLock { $0.forget(name) }
     if let key { events.send(.evicted(key, bytes: freed)) }
     return freed

@@ -98,7 +98,6 @@ struct Removal: Sendable {
 
   private func remove(_ entry: Entry) async throws -> Int64? {
     let work = Task(executorPreference: IOThreads.background) { () async throws -> Int64? in
-      budget.prepareToFree()
       let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
       let isKnown = entry.current?.withState { $0.known != nil } ?? false
       let hadFiles = try await entry.storage.remove(entry, at: time)
@@ -116,7 +115,6 @@ struct Removal: Sendable {
 
   private func noteRemoval(_ name: String, _ key: CacheKey?, _ size: Int64) {
     budget.index.withLock { $0.forget(name) }
-    budget.report()
     if let key { events.send(.evicted(key, bytes: size)) }
   }
 
@@ -134,7 +132,6 @@ struct Removal: Sendable {
       // An unreadable record is removed, and is not used.
       let generation = (try? directory.loadRecord())?.record.generation
       do {
-        budget.prepareToFree()
         guard let freed = try remove(directory, text) else { return (nil, nil) }
         noteRemoval(name, key, freed)
         return (generation, freed)
@@ -146,20 +143,15 @@ struct Removal: Sendable {
 
   /// - Returns: the bytes that were freed; nil if nothing was stored.
   private func remove(_ directory: EntryDirectory, _ text: String) throws -> Int64? {
-    let disk = directory.disk
-    guard try disk.status(of: directory.path) != nil else { return nil }
+    guard try directory.disk.status(of: directory.path) != nil else { return nil }
     guard let lock = try WriterLock.acquire(directory) else {
       throw MediaCacheError(
         .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
     }
     defer { withExtendedLifetime(lock) {} }
-    let (own, shard) = ([directory.path], [directory.shardPath])
-    let mark = budget.freeMark(directory.name)
-    let freed = try DiskBudget.allocated(own, disk) + directory.allocatedBytes().all
-    let shardBefore = try DiskBudget.allocated(shard, disk)
-    try directory.removeFiles()
-    budget.noteFreed(freed + shardBefore - (try DiskBudget.allocated(shard, disk)), since: mark)
-    return freed
+    let size = try budget.measure(directory.name)?.allocatedBytes ?? 0
+    try budget.changing(directory.name, before: size) { try directory.removeFiles() }
+    return size
   }
 
   private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {

@@ -21,7 +21,7 @@ final class DiskBudget: Sendable {
   let usage: UsageFile
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
-  private let account = Mutex(Account())
+  private let account = Mutex(Account(process: Int64(getpid())))
   private let syncs = DirectorySyncs()
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
@@ -180,101 +180,130 @@ final class DiskBudget: Sendable {
   /// The size of one grant. Other caches cannot use the unneeded part of a grant while this one
   /// writes.
   private var quantum: Int64 {
-    limit.map { min(4 << 20, max(64 << 10, $0 / 128)) } ?? 4 << 20
+    limit.map { min(8 << 20, max(64 << 10, $0 / 128)) } ?? 8 << 20
   }
 
-  /// Reserves `bytes` more for an entry. Every grant is settled by `settle` or `conclude`. Blocks
-  /// for some ten microseconds, regardless of the number of entries.
-  func reserve(_ bytes: Int64) -> Grant {
-    if account.withLock({ $0.take(bytes) }) { return .granted }
-    let (limit, quantum, process) = (usableLimit, quantum, Int64(getpid()))
-    let isGranted = usage.update { record in
-      account.withLock {
-        $0.reserve(bytes, from: &record, quantum: quantum, limit: limit, process: process)
-      }
-    }
+  /// Reserves `bytes` more for an entry. Every reservation is settled by `settle` or `conclude`.
+  /// Blocks for some ten microseconds, regardless of the number of entries.
+  ///
+  /// - Returns: false if room has to be made first (`Evictor.makeRoom`).
+  func reserve(_ bytes: Int64) -> Bool {
+    if account.withLock({ $0.take(bytes) }) { return true }
+    let (limit, quantum) = (usableLimit, quantum)
+    let isGranted = update { $0.reserve(bytes, quantum: quantum, limit: limit, from: &$1) }
     checkUsage()
-    return isGranted ? .granted : .needsRoom
+    return isGranted
   }
 
-  /// Settles a grant by the bytes that the entry's files grew by.
-  func settle(_ granted: Int64, actual: Int64, for name: String) {
-    account.withLock { $0.settle(granted, actual: actual, for: name) }
-  }
-
-  /// Records that files of an open entry were removed; `held` bytes are in files that somebody
-  /// still reads.
-  ///
-  /// - Parameter mark: from `freeMark`, before they were removed.
-  func credit(_ name: String, freed: Int64, held: Int64 = 0, since mark: FreeMark) {
-    account.withLock { $0.credit(name, freed: freed, held: held, since: mark.check) }
-    if held > 0 { report() }
-  }
-
-  /// Settles an entry whose files will not change any more. Blocks.
-  ///
-  /// - Parameter mark: from `freeMark`, before any file was removed.
-  func conclude(
-    _ name: String, reserved: Int64, growth: Int64?, isClosed: Bool, since mark: FreeMark
-  ) {
-    account.withLock {
-      $0.conclude(
-        name, reserved: reserved, growth: growth, isClosed: isClosed, since: mark.check)
+  /// Replaces a reservation by the bytes that the entry's files grew by.
+  func settle(_ bytes: Int64, actual: Int64, for name: String) {
+    let isOverdrawn = account.withLock { account in
+      account.settle(bytes, actual: actual, for: name)
+      return account.allowance < 0
     }
-    report()
+    if isOverdrawn { update { $0.report(to: &$1) } }
   }
 
-  /// Prepares for removing or shortening files: after this call, the last measurement of the
-  /// directory includes the bytes that are freed next. Blocks.
-  func prepareToFree() { reportAlways() }
-
-  /// The state before files are removed or shortened: a measurement that runs meanwhile may or may
-  /// not have seen them.
-  struct FreeMark: Sendable {
-    /// `UsageRecord.checks` by then.
-    fileprivate var check: Int64
-    /// The running scan, if it has measured the files; nil if it finds them gone, or may do so.
-    fileprivate var scan: Int?
-  }
-
-  func freeMark(_ name: String) -> FreeMark {
-    FreeMark(check: account.withLock { $0.lastCheck }, scan: scanThatMeasured(name))
-  }
-
-  /// Records that files of an entry not open here were removed or shortened. Call `prepareToFree`
-  /// first.
-  func noteFreed(_ bytes: Int64, since mark: FreeMark) {
-    if let scan = mark.scan { noteFreed(bytes, inScan: scan) }
-    account.withLock { $0.addFreed(bytes, since: mark.check) }
-  }
-
-  /// Counts the copy of a record that is about to be replaced, which uses the room that
-  /// `usableLimit` keeps free. Balanced by `replacementEnded`. Blocks.
-  func countReplacement() {
-    account.withLock { $0.addFreed(-Self.replacement) }
-    report()
-  }
-
-  func replacementEnded() { account.withLock { $0.addFreed(Self.replacement) } }
-
-  private static let replacement: Int64 = 8192
-
-  /// Reports freed and unneeded bytes to the other caches of the directory. Blocks.
-  func report() {
-    if account.withLock({ $0.hasNews }) { reportAlways() }
-  }
-
-  private func reportAlways() {
-    let process = Int64(getpid())
-    usage.update { record in account.withLock { $0.report(to: &record, process: process) } }
+  /// Settles an entry whose files will not change any more (`Account.conclude`). Blocks.
+  ///
+  /// - Parameter mark: from before anything was written; nil if nothing was.
+  func conclude(_ name: String, overhead: Int64, held: Int64, growth: Int64?, since mark: Int64?) {
+    update { account, record in
+      account.conclude(
+        name, overhead: overhead, held: held, growth: growth,
+        isCounted: mark.map { $0 == record.measurements } ?? true, in: &record)
+      account.report(to: &record)
+    }
   }
 
   /// Returns the bytes to free before `bytes` can be reserved. Blocks.
   func shortage(of bytes: Int64) -> Int64 {
-    report()
-    let left = account.withLock { $0.allowance }
     let limit = usableLimit
-    return usage.update { $0.shortage(of: max(0, bytes - left), limit: limit) }
+    return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
+  }
+
+  /// Gives unused grants back. Blocks.
+  func giveBack() { update { $0.report(to: &$1) } }
+
+  @discardableResult
+  private func update<Result: Sendable>(
+    _ body: (inout Account, inout UsageRecord) -> Result
+  ) -> Result {
+    usage.update { record in account.withLock { body(&$0, &record) } }
+  }
+
+  // MARK: Freeing
+
+  /// Identifies the current count. Bytes freed from now on are subtracted from it, and from no
+  /// measurement made meanwhile, which may already lack them. Blocks.
+  func mark() -> Int64 { usage.update { $0.measurements } }
+
+  /// Subtracts bytes that were freed since `mark`. Blocks.
+  func free(_ bytes: Int64, since mark: Int64) {
+    guard bytes > 0 else { return }
+    usage.update { if $0.measurements == mark { $0.free(bytes) } }
+  }
+
+  /// Removes files of an entry that is open for writing here, and subtracts their size. Blocks.
+  ///
+  /// - Parameter read: how much of it is being read, and stays counted until `conclude`.
+  func removing<Failure: Error>(
+    _ size: Int64, read: Int64, of name: String, _ remove: () throws(Failure) -> Void
+  ) throws(Failure) {
+    let mark = update { account, record in
+      account.hold(read, in: &record)
+      return record.measurements
+    }
+    try remove()
+    account.withLock { $0.shrink(name, by: size) }
+    free(size - read, since: mark)
+  }
+
+  /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
+  /// that frees. The caller holds the entry's `WriterLock`, and the entry is not open for writing
+  /// here. Blocks.
+  ///
+  /// - Parameter before: the entry's size, if it was just measured.
+  /// - Returns: the bytes freed, with those of the entry's shard; nil if that cannot be measured.
+  @discardableResult
+  func changing(
+    _ name: String, before: Int64? = nil, _ body: () throws -> Void
+  ) rethrows -> Int64? {
+    let start = try? sizeWithShard(name, known: before)
+    let mark = update { account, record in
+      _ = account.reserve(Self.replacement, limit: nil, from: &record)
+      return record.measurements
+    }
+    func end() -> Int64? {
+      let freed = start.flatMap { start in (try? sizeWithShard(name)).map { start - $0 } }
+      update { account, record in
+        let growth = freed.map { max(0, -$0) } ?? Self.replacement
+        account.settle(Self.replacement, actual: growth)
+        if let freed, freed > 0, record.measurements == mark { record.free(freed) }
+        account.report(to: &record)
+      }
+      return freed
+    }
+    do {
+      try body()
+    } catch {
+      // Part of it may have been freed.
+      _ = end()
+      throw error
+    }
+    return end()
+  }
+
+  /// The copy of a record that is being replaced.
+  private static let replacement: Int64 = 8192
+
+  /// Returns the size of an entry with its shard, which grows with the number of its entries.
+  ///
+  /// - Parameter known: the size of the entry, if it was just measured.
+  func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
+    let shard = try Self.allocated([entryDirectory(named: name).shardPath], disk)
+    if let known { return known + shard }
+    return try (measure(name)?.allocatedBytes ?? 0) + shard
   }
 
   // MARK: Entries

@@ -18,7 +18,7 @@ final class UsageFile: Sendable {
   static let name = "usage"
 
   private let path: String
-  private let bootIdentity: String
+  private let boot: UInt64
   private let disk: any Disk
   private let clock: @Sendable () -> Moment
   /// Returns the allocated size of the directory if it has no entries yet; otherwise nil.
@@ -39,9 +39,9 @@ final class UsageFile: Sendable {
     self.path = path
     self.disk = disk
     self.clock = clock
-    self.bootIdentity = bootIdentity
+    boot = UsageRecord.number(ofBoot: bootIdentity)
     self.measureEmpty = measureEmpty
-    own = Mutex(UsageRecord(unchecked: 0, bootIdentity: bootIdentity))
+    own = Mutex(UsageRecord(guess: 0, boot: boot))
   }
 
   /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
@@ -136,18 +136,18 @@ final class UsageFile: Sendable {
       (try? disk.read(descriptor, into: buffer, at: 0)) ?? 0
     }
     if count > 0, var record = UsageRecord.decode(Array(buffer[..<count])) {
-      guard record.bootIdentity != bootIdentity else { return (record, true) }
-      record.bootIdentity = bootIdentity
+      guard record.boot != boot else { return (record, true) }
+      record.boot = boot
       record.writers = []
-      record.unchecked = 0
+      record.guess = 0
       return (record, false)
     }
-    var record = UsageRecord(unchecked: 0, bootIdentity: bootIdentity)
+    var record = UsageRecord(guess: 0, boot: boot)
     // The file's own block is not allocated yet.
     if let size = measureEmpty() {
       record.used = size + 4096
-      record.unchecked = nil
-      record.checkedAt = clock().wall.timeIntervalSince1970
+      record.guess = nil
+      record.measuredAt = clock().wall.timeIntervalSince1970
     }
     return (record, false)
   }
@@ -161,5 +161,31 @@ final class UsageFile: Sendable {
       own.withLock { $0 = record }
       isBroken.store(true, ordering: .releasing)
     }
+  }
+}
+
+/// Finds the writers of a `UsageRecord` that no longer exist.
+enum LiveWriters {
+  /// The writers of this process.
+  private static let own = Mutex<Set<UInt64>>([])
+
+  static func add(_ id: UInt64) { own.withLock { _ = $0.insert(id) } }
+
+  static func remove(_ id: UInt64) { own.withLock { _ = $0.remove(id) } }
+
+  /// Returns the dead writers. A writer of another process is dead if its process is: kill(2) with
+  /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is
+  /// only detected after the next boot.
+  static func dead(among writers: [UsageRecord.Writer]) -> Set<UInt64> {
+    let process = Int64(getpid())
+    let ended = own.withLock { own in
+      writers.filter { $0.process == process && !own.contains($0.id) }
+    }
+    let lost = writers.filter { writer in
+      if writer.process == process { return false }
+      guard let other = pid_t(exactly: writer.process), other > 0 else { return true }
+      return kill(other, 0) != 0 && errno == ESRCH
+    }
+    return Set((ended + lost).map(\.id))
   }
 }

@@ -3,13 +3,18 @@
 /// The disk space that a cache directory takes, as counted by every cache that writes to it. A pure
 /// value, kept in the file `usage`.
 ///
-/// One rule makes the count safe: `used` is never less than the allocated bytes. A writer adds
-/// bytes to it before it allocates them (a grant), and subtracts them only after they were freed,
-/// or if they were granted and never written. A measurement replaces a grant only if it was made
-/// after the writing ended, or if all bytes that may have been written during the measurement are
-/// added to it (`endCheck`).
+/// One rule makes the count safe: `used` is never less than the allocated bytes.
+///
+/// - A writer adds a grant before it writes, and gives back what it did not use.
+/// - Whoever frees bytes subtracts them afterwards, unless a measurement has replaced the count
+///   meanwhile: that one may already lack them.
+/// - A measurement adds to the bytes that it found all that may have been written unseen: the grants
+///   that were outstanding when it began, and those made since.
+///
+/// So the count may be too high for a while, at most by what was granted or freed during a
+/// measurement, and is never too low.
 struct UsageRecord: Sendable, Hashable {
-  /// A cache that is writing, and the bytes that it may write without a further grant.
+  /// A cache that may write without a further grant.
   struct Writer: Sendable, Hashable {
     var id: UInt64
     /// The identifier of its process.
@@ -20,139 +25,93 @@ struct UsageRecord: Sendable, Hashable {
 
   /// Allocated bytes, and bytes that writers may allocate.
   var used: Int64 = 0
-  /// All bytes ever granted, or held in removed files. Only counts up.
+  /// All bytes ever granted. Only counts up.
   var granted: Int64 = 0
-  /// All bytes ever granted that were returned unwritten. Only counts up.
-  var returned: Int64 = 0
-  /// Bytes granted since `used` became a guess; nil while `used` is not one.
-  var unchecked: Int64?
-  /// The number of measurements of the directory that replaced the count. Only counts up.
-  var checks: Int64 = 0
-  /// The most by which `used` may be too high: bytes written during the last measurement may have
-  /// been counted twice.
-  var slack: Int64 = 0
+  /// Bytes granted since `used` became a guess; nil while it is not one.
+  var guess: Int64?
+  /// The number of measurements that replaced the count. Only counts up.
+  var measurements: Int64 = 0
   /// The time of the last measurement, in seconds since 1970.
-  var checkedAt: Double = 0
-  /// The boot in which the record was written. In another boot the writers' process identifiers
-  /// mean nothing and written bytes may be lost, so `used` is a guess.
-  var bootIdentity: String
+  var measuredAt: Double = 0
+  /// Identifies the boot in which the record was written. In another boot the writers' process
+  /// identifiers mean nothing and written bytes may be lost, so `used` is a guess.
+  var boot: UInt64
   var writers: [Writer] = []
 
   /// Returns the most bytes granted to all writers together while `used` is a guess.
-  static func uncheckedLimit(_ limit: Int64) -> Int64 { min(16 << 20, limit / 16) }
+  static func guessLimit(_ limit: Int64) -> Int64 { min(16 << 20, limit / 16) }
 
   // MARK: Granting
 
-  /// Grants `bytes` to a writer, or `quantum` if there is room, so that it need not ask for every
-  /// chunk.
+  /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk.
+  /// Note the writer's outstanding bytes afterwards.
   ///
-  /// - Parameters:
-  ///   - limit: the limit for all writers together; nil for none.
-  ///   - freed: the bytes that the writer has freed since its last call. Negative: it took more
-  ///     than it was granted.
-  ///   - left: the bytes left of its earlier grants.
+  /// - Parameter limit: the limit for all writers together; nil for none.
   /// - Returns: the bytes granted; nil if there is no room.
-  mutating func grant(
-    _ bytes: Int64, quantum: Int64, to writer: (id: UInt64, process: Int64), limit: Int64?,
-    freed: Int64, left: Int64
-  ) -> Int64? {
-    free(freed)
-    let amount = [max(quantum, bytes), bytes].first { fits($0, limit: limit) }
-    if let amount {
-      used += amount
-      granted += amount
-      if let guess = unchecked { unchecked = guess + amount }
-    }
-    note(writer, outstanding: left + (amount ?? 0))
+  mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
+    let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
+    guard let amount else { return nil }
+    granted += amount
+    add(amount)
     return amount
   }
-
-  func fits(_ bytes: Int64, limit: Int64?) -> Bool { shortage(of: bytes, limit: limit) == 0 }
 
   /// Returns the bytes to free before `bytes` more can be granted.
   func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
     guard let limit else { return 0 }
-    let guess = unchecked.map { $0 + bytes - max(Self.uncheckedLimit(limit), bytes) } ?? 0
-    return max(0, used + bytes - limit, guess)
+    let excess = guess.map { $0 + bytes - max(Self.guessLimit(limit), bytes) } ?? 0
+    return max(0, used + bytes - limit, excess)
   }
 
-  /// Subtracts bytes that were allocated when the directory was last measured and no longer are.
-  ///
-  /// - Parameter bytes: negative if more was written than was granted: when two writers extend one
-  ///   file at once, one measures the bytes of both, and the other returns its grant.
-  mutating func free(_ bytes: Int64) {
-    if bytes < 0 { granted -= bytes }
-    used = max(0, used - bytes)
-    if let guess = unchecked { unchecked = max(0, guess - bytes) }
+  /// Subtracts bytes that are no longer allocated, or were granted and never will be.
+  mutating func free(_ bytes: Int64) { add(-bytes) }
+
+  private mutating func add(_ bytes: Int64) {
+    used = max(0, used + bytes)
+    guess = guess.map { max(0, $0 + bytes) }
   }
 
-  /// Adds bytes of removed files that somebody still reads: they are still allocated, but no
-  /// measurement sees them any more.
-  ///
-  /// - Parameter isCounted: whether the last measurement of the directory includes them.
-  mutating func hold(_ bytes: Int64, isCounted: Bool) {
-    granted += bytes
-    guard !isCounted else { return }
-    used += bytes
-    slack += bytes
-  }
-
-  /// Returns bytes that a writer was granted and did not write.
-  mutating func giveBack(
-    _ bytes: Int64, by writer: (id: UInt64, process: Int64), left: Int64
-  ) {
-    used = max(0, used - bytes)
-    returned += bytes
-    if let guess = unchecked { unchecked = max(0, guess - bytes) }
-    note(writer, outstanding: left)
-  }
-
-  private mutating func note(_ writer: (id: UInt64, process: Int64), outstanding: Int64) {
+  mutating func note(_ writer: Writer) {
     let index = writers.firstIndex { $0.id == writer.id }
-    if outstanding <= 0 {
+    if writer.outstanding <= 0 {
       if let index { writers.remove(at: index) }
     } else if let index {
-      writers[index].outstanding = outstanding
+      writers[index] = writer
     } else if writers.count < Self.mostWriters {
-      writers.append(.init(id: writer.id, process: writer.process, outstanding: outstanding))
+      writers.append(writer)
     }
   }
 
-  // MARK: Checking
+  // MARK: Measuring
 
   /// The state before a measurement, which is needed to use its result.
-  struct CheckStart: Sendable, Hashable {
-    var outstanding: Int64
+  struct MeasurementStart: Sendable, Hashable {
+    var used: Int64
     var granted: Int64
-    var returned: Int64
+    var outstanding: Int64
     var dead: Set<UInt64>
   }
 
   /// Begins a measurement. `dead` writers will not write any more.
-  func beginCheck(dead: Set<UInt64>) -> CheckStart {
-    CheckStart(
-      outstanding: writers.reduce(0) { $0 + (dead.contains($1.id) ? 0 : $1.outstanding) },
-      granted: granted, returned: returned, dead: dead)
+  func beginMeasurement(dead: Set<UInt64> = []) -> MeasurementStart {
+    let live = writers.filter { !dead.contains($0.id) }
+    return MeasurementStart(
+      used: used, granted: granted, outstanding: live.reduce(0) { $0 + $1.outstanding }, dead: dead)
   }
 
-  /// Ends a measurement. A count that was no guess, and that the measurement does not contradict, is
-  /// kept: it is the better one, while no writer has died.
-  ///
-  /// Otherwise all bytes that may have been written since it began are added to the measurement,
-  /// because it may have missed them, and so are held bytes of removed files. Bytes freed since then
-  /// are not subtracted, because it may have missed those already.
-  mutating func endCheck(_ start: CheckStart, measured: Int64, at now: Double) {
+  /// Ends a measurement. Of two upper bounds, the count and the measurement with all that it may
+  /// have missed, the lower one is kept, unless the count cannot be trusted.
+  mutating func endMeasurement(_ start: MeasurementStart, measured: Int64, at now: Double) {
     writers.removeAll { start.dead.contains($0.id) }
-    checkedAt = now
-    let added = start.outstanding + (granted - start.granted) - (returned - start.returned)
-    let possible = measured...max(measured, measured + added)
-    if unchecked == nil, start.dead.isEmpty, possible.contains(used) {
-      slack = min(slack, used - measured)
-      return
-    }
-    slack = added
-    used = measured + added
-    unchecked = nil
-    checks += 1
+    measuredAt = now
+    let grantedSince = granted - start.granted
+    let most = measured + start.outstanding + grantedSince
+    // More than was ever counted meanwhile: somebody else has added files.
+    let isContradicted = measured > start.used + grantedSince
+    let isTrusted = guess == nil && start.dead.isEmpty && !isContradicted
+    if isTrusted, used <= most { return }
+    used = most
+    guess = nil
+    measurements += 1
   }
 }

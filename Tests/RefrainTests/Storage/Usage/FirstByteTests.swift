@@ -58,8 +58,8 @@ struct FirstByteTests {
       try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
     } else {
       usage.update { record in
-        _ = record.grant(
-          4096, quantum: 0, to: (id: 7, process: Int64(Int32.max)), limit: nil, freed: 0, left: 0)
+        _ = record.grant(4096, limit: nil)
+        record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 4096))
       }
     }
     let disk = ListingDisk(isClosed: true)
@@ -68,10 +68,10 @@ struct FirstByteTests {
     try await directory.expectToPlay(from: reader)
     #expect(reader.isStoring)
     // Nothing has been measured yet.
-    #expect(usage.update { isMissing ? $0.unchecked != nil : !$0.writers.isEmpty })
+    #expect(usage.update { isMissing ? $0.guess != nil : !$0.writers.isEmpty })
     disk.open()
     try await eventually("the directory is measured") {
-      usage.update { record in record.unchecked == nil && !record.writers.contains { $0.id == 7 } }
+      usage.update { record in record.guess == nil && !record.writers.contains { $0.id == 7 } }
     }
     reader.cancel()
     await cache.close()

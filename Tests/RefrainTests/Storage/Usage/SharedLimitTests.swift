@@ -74,8 +74,8 @@ struct SharedLimitTests {
     let file = directory.usageFile()
     // The state left by a killed process. No process has that number.
     file.update { record in
-      _ = record.grant(
-        1 << 20, quantum: 0, to: (id: 7, process: Int64(Int32.max)), limit: nil, freed: 0, left: 0)
+      _ = record.grant(1 << 20, limit: nil)
+      record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 1 << 20))
     }
     #expect(used == directory.allocated + (1 << 20))
     let second = try directory.cache(limit: 64 << 20)

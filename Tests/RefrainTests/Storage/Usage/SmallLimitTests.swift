@@ -142,8 +142,8 @@ struct SmallLimitTests {
       guard count == 50 else { return nil }
       let measured = allocatedBytes(root)
       other.usage.update { record in
-        let start = record.beginCheck(dead: [])
-        record.endCheck(start, measured: measured, at: Moment.now.wall.timeIntervalSince1970)
+        let start = record.beginMeasurement()
+        record.endMeasurement(start, measured: measured, at: Moment.now.wall.timeIntervalSince1970)
       }
       return nil
     }
