@@ -69,7 +69,7 @@ struct ListenAddressTests {
     "LocalHost",
   ])
   func `A loopback host is recognized`(_ host: String) {
-    #expect(LoopbackAddress.contains(host))
+    #expect(NetworkAddress.isLoopback(host: host))
   }
 
   @Test(arguments: [
@@ -77,6 +77,6 @@ struct ListenAddressTests {
     "localhost.example.org", "127.0.0.1.example.org", "",
   ])
   func `Other hosts are not taken for loopback`(_ host: String) {
-    #expect(!LoopbackAddress.contains(host))
+    #expect(!NetworkAddress.isLoopback(host: host))
   }
 }

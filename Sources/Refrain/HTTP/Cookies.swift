@@ -82,7 +82,7 @@ private struct CookiePlace {
     guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
     host = origin.host
     path = String(parts.requestTarget.prefix { $0 != "?" })
-    isSecure = origin.scheme == "https" || LoopbackAddress.contains(origin.host)
+    isSecure = origin.scheme == "https" || NetworkAddress.isLoopback(host: origin.host)
   }
 
   /// §5.1.4.
@@ -93,8 +93,7 @@ private struct CookiePlace {
 
   /// Whether the host is the domain or below it (§5.1.3). An address has nothing below it.
   func isBelow(_ domain: String) -> Bool {
-    let isAddress = host.hasPrefix("[") || LoopbackAddress.bytesOfIPv4(host) != nil
-    return host == domain || (!isAddress && host.hasSuffix("." + domain))
+    host == domain || (NetworkAddress(host: host) == nil && host.hasSuffix("." + domain))
   }
 
   /// §5.4.

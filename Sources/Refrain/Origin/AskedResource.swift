@@ -21,7 +21,7 @@ final class AskedResource: Sendable {
     var given: Resource
     /// The number of replacements by the hook.
     var authorization = 0
-    var shortcut: (of: Resource, RedirectPolicy.Shortcut)?
+    var chain: (of: Resource, RedirectPolicy)?
   }
 
   private let key: CacheKey
@@ -70,21 +70,21 @@ final class AskedResource: Sendable {
 
   // MARK: Redirects
 
-  /// Returns the end of the last redirect chain of `resource`; nil if none is recorded. Without an
-  /// observer, which has to see the chain, that of another observer's resource will do.
-  func shortcut(for resource: Resource) -> RedirectPolicy.Shortcut? {
+  /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
+  /// which has to see the chain, that of another observer's resource will do.
+  func chain(for resource: Resource) -> RedirectPolicy? {
     state.withLock { state in
-      guard case (var followed, let shortcut)? = state.shortcut else { return nil }
+      guard case (var followed, let chain)? = state.chain else { return nil }
       if resource.observer == nil { followed.observer = nil }
-      return followed == resource ? shortcut : nil
+      return followed == resource ? chain : nil
     }
   }
 
-  /// Records the end of a chain of redirects.
+  /// Records a chain of redirects.
   ///
-  /// - Parameter shortcut: nil to follow the chain from its start.
-  func note(_ shortcut: RedirectPolicy.Shortcut?, for resource: Resource) {
-    state.withLock { $0.shortcut = shortcut.map { (resource, $0) } }
+  /// - Parameter chain: nil to follow the chain from its start.
+  func note(_ chain: RedirectPolicy?, for resource: Resource) {
+    state.withLock { $0.chain = chain.map { (resource, $0) } }
   }
 
   // MARK: Authorization
@@ -125,7 +125,7 @@ extension Resource {
   /// Returns the resource with the credentials of an earlier one, if it has none of its own.
   fileprivate func keepingCredentials(of earlier: Resource) -> Resource {
     guard Credentials.of(self) == Credentials.none, Credentials.of(earlier) != Credentials.none,
-      RedirectPolicy.origin(of: url) == RedirectPolicy.origin(of: earlier.url)
+      WebOrigin.isOne(of: url, earlier.url)
     else { return self }
     var next = self
     next.headers["Authorization"] =

@@ -10,7 +10,7 @@ struct GroupRenewal: Sendable, Hashable {
     var new: String?
   }
 
-  private let origin: [String]
+  private let origin: WebOrigin
   private var headers: [Change] = []
   /// The changed parameters, as spelled. They belong together, as in a signature.
   private var parameters: [Change] = []
@@ -18,8 +18,8 @@ struct GroupRenewal: Sendable, Hashable {
   /// - Returns: nil if nothing was changed, or nothing that other requests may have: a new path is
   ///   that of one resource, and a request to another origin has secrets of that origin.
   init?(from old: Resource, to new: Resource) {
-    origin = RedirectPolicy.origin(of: old.url)
-    guard origin == RedirectPolicy.origin(of: new.url) else { return nil }
+    guard let origin = WebOrigin(old.url), origin == WebOrigin(new.url) else { return nil }
+    self.origin = origin
     let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
     headers = names.sorted().compactMap { name in
       let change = Change(name: name, old: old.headers[name], new: new.headers[name])
@@ -51,7 +51,7 @@ struct GroupRenewal: Sendable, Hashable {
   /// Returns the resource with the new headers and parameters, if it has the old ones: others are
   /// newer, or rights of its own. A header is added only if the renewed request had none.
   func applied(to resource: Resource) -> Resource {
-    guard RedirectPolicy.origin(of: resource.url) == origin else { return resource }
+    guard WebOrigin(resource.url) == origin else { return resource }
     var resource = resource
     for change in headers {
       if resource.headers[change.name] == change.old { resource.headers[change.name] = change.new }

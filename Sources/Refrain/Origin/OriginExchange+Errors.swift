@@ -34,7 +34,7 @@ extension OriginExchange {
       !response.isDecoded
     else { return false }
     // The fields of another origin, such as cookies and challenges, are not for this one.
-    return RedirectPolicy.origin(of: response.url) == RedirectPolicy.origin(of: response.askedURL)
+    return WebOrigin.isOne(of: response.url, response.askedURL)
   }
 
   /// Returns the body, or its beginning and the rest if it is long.

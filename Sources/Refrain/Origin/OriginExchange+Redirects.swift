@@ -4,61 +4,90 @@ import Foundation
 /// Follows redirects from the request to the final response.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    if usesShortcut, let shortcut = asked.shortcut(for: resource) {
-      if let response = try await take(shortcut, request, for: resource) { return response }
+    if usesShortcut, let earlier = asked.chain(for: resource) {
+      let chain = RedirectPolicy(request: request, after: earlier, at: origin.now.wall)
+      do {
+        if let response = try await follow(chain, for: resource, isShortcut: true) {
+          return response
+        }
+      } catch {
+        // Also after a timeout: the next attempt follows the chain.
+        asked.note(nil, for: resource)
+        if Task.isCancelled { throw error }
+      }
     }
     asked.note(nil, for: resource)
-    var redirects = RedirectPolicy(request: request)
-    var followed: [Redirection] = []
+    let chain = RedirectPolicy(request: request)
+    guard let response = try await follow(chain, for: resource, isShortcut: false) else {
+      throw CancellationError()
+    }
+    return response
+  }
+
+  /// - Parameter isShortcut: whether the request goes to the end of an earlier chain.
+  /// - Returns: nil if that end has nothing of the resource any more, so that the chain has to be
+  ///   followed again.
+  private func follow(
+    _ start: RedirectPolicy, for resource: Resource, isShortcut: Bool
+  ) async throws -> Response? {
+    var chain = start
     var first: ErrorResponse?
     var statedLength: Int64?
     while true {
-      let response = try await ask(redirects.request, for: resource)
-      let next: OriginRequest?
+      let response = try await ask(chain.request, for: resource)
+      if isShortcut, !Self.isUseful(response.status) {
+        try await drain(response)
+        return nil
+      }
+      let isFirst = chain.redirections.isEmpty
+      let isRedirect: Bool
       do throws(MediaCacheError) {
-        next = try redirects.follow(
-          status: response.status, headers: response.headers, at: origin.now.wall)
-        if let next {
-          try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
-          try checkIsForEverybody(response)
-        }
+        isRedirect = try goOn(&chain, after: response, for: resource)
       } catch {
         guard keepsErrors else { throw error }
         var error = error
-        error.response = followed.isEmpty ? await kept(response, for: resource) : first
+        error.response = isFirst ? await kept(response, for: resource) : first
         throw error
       }
-      if let next {
-        resource.filter?.noteReference(to: next.url, from: resource.url)
-        if followed.isEmpty, keepsErrors, Self.isShort(response) {
+      if isRedirect {
+        if isFirst, keepsErrors, Self.isShort(response) {
           first = await kept(response, for: resource)
         }
-        followed.append(Redirection(response))
-      } else {
-        switch judge(response, to: redirects.request) {
-        case .response(var received):
-          if !followed.isEmpty, !isForRequesterAlone(received) {
-            received = origin.redirected.noting(
-              received, to: redirects.request,
-              isPublic: Self.isPublic(redirects.request, resource.filter))
-          }
-          received.redirections = followed
-          received.redirect = first
-          received.statedLength = statedLength
-          if Self.isUseful(response.status) {
-            var shortcut = redirects.shortcut
-            shortcut?.redirections = followed
-            asked.note(shortcut, for: resource)
-          }
-          return received
-        case .askAgain(let fields):
-          statedLength = response.totalLength ?? statedLength
-          for field in fields { redirects.drop(field) }
-        }
+        if first == nil || !isFirst { try await drain(response) }
         continue
       }
-      if first == nil || followed.count > 1 { try await drain(response) }
+      switch judge(response, to: chain.request) {
+      case .response(var received):
+        if !isShortcut, !isFirst, !isForRequesterAlone(received) {
+          received = origin.redirected.noting(
+            received, to: chain.request, isPublic: Self.isPublic(chain.request, resource.filter))
+        }
+        received.redirections = chain.redirections
+        received.redirect = first
+        received.statedLength = statedLength
+        if Self.isUseful(response.status) {
+          asked.note(chain.redirections.isEmpty ? nil : chain, for: resource)
+        }
+        return received
+      case .askAgain(let fields):
+        statedLength = response.totalLength ?? statedLength
+        for field in fields { chain.drop(field) }
+      }
     }
+  }
+
+  /// Follows a redirect; returns false if the response is none.
+  private func goOn(
+    _ chain: inout RedirectPolicy, after response: Response, for resource: Resource
+  ) throws(MediaCacheError) -> Bool {
+    let next = try chain.follow(
+      status: response.status, headers: response.headers, askedAt: response.requestTime,
+      at: response.responseTime)
+    guard let next else { return false }
+    try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
+    try checkIsForEverybody(response)
+    resource.filter?.noteReference(to: next.url, from: resource.url)
+    return true
   }
 
   /// Returns a redirect to the resource, for whoever passes it on.
@@ -87,39 +116,6 @@ extension OriginExchange {
       status: response.status, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper
     ).noStore
-  }
-
-  /// Sends the request directly to the end of the last redirect chain.
-  ///
-  /// - Returns: nil if that failed, so that the chain has to be followed again.
-  private func take(
-    _ shortcut: RedirectPolicy.Shortcut, _ request: OriginRequest, for resource: Resource
-  ) async throws -> Response? {
-    var redirects = RedirectPolicy(request: request, at: shortcut, now: origin.now.wall)
-    var statedLength: Int64?
-    do {
-      while true {
-        let response = try await ask(redirects.request, for: resource)
-        guard Self.isUseful(response.status) else {
-          try await drain(response)
-          return nil
-        }
-        switch judge(response, to: redirects.request) {
-        case .response(var received):
-          received.redirections = shortcut.redirections
-          received.statedLength = statedLength
-          return received
-        case .askAgain(let fields):
-          statedLength = response.totalLength ?? statedLength
-          for field in fields { redirects.drop(field) }
-        }
-      }
-    } catch {
-      // Also after a timeout: the next attempt follows the chain.
-      asked.note(nil, for: resource)
-      if Task.isCancelled { throw error }
-      return nil
-    }
   }
 
   /// Whether a status comes from the resource itself.
@@ -280,14 +276,6 @@ extension OriginExchange {
     response.hasInterleavedLength = response.headers.bodyLength != nil
     response.headers = ICYAnswer.plainHeaders(response.headers)
     return response
-  }
-}
-
-extension Redirection {
-  fileprivate init(_ response: OriginExchange.Response) {
-    self.init(
-      status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime)
   }
 }
 

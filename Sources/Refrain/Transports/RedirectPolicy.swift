@@ -15,7 +15,8 @@ struct RedirectPolicy: Sendable, Hashable {
 
   /// The last request sent.
   private(set) var request: OriginRequest
-  private(set) var hops = 0
+  /// The redirects followed so far, also by the earlier chain at whose end this one began.
+  private(set) var redirections: [Redirection] = []
   /// The headers of `request` without the chain's cookies.
   private var headers: HeaderFields
   private var cookies = Cookies()
@@ -31,34 +32,19 @@ struct RedirectPolicy: Sendable, Hashable {
     var cookies: String?
   }
 
-  /// The end of a chain, and which headers may go there.
-  struct Shortcut: Sendable, Hashable {
-    fileprivate var url: URL
-    fileprivate var leftOrigin: Bool
-    fileprivate var cookies: Cookies
-    fileprivate var authorization: String?
-    /// The chain's redirects, which its response stands behind.
-    var redirections: [Redirection] = []
-  }
-
-  /// The end of the chain so far; nil if there was no redirect.
-  var shortcut: Shortcut? {
-    guard hops > 0 else { return nil }
-    return Shortcut(
-      url: request.url, leftOrigin: leftOrigin, cookies: cookies, authorization: authorization)
-  }
-
   /// Begins a chain where an earlier one ended: headers dropped on the way stay dropped, and its
   /// cookies are sent again.
-  init(request: OriginRequest, at shortcut: Shortcut, now: Date = Date()) {
+  init(request: OriginRequest, after earlier: RedirectPolicy, at now: Date = Date()) {
     var request = request
-    request.url = shortcut.url
-    if shortcut.leftOrigin { request.headers = request.headers.forOtherOrigins }
+    request.url = earlier.request.url
+    if earlier.leftOrigin { request.headers = request.headers.forOtherOrigins }
     if request.headers["Authorization"] == nil {
-      request.headers["Authorization"] = shortcut.authorization
+      request.headers["Authorization"] = earlier.authorization
     }
     self.init(request: request)
-    cookies = shortcut.cookies
+    cookies = earlier.cookies
+    (redirections, leftOrigin) = (earlier.redirections, earlier.leftOrigin)
+    authorization = earlier.authorization
     self.request = withCookies(request, at: now)
   }
 
@@ -89,14 +75,14 @@ struct RedirectPolicy: Sendable, Hashable {
   /// Once the origin changes, only the headers in `carried` continue. As every request is made from
   /// the one before, dropped headers do not return, not even on the way back.
   mutating func follow(
-    status: Int, headers received: HeaderFields, at now: Date = Date()
+    status: Int, headers received: HeaderFields, askedAt: Date? = nil, at now: Date = Date()
   ) throws(MediaCacheError) -> OriginRequest? {
     guard [301, 302, 303, 307, 308].contains(status) else { return nil }
     guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty
     else {
       throw refusal("answered \(status) without a Location", status)
     }
-    guard hops < Self.longestChain else {
+    guard redirections.count < Self.longestChain else {
       throw refusal("was redirected more than \(Self.longestChain) times", status)
     }
     guard location.utf8.count <= Self.longestLocation else {
@@ -114,7 +100,7 @@ struct RedirectPolicy: Sendable, Hashable {
       throw refusal("redirects from https to http, which is not encrypted", status)
     }
     cookies.store(received.values(of: "Set-Cookie"), from: request.url, at: now)
-    if Self.origin(of: request.url) != Self.origin(of: url) {
+    if !WebOrigin.isOne(of: request.url, url) {
       headers = headers.forOtherOrigins
       leftOrigin = true
       authorization = nil
@@ -134,7 +120,9 @@ struct RedirectPolicy: Sendable, Hashable {
     guard visited.insert(visit).inserted else {
       throw refusal("redirects in a loop", status)
     }
-    hops += 1
+    redirections.append(
+      Redirection(
+        status: status, headers: received, requestTime: askedAt ?? now, responseTime: now))
     request = next
     return next
   }
@@ -146,13 +134,6 @@ struct RedirectPolicy: Sendable, Hashable {
     // By these a proxy recognizes its own request in a loop (RFC 9110 §7.6.3, RFC 8586).
     "via", "cdn-loop",
   ])
-
-  /// Returns scheme, host and port (RFC 9110 §4.3.1).
-  static func origin(of url: URL) -> [String] {
-    let scheme = url.scheme?.lowercased() ?? ""
-    let port = url.port ?? (scheme == "https" ? 443 : 80)
-    return [scheme, url.host()?.lowercased() ?? "", String(port)]
-  }
 
   private func refusal(_ what: String, _ status: Int) -> MediaCacheError {
     MediaCacheError(

@@ -1,11 +1,4 @@
 // SPDX-License-Identifier: MIT
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `host [ ":" port ]` of a URL or a Host field (RFC 3986 §3.2), without a user: DNS names and
 /// numeric addresses, in forms that no resolver reads differently.
@@ -22,14 +15,16 @@ package struct Authority: Sendable, Hashable {
       guard let number = Self.port(port) else { return nil }
       self.port = number
     }
-    guard Self.isIPv6(host) || Self.isName(host) else { return nil }
+    // An address with a zone (`%eth0`) has no meaning in a URL.
+    let isIPv6 = host.hasPrefix("[") && NetworkAddress(host: host)?.isIPv6 == true
+    guard isIPv6 || Self.isName(host) else { return nil }
     self.host = String(host)
   }
 
   /// The host in one form for all its spellings: without a trailing dot, an IPv6 address as
   /// inet_ntop(3) writes it.
   package var plainHost: String {
-    if host.hasPrefix("[") { return Self.normalizedIPv6(host.dropFirst().dropLast()) ?? host }
+    if host.hasPrefix("[") { return NetworkAddress(host: host).map { "[\($0.text)]" } ?? host }
     return host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 
@@ -63,7 +58,7 @@ package struct Authority: Sendable, Hashable {
     // Resolvers read `127.1` and `0x7f000001` as addresses (inet_aton(3)): only the common form is
     // accepted here.
     let endsInNumber = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
-    return !endsInNumber || (name == host && isIPv4(labels))
+    return !endsInNumber || NetworkAddress(host) != nil
   }
 
   /// Whether it consists of letters, digits, `-`, and the `_` of some names.
@@ -75,30 +70,5 @@ package struct Authority: Sendable, Hashable {
       default: false
       }
     }
-  }
-
-  private static func isIPv4(_ parts: [Substring]) -> Bool {
-    parts.count == 4
-      && parts.allSatisfy { part in
-        guard part.utf8.count <= 3, part == "0" || !part.hasPrefix("0") else { return false }
-        return UInt8(part) != nil
-      }
-  }
-
-  private static func isIPv6(_ host: Substring) -> Bool {
-    host.hasPrefix("[") && normalizedIPv6(host.dropFirst().dropLast()) != nil
-  }
-
-  /// Returns nil for an address with a zone (`%eth0`), which has no meaning in a URL.
-  private static func normalizedIPv6(_ text: Substring) -> String? {
-    guard text.utf8.count <= 45,
-      text.utf8.allSatisfy({ $0.hexadecimalValue != nil || $0 == 0x3A || $0 == 0x2E })
-    else { return nil }
-    var address = in6_addr()
-    guard inet_pton(AF_INET6, String(text), &address) == 1 else { return nil }
-    var bytes = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-    guard inet_ntop(AF_INET6, &address, &bytes, socklen_t(bytes.count)) != nil else { return nil }
-    let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-    return "[" + String(decoding: name, as: UTF8.self) + "]"
   }
 }

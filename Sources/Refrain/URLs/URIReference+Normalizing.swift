@@ -59,31 +59,43 @@ extension URIReference {
   /// encodes nothing stays.
   package static func normalizedEncoding(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
-    let source = Array(text.utf8)
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(source.count)
-    var index = 0
-    while index < source.count {
-      let byte = source[index]
-      index += 1
-      if byte == UInt8(ascii: "%"), index + 1 < source.count,
-        let high = source[index].hexadecimalValue,
-        let low = source[index + 1].hexadecimalValue
-      {
-        index += 2
-        let value = high << 4 | low
-        if value.isUnreserved { bytes.append(value) } else { append(value, to: &bytes) }
-      } else if byte >= 0x80 {
-        append(byte, to: &bytes)
-      } else {
-        bytes.append(byte)
-      }
+    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit, _ in
+      let isPlain = unit.isEncoded ? unit.byte.isUnreserved : unit.byte < 0x80
+      if isPlain { bytes.append(unit.byte) } else { bytes += unit.encoded }
     }
     return String(decoding: bytes, as: UTF8.self)
   }
+}
 
-  private static func append(_ value: UInt8, to bytes: inout [UInt8]) {
+/// One byte of a URI's text, percent-encoded there or not (RFC 3986 §2.1).
+struct PercentEncoded {
+  var byte: UInt8
+  var isEncoded: Bool
+
+  /// `%` and two hexadecimal digits in upper case (§6.2.2.1).
+  var encoded: [UInt8] {
     let digits = Array("0123456789ABCDEF".utf8)
-    bytes += [UInt8(ascii: "%"), digits[Int(value >> 4)], digits[Int(value & 15)]]
+    return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
+
+  /// Returns the bytes of a text. A `%` that encodes nothing is a byte like any other.
+  ///
+  /// - Parameter append: appends what takes the place of a byte, which has been spelled so.
+  static func map(
+    _ text: Substring.UTF8View,
+    _ append: (inout [UInt8], PercentEncoded, _ spelling: Substring.UTF8View) -> Void
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var rest = text
+    while let first = rest.first {
+      let digits = rest.dropFirst().prefix(2).compactMap(\.hexadecimalValue)
+      let isEncoded = first == UInt8(ascii: "%") && digits.count == 2
+      let byte = isEncoded ? digits[0] << 4 | digits[1] : first
+      let spelling = rest.prefix(isEncoded ? 3 : 1)
+      append(&bytes, PercentEncoded(byte: byte, isEncoded: isEncoded), spelling)
+      rest = rest[spelling.endIndex...]
+    }
+    return bytes
   }
 }

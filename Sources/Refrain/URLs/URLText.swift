@@ -58,22 +58,9 @@ extension URL {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || isForbidden($0) }) else {
       return text
     }
-    let source = Array(text.utf8)
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(source.count)
-    for (index, byte) in source.enumerated() {
-      switch byte {
-      case UInt8(ascii: "%")
-      where index + 2 < source.count && source[index + 1].hexadecimalValue != nil
-        && source[index + 2].hexadecimalValue != nil:
-        bytes.append(byte)
-      case _ where byte == UInt8(ascii: "%") || isForbidden(byte):
-        bytes.append(UInt8(ascii: "%"))
-        bytes.append(hexadecimal(byte >> 4))
-        bytes.append(hexadecimal(byte & 15))
-      default:
-        bytes.append(byte)
-      }
+    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit, spelling in
+      let isWrong = !unit.isEncoded && (unit.byte == UInt8(ascii: "%") || isForbidden(unit.byte))
+      if isWrong { bytes += unit.encoded } else { bytes += spelling }
     }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -84,8 +71,34 @@ extension URL {
     default: false
     }
   }
+}
 
-  private static func hexadecimal(_ value: UInt8) -> UInt8 {
-    value < 10 ? 0x30 + value : 0x41 + value - 10
+extension URL {
+  /// The URL without `user:password@`, for requests, records and messages.
+  package var withoutUserInfo: URL {
+    var reference = URIReference(absoluteString)
+    guard reference.removeUserInfo() != nil else { return self }
+    let text = reference.textWithoutFragment + (reference.fragment.map { "#" + $0 } ?? "")
+    // The text stays a URL, since user information is optional (RFC 3986 §3.2); if it did not, a
+    // useless URL would be better than a leaked password.
+    return URL(string: text, encodingInvalidCharacters: false) ?? URL(filePath: "/")
+  }
+
+  /// The value of Authorization for `user:password@` in a request (RFC 7617). Nil if the URL
+  /// names no user.
+  package var basicAuthorization: String? {
+    var reference = URIReference(absoluteString)
+    guard let userInfo = reference.removeUserInfo(), !userInfo.isEmpty, userInfo != ":" else {
+      return nil
+    }
+    var bytes = Self.percentDecoded(userInfo.utf8[...])
+    if !userInfo.contains(":") { bytes.append(UInt8(ascii: ":")) }
+    return "Basic " + Data(bytes).base64EncodedString()
+  }
+
+  /// Returns bytes, since a password need not be UTF-8. A `%` that encodes nothing is literal.
+  static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8] {
+    guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
+    return PercentEncoded.map(text) { bytes, unit, _ in bytes.append(unit.byte) }
   }
 }

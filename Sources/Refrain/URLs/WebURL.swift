@@ -53,6 +53,14 @@ package struct WebOrigin: Sendable, Hashable {
     self.init(parts)
   }
 
+  /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
+  /// any. Servers may distinguish a name with a trailing dot.
+  static func isOne(of left: URL, _ right: URL) -> Bool {
+    guard let origin = WebOrigin(left) else { return false }
+    return origin == WebOrigin(right)
+      && left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".")
+  }
+
   package init?(_ parts: WebURL) {
     guard let authority = Authority(parts.authority) else { return nil }
     scheme = parts.scheme

@@ -159,7 +159,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   /// Whether clients of other people may be served: the cache is a shared one (RFC 9111).
-  private var servesOthers: Bool { origin != nil || !LoopbackAddress.contains(host) }
+  private var servesOthers: Bool { origin != nil || !NetworkAddress.isLoopback(host: host) }
 
   private func sockets() throws -> ActivatedSockets { try ActivatedSockets.ofProcess() }
 
@@ -175,7 +175,7 @@ struct ServeCommand: AsyncParsableCommand {
     if let named = listen.port, let port, named != port {
       throw ValidationError("--listen names port \(named) and --port \(port); name one.")
     }
-    guard LoopbackAddress.contains(host) || origin != nil || !allowedHosts.isEmpty else {
+    guard NetworkAddress.isLoopback(host: host) || origin != nil || !allowedHosts.isEmpty else {
       let taken =
         ListenAddress.isNumeric(host)
         ? ""

@@ -36,7 +36,7 @@ struct ProxiedArguments {
     guard let url = Self.url(text[..<hash]), let host = url.host(), !host.isEmpty else {
       return String(text)
     }
-    if let port, url.port == port, LoopbackAddress.contains(host.trimmingBrackets) {
+    if let port, url.port == port, NetworkAddress.isLoopback(host: host) {
       return String(text)
     }
     do {
@@ -81,12 +81,5 @@ struct ProxiedArguments {
     if ["-e", "-x", "-A", "-U"].contains(option) { return true }
     let name = option.lowercased()
     return ["referer", "referrer", "proxy", "agent", "origin"].contains { name.hasSuffix($0) }
-  }
-}
-
-extension String {
-  /// An IPv6 address without its brackets in a URL.
-  fileprivate var trimmingBrackets: String {
-    hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
   }
 }

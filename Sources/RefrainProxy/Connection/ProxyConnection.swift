@@ -57,7 +57,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
   lazy var clientText: String = {
     guard let address = context?.remoteAddress?.ipAddress else { return "?" }
-    return MappedAddress.ipv4(address) ?? address
+    return NetworkAddress(address)?.mappedIPv4?.text ?? address
   }()
   /// Whether it counts as one of the client's connections.
   private var isCounted = false

@@ -19,7 +19,7 @@ struct HostCheck: Sendable {
   ///   - port: the listening port.
   init(addresses: [String], names: [String] = [], port: Int) {
     let mapped = addresses.compactMap {
-      MappedAddress.ipv4($0.trimmingCharacters(in: ["[", "]"]))
+      NetworkAddress(host: $0)?.mappedIPv4?.text
     }
     let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
     let given = Set(names.compactMap { Authority($0)?.plainHost })
@@ -33,7 +33,7 @@ struct HostCheck: Sendable {
   /// of `Authority.plainHost`.
   static func publicNames(_ names: [String]) -> Set<String> {
     Set(names.compactMap { Authority($0)?.plainHost }).filter {
-      !LoopbackAddress.contains($0.trimmingCharacters(in: ["[", "]"]))
+      !NetworkAddress.isLoopback(host: $0)
     }
   }
 
@@ -44,19 +44,5 @@ struct HostCheck: Sendable {
     guard let authority = Authority(value) else { return false }
     let host = authority.plainHost
     return names.contains(host) || ((authority.port ?? 80) == port && hosts.contains(host))
-  }
-}
-
-/// IPv4 addresses in their IPv6 form (RFC 4291 §2.5.5.2): a socket for both shows those of its IPv4
-/// clients so.
-package enum MappedAddress {
-  /// Returns the IPv4 form of such an address; nil for any other text.
-  ///
-  /// - Parameter text: without brackets.
-  package static func ipv4(_ text: String) -> String? {
-    guard let bytes = LoopbackAddress.bytesOfIPv6(text),
-      bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF
-    else { return nil }
-    return bytes[12...].map(String.init).joined(separator: ".")
   }
 }

@@ -44,7 +44,7 @@ struct Routes: Sendable {
           remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
       self.token = chosen
-      guard LoopbackAddress.contains(address) || !hosts.isEmpty else {
+      guard NetworkAddress.isLoopback(host: address) || !hosts.isEmpty else {
         throw CacheProxyError(
           .invalidConfiguration,
           "On \(address) this would be an open proxy: others could fetch any URL.",

@@ -42,11 +42,9 @@ struct ClientNetwork: Sendable, Hashable {
 
   /// - Parameter address: numeric; anything else is a client of its own.
   init(_ address: String) {
-    let address = MappedAddress.ipv4(address) ?? address
+    let known = NetworkAddress(address.prefix { $0 != "%" })
     bytes =
-      LoopbackAddress.bytesOfIPv4(address)
-      ?? LoopbackAddress.bytesOfIPv6(String(address.prefix { $0 != "%" })).map { Array($0[..<8]) }
-      ?? Array(address.utf8)
+      (known?.mappedIPv4 ?? known).map { Array($0.bytes.prefix(8)) } ?? Array(address.utf8)
   }
 }
 

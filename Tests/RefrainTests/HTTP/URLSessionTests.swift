@@ -1,63 +1,12 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import FoundationNetworking
-  import RefrainLocks
   import Testing
 
   @testable import Refrain
 
   /// Behavior specific to `URLSessionRequests`.
   @Suite(.timeLimit(.minutes(1))) struct URLSessionTests {
-    /// A server that requires a user and password, and then responds with "ok".
-    private func guarded() throws -> RawServer {
-      try RawServer { connection in
-        while true {
-          let request = connection.readRequest()
-          guard request.hasSuffix("\r\n\r\n") else { return }
-          if request.contains("Authorization: Basic bWU6c2VjcmV0") {
-            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-          } else {
-            connection.send(
-              "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 3\r\n\r\nno!"
-            )
-          }
-        }
-      }
-    }
-
-    @Test func `The password of a challenge handler is sent`() async throws {
-      let server = try guarded()
-      defer { server.stop() }
-      let asked = Mutex(0)
-      let transport = URLSessionRequests { challenge in
-        asked.withLock { $0 += 1 }
-        #expect(challenge.protectionSpace.realm == "r")
-        return (
-          .useCredential, URLCredential(user: "me", password: "secret", persistence: .none)
-        )
-      }
-      let response = try await transport.send(OriginRequest(url: server.url()))
-      #expect(response.status == 200)
-      #expect(try await response.whole() == Data("ok".utf8))
-      #expect(asked.withLock { $0 } == 1)
-    }
-
-    @Test(arguments: [
-      URLSession.AuthChallengeDisposition.performDefaultHandling, .rejectProtectionSpace,
-      .cancelAuthenticationChallenge, .useCredential,
-    ])
-    func `A challenge without credentials results in the 401 response`(
-      _ disposition: URLSession.AuthChallengeDisposition
-    ) async throws {
-      let server = try guarded()
-      defer { server.stop() }
-      let transport = URLSessionRequests { _ in (disposition, nil) }
-      let response = try await transport.send(OriginRequest(url: server.url()))
-      #expect(response.status == 401)
-      #expect(try await response.whole() == Data("no!".utf8))
-    }
-
     @Test func `Released transports and bodies close their connections`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()

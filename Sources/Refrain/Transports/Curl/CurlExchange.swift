@@ -7,7 +7,7 @@
   /// which sends and receives.
   ///
   /// The body's bytes are buffered here, in chunks, until the task takes them. Once the chunks are
-  /// full (`BufferPool`), libcurl stops reading from the connection until one of them is taken.
+  /// full, libcurl stops reading from the connection until one of them is taken.
   final class CurlExchange: BodySource {
     typealias Head = CurlHeadReader.Head
 
@@ -34,10 +34,6 @@
       var isPaused = false
       /// The bytes that the last chunk may hold.
       var limit = 0
-      /// The bytes that the task took last, and may not have stored yet.
-      var unstored = 0
-      /// The exchange's part of the loop's pool; nil once it is returned.
-      var part: Int? = 0
     }
 
     fileprivate enum End {
@@ -51,10 +47,10 @@
       self.request = request
       self.loop = loop
       upload = request.body.map { CurlUpload($0) }
-      loop.buffers.withLock { $0.exchangeBegan() }
+      loop.exchanges.add(1, ordering: .relaxed)
     }
 
-    deinit { state.withLock { returnPart(&$0) } }
+    deinit { loop.exchanges.subtract(1, ordering: .relaxed) }
 
     // MARK: For the task that waits
 
@@ -90,7 +86,11 @@
     func next() async throws -> Data? {
       try await withTaskCancellationHandler {
         while true {
-          switch state.withLock({ takeBytes(&$0) }) {
+          let step = state.withLock { state in
+            defer { hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed) }
+            return state.take()
+          }
+          switch step {
           case .bytes(let bytes, let wasPaused):
             if wasPaused { loop.post(.goOn(self)) }
             return bytes
@@ -103,20 +103,6 @@
       } onCancel: {
         stop()
       }
-    }
-
-    private func takeBytes(_ state: inout State) -> State.Step {
-      // The caller has stored the bytes before, or has no use for them.
-      state.unstored = 0
-      let step = state.take()
-      switch step {
-      case .bytes(let bytes, _):
-        state.unstored = bytes.count
-        hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
-      case .wait: reducePart(&state)
-      case .end: returnPart(&state)
-      }
-      return step
     }
 
     /// Whether no bytes are available without waiting, as of a moment ago.
@@ -151,40 +137,12 @@
         state.chunks = []
         hasBytes.store(false, ordering: .relaxed)
         state.end = end
-        reducePart(&state)
         return (state.takeWaiters(), isRunning)
       }
       upload?.stop()
       waiters?.resume()
       if isRunning { loop.post(.remove(self)) }
     }
-
-    // MARK: Its part of the pool
-
-    private func renewPart(_ state: inout State) {
-      guard let part = state.part else { return }
-      let most = state.received < Self.beginning ? Self.mostInBeginning : .max
-      let unstored = max(state.unstored, state.chunks.last?.count ?? 0)
-      (state.limit, state.part) = loop.buffers.withLock {
-        $0.renew(part, unstored: unstored, atMost: most)
-      }
-    }
-
-    private func reducePart(_ state: inout State) {
-      guard let part = state.part else { return }
-      let unstored = state.unstored
-      loop.buffers.withLock { $0.reduce(part, to: unstored) }
-      state.part = unstored
-    }
-
-    private func returnPart(_ state: inout State) {
-      guard let part = state.part.take() else { return }
-      loop.buffers.withLock { $0.exchangeEnded(holding: part) }
-    }
-
-    /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
-    private static let beginning = 512 << 10
-    private static let mostInBeginning = 64 << 10
 
     // MARK: For the thread of libcurl
 
@@ -212,11 +170,12 @@
         if let last, state.chunks[last].count + bytes.count <= state.limit {
           state.chunks[last].append(contentsOf: bytes)
         } else {
-          guard state.chunks.count < mostChunks(state) else {
+          let limits = Limits(exchanges: loop.exchanges.load(ordering: .relaxed))
+          guard state.chunks.count < (state.received < Self.beginning ? 1 : limits.chunks) else {
             state.isPaused = true
             return false
           }
-          renewPart(&state)
+          state.limit = limits.bytes
           let most = max(state.limit, bytes.count)
           var chunk = Data()
           chunk.reserveCapacity(
@@ -231,10 +190,24 @@
       }
     }
 
-    /// While the task stores one chunk, another is filled. Where exchanges are few, libcurl need not
-    /// stop then, and be woken, for each chunk.
-    private func mostChunks(_ state: borrowing State) -> Int {
-      state.limit > Self.mostInBeginning ? 2 : 1
+    /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
+    private static let beginning = 512 << 10
+
+    /// How much an exchange buffers. A killed process loses what was passed on but is not stored yet:
+    /// 64 KiB that precede an entry's first record, and a chunk of each exchange. Four exchanges that
+    /// start at the worst moments stay below 256 KiB.
+    struct Limits: Hashable {
+      /// The number of chunks. While the task stores one, another is filled: where exchanges are few,
+      /// libcurl need not stop then, and be woken, for each chunk.
+      var chunks: Int
+      /// The bytes of a chunk. libcurl passes on at most 16 KiB at once (`CURL_MAX_WRITE_SIZE`), and
+      /// an exchange must be able to take them.
+      var bytes: Int
+
+      init(exchanges: Int) {
+        chunks = exchanges > 2 ? 1 : 2
+        bytes = max(16 << 10, min(64 << 10, (112 << 10) / max(1, exchanges)))
+      }
     }
 
     /// Wakes the waiting reader.
@@ -244,8 +217,8 @@
     func wakeReader(onlyForFull: Bool) -> Bool {
       let (isDone, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
         guard let first = state.chunks.first, state.bodyWaiter != nil else { return (true, nil) }
-        // Another 64 KiB would not fit.
-        let isFull = state.chunks.count > 1 || first.count + Self.mostInBeginning > state.limit
+        // Another 16 KiB would not fit.
+        let isFull = state.chunks.count > 1 || first.count + 16 << 10 > state.limit
         if onlyForFull, !isFull { return (false, nil) }
         return (true, state.bodyWaiter.take())
       }

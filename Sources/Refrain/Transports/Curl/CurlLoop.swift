@@ -15,7 +15,8 @@
 
     private let commands = Mutex<[Command]>([])
     private let events: EventQueue
-    let buffers = Mutex(BufferPool())
+    /// The number of exchanges, which share the memory for buffers.
+    let exchanges = Atomic(0)
 
     /// One loop for each of the settings, for the lifetime of the process: connections stay open
     /// between requests, and host names with fixed addresses apply to one loop alone.

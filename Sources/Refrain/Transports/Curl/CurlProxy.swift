@@ -51,9 +51,7 @@
     }
 
     private static func isThisMachine(_ host: String) -> Bool {
-      if host == "localhost" || host.hasSuffix(".localhost") { return true }
-      guard let address = NetworkAddress(host) else { return false }
-      return address.isLoopback
+      NetworkAddress.isLoopback(host: host) || host.hasSuffix(".localhost")
     }
 
     /// One entry of `no_proxy`: a name, which includes its subdomains; an address, or a range of
@@ -75,7 +73,7 @@
           name = String(name[..<colon])
         }
         let parts = name.split(separator: "/", maxSplits: 1)
-        if let first = parts.first, let address = NetworkAddress(String(first)) {
+        if let first = parts.first, let address = NetworkAddress(host: first) {
           network = address
           prefixLength = parts.count == 2 ? Int(parts[1]) ?? -1 : address.bytes.count * 8
         }
@@ -87,7 +85,7 @@
       func holds(for host: String, port asked: Int) -> Bool {
         if let port, port != asked { return false }
         if name == "*" { return true }
-        if let network, let prefixLength, let address = NetworkAddress(host) {
+        if let network, let prefixLength, let address = NetworkAddress(host: host) {
           return address.begins(with: network, bits: prefixLength)
         }
         return !name.isEmpty && (host == name || host.hasSuffix("." + name))

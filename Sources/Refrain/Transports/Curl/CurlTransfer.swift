@@ -186,11 +186,13 @@
     private static func isPrivate(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
       let bytes = UnsafeRawBufferPointer(
         start: refrain_curl_address(address), count: Int(address.pointee.addrlen))
-      return switch (address.pointee.family, bytes.count) {
-      case (AF_INET, 8...): PrivateNetwork.contains(address: Array(bytes[4..<8]))
-      case (AF_INET6, 24...): PrivateNetwork.contains(address: Array(bytes[8..<24]))
-      default: true
-      }
+      let found: NetworkAddress? =
+        switch (address.pointee.family, bytes.count) {
+        case (AF_INET, 8...): NetworkAddress(bytes: Array(bytes[4..<8]))
+        case (AF_INET6, 24...): NetworkAddress(bytes: Array(bytes[8..<24]))
+        default: nil
+        }
+      return found?.isPrivate ?? true
     }
 
     /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
@@ -212,7 +214,7 @@
         isUnusable = true
         return false
       }
-      if requiresPublicAddress, PrivateNetwork.contains(address: text) {
+      if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true {
         isPrivate = true
         return false
       }

@@ -5,7 +5,7 @@
   /// Sends requests over the system's libcurl: the default transport on Linux.
   ///
   /// Uses HTTP/1.1, with the distribution's TLS, directly or through the proxies that the
-  /// environment names. The body has back-pressure: once 160 KiB are unread (64 initially, less with
+  /// environment names. The body has back-pressure: once 128 KiB are unread (64 initially, less with
   /// many requests), nothing more is read from the connection. Only connecting has a time limit
   /// here, 10 s; `MediaCache.Configuration` limits silence. `OriginRequest.access` and
   /// `waitsForConnectivity` have no effect: Linux does not report which networks are expensive, nor

@@ -18,8 +18,7 @@
 
   /// The user and password of requests to one origin.
   struct CurlLogin: Hashable {
-    /// See `RedirectPolicy.origin`.
-    private var origin: [String]
+    private var origin: WebOrigin
     /// Nil: those of `CurlTransport.Settings.credentialsFile`.
     private(set) var password: UserPassword?
 
@@ -27,10 +26,10 @@
     init?(_ request: CurlRequest, _ settings: CurlTransport.Settings) {
       let authorization = request.headers["Authorization"]
       password = UserPassword(authorization: authorization)
-      guard password != nil || (authorization == nil && settings.credentialsFile != nil) else {
-        return nil
-      }
-      origin = RedirectPolicy.origin(of: request.url)
+      guard password != nil || (authorization == nil && settings.credentialsFile != nil),
+        let origin = WebOrigin(request.url)
+      else { return nil }
+      self.origin = origin
     }
   }
 

@@ -20,12 +20,6 @@ extension URLSessionExchange {
     let isDecoded = isCoded && decodes(response, coding)
     // Linux also reports interim responses (RFC 9110 §15.2).
     guard response.statusCode >= 200 else { return .allow }
-    #if canImport(FoundationNetworking)
-      if response.statusCode == 401, challengeHandler != nil {
-        hold(response)
-        return .allow
-      }
-    #endif
     do throws(TransportError) {
       let announced = try announcedLength(response)
       if isDecoded { expectDecodedBody(announced: announced) }
@@ -82,8 +76,9 @@ extension URLSessionExchange {
   func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
     #if canImport(FoundationNetworking)
       // A 3xx without a target is delivered nowhere else.
-      let untold = takeHeld() ?? task.response as? HTTPURLResponse
-      if error == nil, !hasHead, let untold { headCame(untold) }
+      if error == nil, !hasHead, let response = task.response as? HTTPURLResponse {
+        headCame(response)
+      }
     #endif
     end(error.map { errors.translate($0, beforeHead: !hasHead, isResting: isResting) })
     letGoOfTask()
@@ -103,25 +98,8 @@ extension URLSessionExchange {
       _ completionHandler:
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      let giveUp: @Sendable () -> Void = { [self] in
-        if let held = takeHeld() { headCame(held) }
-        end()
-        completionHandler(.cancelAuthenticationChallenge, nil)
-      }
-      let scheme = challenge.protectionSpace.authenticationMethod
-      guard let challengeHandler, scheme == NSURLAuthenticationMethodHTTPBasic else {
-        return giveUp()
-      }
-      Task {
-        let answer = await challengeHandler(challenge)
-        queue.addOperation { [self] in
-          guard answer.0 == .useCredential, let credential = answer.1, !isCancelled else {
-            return giveUp()
-          }
-          _ = takeHeld(forgettingBody: true)
-          completionHandler(.useCredential, credential)
-        }
-      }
+      end()
+      completionHandler(.cancelAuthenticationChallenge, nil)
     }
   #else
     func answer(

@@ -38,8 +38,6 @@ final class URLSessionExchange: BodySource {
     var isCancelled = false
     var isWaitingForNetwork = false
     var hasHead = false
-    /// A refusal that is withheld until it is known whether there is a credential.
-    var held: HTTPURLResponse?
     /// Whether the rest of the body can be requested later, by its range.
     var isContinuable = false
     var awaitingHead: CheckedContinuation<Head, any Error>?
@@ -155,20 +153,6 @@ final class URLSessionExchange: BodySource {
     }
     waiter?.resume(returning: head)
   }
-
-  /// Withholds a head that has arrived.
-  func hold(_ response: HTTPURLResponse) { state.withLock { $0.held = response } }
-
-  /// Returns the withheld head to deliver or to drop, optionally with all bytes after it.
-  func takeHeld(forgettingBody: Bool = false) -> HTTPURLResponse? {
-    state.withLock { state in
-      if forgettingBody { (state.chunks, state.received) = (ChunkQueue(), 0) }
-      defer { state.held = nil }
-      return state.held
-    }
-  }
-
-  var isCancelled: Bool { state.withLock(\.isCancelled) }
 
   var hasHead: Bool { state.withLock(\.hasHead) }
 

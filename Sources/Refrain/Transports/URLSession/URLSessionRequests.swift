@@ -19,14 +19,11 @@ struct URLSessionRequests: Transport {
   private let mostUnread: Int
 
   #if canImport(FoundationNetworking)
-    /// - Parameters:
-    ///   - challengeHandler: called for a user and password when a server responds 401. Only Basic
-    ///     (RFC 7617) supports a credential, and trust in a server causes no challenge.
-    ///   - mostUnread: the bound of unread bytes; none by default, since without suspending the task
-    ///     any reader that is slower than its origin would reach it.
-    init(challengeHandler: AuthenticationChallengeHandler? = nil, mostUnread: Int = .max) {
+    /// - Parameter mostUnread: the bound of unread bytes; none by default, since without suspending
+    ///   the task any reader that is slower than its origin would reach it.
+    init(mostUnread: Int = .max) {
       sessions = URLSessions()
-      self.challengeHandler = challengeHandler
+      challengeHandler = nil
       self.mostUnread = mostUnread
     }
   #else
