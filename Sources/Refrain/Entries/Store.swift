@@ -167,10 +167,16 @@ actor Store {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
     }
-    let (found, contents) = try lookUp()
-    let decision = StoringDecision.decide(
-      found: found, memory: generation.withState(\.storingMemory))
-    switch (decision, contents) {
+    let contents: EntryDirectory.Contents?
+    do throws(EntryDirectory.Problem) {
+      contents = try lookUp()
+    } catch {
+      if case .unreadable(let failure) = error { throw failure }
+      generation.withState { $0.storage.refuse(.newerFormat) }
+      return nil
+    }
+    let memory = generation.withState(\.storingMemory)
+    switch (StoringDecision.decide(for: contents?.record, memory), contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream(let problem), _):
       generation.withState { $0.storage.refuse(problem) }
@@ -201,22 +207,18 @@ actor Store {
   func isTaken() -> Bool { lock == nil && WriterLock.isHeld(directory) }
 
   /// Reads the stored entry again: the contents loaded without the lock may be out of date.
-  private func lookUp() throws(DiskError) -> (StoringDecision.Found, EntryDirectory.Contents?) {
+  ///
+  /// - Returns: nil if nothing is stored that could be used: a damaged entry, or one of another key.
+  private func lookUp() throws(EntryDirectory.Problem) -> EntryDirectory.Contents? {
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      let record = contents.record
-      guard record.key == key.rawValue else { return (.nothing, nil) }
-      policy.adopt(record)
-      let found = StoringDecision.Record(
-        generation: record.generation, length: record.length, validator: record.validator,
-        confirmedAt: record.freshness.confirmedAt,
-        isOutdated: record.freshness.isOutdated == true)
-      return (.record(found), contents)
+      guard contents.record.key == key.rawValue else { return nil }
+      policy.adopt(contents.record)
+      return contents
     } catch {
       switch error {
-      case .empty, .broken: return (.nothing, nil)
-      case .newer: return (.newer, nil)
-      case .unreadable(let failure): throw failure
+      case .empty, .broken: return nil
+      case .newer, .unreadable: throw error
       }
     }
   }
