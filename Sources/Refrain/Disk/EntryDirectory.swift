@@ -13,8 +13,7 @@ struct EntryDirectory: Sendable {
   let disk: any Disk
   /// The identity of the current boot.
   let bootIdentity: String
-  /// Shared by all entries of a store, like `locks`.
-  let syncs: DirectorySyncs
+  /// Shared by all entries of a store.
   let locks: WriterLocks
 
   /// The contents of an entry as found on opening.
@@ -257,7 +256,7 @@ struct EntryDirectory: Sendable {
     for _ in 0..<3 {
       guard let slash = parent.lastIndex(of: "/") else { return }
       parent = parent[..<slash]
-      try syncs.sync(String(parent), disk)
+      try disk.syncDirectory(String(parent))
     }
   }
 

@@ -50,7 +50,8 @@ final class Entry: Sendable {
     name = KeyHash.name(of: key)
     state = Mutex(State())
     storage = Store(
-      name: name, key: key, url: resource.url, evictor: evictor, events: events, isShared: isShared)
+      name: name, key: key, resource: resource, evictor: evictor, events: events, isShared: isShared
+    )
     evictor.budget.markOpen(name)
     let loaded = storage.load(starter.emptyState(of: resource))
     traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
@@ -364,5 +365,5 @@ final class Entry: Sendable {
   }
 
   /// The key of the first resource of the group to which the resource belongs; nil if none is known.
-  var group: String? { storage.policy.group(of: resource) }
+  var group: String? { storage.policy.group }
 }

@@ -45,15 +45,16 @@ actor Store {
 
   /// - Parameter evictor: makes room for what is stored.
   init(
-    name: String, key: CacheKey, url: URL, evictor: Evictor, events: EventStreams, isShared: Bool
+    name: String, key: CacheKey, resource: Resource, evictor: Evictor, events: EventStreams,
+    isShared: Bool
   ) {
-    self.url = url.withoutUserInfo.absoluteString
+    url = resource.url.withoutUserInfo.absoluteString
     budget = evictor.budget
     directory = budget.entryDirectory(named: name)
     self.name = name
     self.key = key
     (self.evictor, self.events, self.isShared) = (evictor, events, isShared)
-    policy = RecordedPolicy(of: key)
+    policy = RecordedPolicy(of: key, for: resource)
   }
 
   /// Returns the state stored under the key; `empty` if nothing usable is stored.
