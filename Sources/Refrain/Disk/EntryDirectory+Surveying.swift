@@ -68,7 +68,7 @@ extension EntryDirectory {
 
     func decoded() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
       guard let record else { throw .empty }
-      return try EntryDirectory.decode(record.get())
+      return try EntryRecord.decode(record.get())
     }
   }
 

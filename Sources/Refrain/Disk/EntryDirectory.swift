@@ -13,8 +13,7 @@ struct EntryDirectory: Sendable {
   let disk: any Disk
   /// The identity of the current boot.
   let bootIdentity: String
-  /// Shared by all entries of a store, like `locks`.
-  let syncs: DirectorySyncs
+  /// Shared by all entries of a store.
   let locks: WriterLocks
 
   /// The contents of an entry as found on opening.
@@ -81,7 +80,7 @@ struct EntryDirectory: Sendable {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
       guard let bytes = try readRecord() else { throw .empty }
-      let (record, spans) = try Self.decode(bytes)
+      let (record, spans) = try EntryRecord.decode(bytes)
       do throws(Problem) {
         if let contents = try rest(record, spans), try readRecord() == bytes { return contents }
       } catch {
@@ -110,19 +109,6 @@ struct EntryDirectory: Sendable {
     // Replacing the record in the meantime may have removed its journals.
     try read { record, spans throws(Problem) in
       (record, spans.union(try journals(of: record).spans))
-    }
-  }
-
-  static func decode(
-    _ bytes: [UInt8]
-  ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
-    do throws(EntryRecord.Problem) {
-      return try EntryRecord.decode(bytes)
-    } catch {
-      switch error {
-      case .newer(let version): throw .newer(version)
-      case .broken(let why): throw .broken("its record is damaged: \(why)")
-      }
     }
   }
 
@@ -257,7 +243,7 @@ struct EntryDirectory: Sendable {
     for _ in 0..<3 {
       guard let slash = parent.lastIndex(of: "/") else { return }
       parent = parent[..<slash]
-      try syncs.sync(String(parent), disk)
+      try disk.syncDirectory(String(parent))
     }
   }
 

@@ -44,13 +44,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
       stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
   }
 
-  enum Problem: Error, Equatable {
-    /// Written by a later version, and not to be changed.
-    case newer(Int)
-    /// Not a record, or a contradictory one.
-    case broken(String)
-  }
-
   func encoded() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -58,7 +51,9 @@ struct EntryRecord: Codable, Sendable, Hashable {
   }
 
   /// Reads a record, and checks everything that can be checked without the other files.
-  static func decode(_ bytes: [UInt8]) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
+  static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> (
+    EntryRecord, RangeSet<Int64>
+  ) {
     struct Version: Decodable { var version: Int }
     let data = Data(bytes)
     let record: EntryRecord
@@ -67,34 +62,38 @@ struct EntryRecord: Codable, Sendable, Hashable {
     } catch {
       // A later version may have other members.
       guard let version = try? JSONDecoder().decode(Version.self, from: data).version else {
-        throw .broken("it cannot be parsed")
+        throw damaged("it cannot be parsed")
       }
       if version > EntryRecord.version { throw .newer(version) }
-      throw .broken("it cannot be parsed")
+      throw damaged("it cannot be parsed")
     }
     return try check(record)
   }
 
   private static func check(
     _ record: EntryRecord
-  ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
+  ) throws(EntryDirectory.Problem) -> (EntryRecord, RangeSet<Int64>) {
     if record.version > EntryRecord.version { throw .newer(record.version) }
     // An earlier version did not record the group.
     guard record.version == EntryRecord.version else {
-      throw .broken("its version is \(record.version)")
+      throw damaged("its version is \(record.version)")
     }
-    guard let spans = SpanList.decode(record.spans) else { throw .broken("its spans are invalid") }
+    guard let spans = SpanList.decode(record.spans) else { throw damaged("its spans are invalid") }
     if let length = record.length {
-      guard length >= 0 else { throw .broken("its length is negative") }
+      guard length >= 0 else { throw damaged("its length is negative") }
       guard (spans.ranges.last?.upperBound ?? 0) <= length else {
-        throw .broken("its spans exceed its length")
+        throw damaged("its spans exceed its length")
       }
     }
-    guard (0..<epochLimit).contains(record.epoch) else { throw .broken("its epoch is invalid") }
+    guard (0..<epochLimit).contains(record.epoch) else { throw damaged("its epoch is invalid") }
     guard isPlainName(record.file), isPlainName(record.generation) else {
-      throw .broken("its file name is invalid")
+      throw damaged("its file name is invalid")
     }
     return (record, spans)
+  }
+
+  private static func damaged(_ why: String) -> EntryDirectory.Problem {
+    .broken("its record is damaged: \(why)")
   }
 
   /// Whether `name` is only a file name in the entry's own directory.

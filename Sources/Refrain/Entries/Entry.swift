@@ -49,7 +49,8 @@ final class Entry: Sendable {
     name = KeyHash.name(of: key)
     state = Mutex(State())
     storage = Store(
-      name: name, key: key, url: resource.url, evictor: evictor, events: events, isShared: isShared)
+      name: name, key: key, resource: resource, evictor: evictor, events: events, isShared: isShared
+    )
     evictor.budget.markOpen(name)
     let loaded = storage.load(starter.emptyState(of: resource))
     traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
@@ -237,6 +238,13 @@ final class Entry: Sendable {
   /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
+  /// As `emptyState()`, of a generation whose files replace those of this one.
+  private func emptyState(after last: Generation) -> GenerationState {
+    var state = emptyState()
+    state.storage.replace(last.withState(\.storage.lineage))
+    return state
+  }
+
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
     storage.policy.note(resource)
@@ -260,7 +268,7 @@ final class Entry: Sendable {
   /// Returns the empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
     let url = resource.url
-    var state = emptyState()
+    var state = emptyState(after: generation)
     // Other representations of the resource still have to be confirmed.
     let (invalidatedAt, isNoPage, ranges) = generation.withState {
       ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges)
@@ -269,7 +277,6 @@ final class Entry: Sendable {
     state.representation.follow(invalidatedAt: invalidatedAt)
     state.representation.follow(isNoPage: isNoPage)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
-    state.storage.replace(generation.withState(\.storage.lineage))
     let now = self.now.uptime
     state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
@@ -293,9 +300,8 @@ final class Entry: Sendable {
   /// - Returns: the generation before; nil if the entry is closed.
   func startAnew(at time: Date) -> Generation? {
     while let last = current {
-      var state = emptyState()
+      var state = emptyState(after: last)
       state.representation.follow(invalidatedAt: time)
-      state.storage.replace(last.withState(\.storage.lineage))
       if startAnew(after: last, with: state) { return last }
       if self.state.withLock(\.isClosed) { return nil }
     }
@@ -304,9 +310,7 @@ final class Entry: Sendable {
 
   /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
   func setApart(_ generation: Generation) {
-    var next = emptyState()
-    next.storage.replace(generation.withState { $0.storage.replaced })
-    _ = startAnew(after: generation, with: next)
+    _ = startAnew(after: generation, with: emptyState(after: generation))
   }
 
   /// Makes a new generation the current one in place of `last`, whose readers continue with it.
@@ -359,5 +363,5 @@ final class Entry: Sendable {
   }
 
   /// The key of the first resource of the group to which the resource belongs; nil if none is known.
-  var group: String? { storage.policy.group(of: resource) }
+  var group: String? { storage.policy.group }
 }

@@ -16,9 +16,13 @@ final class RecordedPolicy: Sendable {
   }
 
   private let key: CacheKey
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  init(of key: CacheKey) { self.key = key }
+  /// - Parameter resource: the one that opens the entry.
+  init(of key: CacheKey, for resource: Resource) {
+    self.key = key
+    state = Mutex(State(group: Self.group(of: resource, key)))
+  }
 
   /// Adopts the group in a record, unless another one is known.
   func adopt(_ record: EntryRecord) {
@@ -32,7 +36,7 @@ final class RecordedPolicy: Sendable {
   /// reader has left.
   func note(_ resource: Resource) {
     state.withLock { state in
-      _ = Self.group(of: resource, key, &state)
+      state.group = Self.group(of: resource, key) ?? state.group
       state.keep = resource.policy.keep.map { max(0, $0.components.seconds) }
     }
   }
@@ -48,15 +52,11 @@ final class RecordedPolicy: Sendable {
     state.withLock { $0.marked = keep }
   }
 
-  /// Returns the group of an entry that was opened for a resource.
-  func group(of resource: Resource) -> String? {
-    state.withLock { Self.group(of: resource, key, &$0) }
-  }
+  /// The key of the first resource of the group; nil if none is known.
+  var group: String? { state.withLock(\.group) }
 
-  private static func group(
-    of resource: Resource, _ key: CacheKey, _ state: inout State
-  ) -> String? {
-    if let first = resource.policy.group?.first, first != key { state.group = first.rawValue }
-    return state.group
+  private static func group(of resource: Resource, _ key: CacheKey) -> String? {
+    guard let first = resource.policy.group?.first, first != key else { return nil }
+    return first.rawValue
   }
 }

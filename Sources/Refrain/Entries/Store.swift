@@ -47,15 +47,16 @@ actor Store {
 
   /// - Parameter evictor: makes room for what is stored.
   init(
-    name: String, key: CacheKey, url: URL, evictor: Evictor, events: EventStreams, isShared: Bool
+    name: String, key: CacheKey, resource: Resource, evictor: Evictor, events: EventStreams,
+    isShared: Bool
   ) {
-    self.url = url.withoutUserInfo.absoluteString
+    url = resource.url.withoutUserInfo.absoluteString
     budget = evictor.budget
     directory = budget.entryDirectory(named: name)
     self.name = name
     self.key = key
     (self.evictor, self.events, self.isShared) = (evictor, events, isShared)
-    policy = RecordedPolicy(of: key)
+    policy = RecordedPolicy(of: key, for: resource)
   }
 
   /// Returns the state stored under the key; `empty` if nothing usable is stored.
@@ -169,10 +170,16 @@ actor Store {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
     }
-    let (found, contents) = try lookUp()
-    let decision = StoringDecision.decide(
-      found: found, memory: generation.withState(\.storingMemory))
-    switch (decision, contents) {
+    let contents: EntryDirectory.Contents?
+    do throws(EntryDirectory.Problem) {
+      contents = try lookUp()
+    } catch {
+      if case .unreadable(let failure) = error { throw failure }
+      generation.withState { $0.storage.refuse(.newerFormat) }
+      return nil
+    }
+    let memory = generation.withState(\.storingMemory)
+    switch (StoringDecision.decide(for: contents?.record, memory), contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream(let problem), _):
       generation.withState { $0.storage.refuse(problem) }
@@ -203,22 +210,18 @@ actor Store {
   func isTaken() -> Bool { lock == nil && WriterLock.isHeld(directory) }
 
   /// Reads the stored entry again: the contents loaded without the lock may be out of date.
-  private func lookUp() throws(DiskError) -> (StoringDecision.Found, EntryDirectory.Contents?) {
+  ///
+  /// - Returns: nil if nothing is stored that could be used: a damaged entry, or one of another key.
+  private func lookUp() throws(EntryDirectory.Problem) -> EntryDirectory.Contents? {
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      let record = contents.record
-      guard record.key == key.rawValue else { return (.nothing, nil) }
-      policy.adopt(record)
-      let found = StoringDecision.Record(
-        generation: record.generation, length: record.length, validator: record.validator,
-        confirmedAt: record.freshness.confirmedAt,
-        isOutdated: record.freshness.isOutdated == true)
-      return (.record(found), contents)
+      guard contents.record.key == key.rawValue else { return nil }
+      policy.adopt(contents.record)
+      return contents
     } catch {
       switch error {
-      case .empty, .broken: return (.nothing, nil)
-      case .newer: return (.newer, nil)
-      case .unreadable(let failure): throw failure
+      case .empty, .broken: return nil
+      case .newer, .unreadable: throw error
       }
     }
   }

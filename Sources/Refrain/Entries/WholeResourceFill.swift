@@ -49,16 +49,17 @@ struct WholeResourceFill: Sendable {
         // A live stream is not stored.
         if state.isComplete || state.isLive { return .done }
         if state.storage.isRefused(at: .now) { return .rest }
-        guard let hole = state.holeToFill() else { return .done }
-        state.moveBackground(reader, to: hole)
-        return .wait(hole)
+        return state.holeToFill().map { .wait($0) } ?? .done
       }
       switch step {
       case .moved: return generation.withState { $0.life == .closed }
       case .done: return true
       case .rest: try await Task.sleep(for: Self.pause)
       case .wait where await entry.storage.isTaken(): try await Task.sleep(for: Self.pause)
-      case .wait(let hole): try await generation.wait(reader, at: hole)
+      case .wait(let hole):
+        // Moves the reader there.
+        _ = generation.lookUp(reader, at: hole, count: 0)
+        try await generation.wait(reader, at: hole)
       }
     }
   }
@@ -95,17 +96,6 @@ extension GenerationState {
     let hole = stored.range(containing: offset)?.upperBound ?? offset
     guard let length else { return hole }
     return hole < length ? hole : nil
-  }
-
-  /// Moves a background reader to a hole; moving over stored bytes counts as reading in sequence.
-  mutating func moveBackground(_ id: ReaderID, to offset: Int64) {
-    guard let reader = readers[id] else { return }
-    let step = offset - reader.position
-    let goesOn =
-      step >= 0 && stored.byteCount(in: reader.position..<max(offset, reader.position)) == step
-    readers[id]?.runLength = goesOn ? reader.runLength + step : 0
-    readers[id]?.position = offset
-    readers[id]?.activity = .reading
   }
 }
 

@@ -60,6 +60,6 @@ extension EntryDirectory {
   /// Returns the record without the spans of journals; nil if none is readable. Blocks.
   fileprivate func recordAsWritten() -> EntryRecord? {
     guard let bytes = try? disk.contents(of: recordPath) else { return nil }
-    return try? Self.decode(bytes).0
+    return try? EntryRecord.decode(bytes).0
   }
 }

@@ -97,8 +97,8 @@ struct RecordParsingTests {
     let text = String(decoding: try plain().encoded(), as: UTF8.self)
     #expect(text.hasPrefix("{\"epoch\":3,"))
     let damaged = start + text.dropFirst("{\"epoch\":3".count)
-    #expect(throws: EntryRecord.Problem.self) { try EntryRecord.decode([UInt8](damaged.utf8)) }
-    #expect(throws: EntryRecord.Problem.self) {
+    #expect(throws: EntryDirectory.Problem.self) { try EntryRecord.decode([UInt8](damaged.utf8)) }
+    #expect(throws: EntryDirectory.Problem.self) {
       try EntryRecord.decode([UInt8](text.utf8.dropLast()))
     }
   }

@@ -17,11 +17,13 @@ import Testing
 
   private static func record(
     _ validator: Validator = strong, length: Int64? = 100, isOutdated: Bool = false
-  ) -> StoringDecision.Found {
-    .record(
-      .init(
-        generation: "a", length: length, validator: validator, confirmedAt: then,
-        isOutdated: isOutdated))
+  ) -> EntryRecord {
+    var freshness = Freshness(confirmedAt: then, lifetime: 60)
+    if isOutdated { freshness.isOutdated = true }
+    return EntryRecord(
+      key: "k", url: "http://h/a", finalURL: "http://h/a", generation: "a", file: "a.mp3",
+      length: length, supportsRanges: true, validator: validator, freshness: freshness, spans: [],
+      epoch: 1)
   }
 
   private static func memory(
@@ -35,16 +37,16 @@ import Testing
 
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    var found: StoringDecision.Found
+    var record: EntryRecord?
     var memory: StoringDecision.Memory
     var decision: StoringDecision
 
     init(
-      _ name: String, _ found: StoringDecision.Found, _ memory: StoringDecision.Memory,
+      _ name: String, _ record: EntryRecord?, _ memory: StoringDecision.Memory,
       _ decision: StoringDecision
     ) {
       testDescription = name
-      self.found = found
+      self.record = record
       self.memory = memory
       self.decision = decision
     }
@@ -53,9 +55,8 @@ import Testing
   private static let none = Validator()
 
   static let table: [Case] = [
-    Case("nothing stored", .nothing, memory(), .start),
-    Case("what was stored is gone", .nothing, memory("a"), .start),
-    Case("a later version", .newer, memory(), .stream(.newerFormat)),
+    Case("nothing stored", nil, memory(), .start),
+    Case("what was stored is gone", nil, memory("a"), .start),
     Case("the same files", record(), memory("a"), .resume),
     Case("the same files, weak", record(weak), memory("a", weak), .resume),
     Case("the same files, no validator", record(none), memory("a", none), .resume),
@@ -80,6 +81,6 @@ import Testing
 
   @Test(arguments: table)
   func `The decision follows the table`(_ row: Case) {
-    #expect(StoringDecision.decide(found: row.found, memory: row.memory) == row.decision)
+    #expect(StoringDecision.decide(for: row.record, row.memory) == row.decision)
   }
 }

@@ -22,7 +22,6 @@ final class DiskBudget: Sendable {
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
   private let account = Mutex(Account(process: Int64(getpid())))
-  private let syncs = DirectorySyncs()
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
   /// When this cache last removed all private files.
@@ -128,7 +127,7 @@ final class DiskBudget: Sendable {
   func entryDirectory(named name: String) -> EntryDirectory {
     EntryDirectory(
       path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
-      bootIdentity: bootIdentity, syncs: syncs, locks: locks)
+      bootIdentity: bootIdentity, locks: locks)
   }
 
   /// Returns the names of all entries. Blocks.

@@ -15,25 +15,6 @@ enum StoringDecision: Sendable, Hashable {
   /// Store nothing.
   case stream(StorageProblem)
 
-  /// The entry stored under the key.
-  enum Found: Sendable, Hashable {
-    /// Nothing, or nothing readable: a damaged entry, or one of another key.
-    case nothing
-    /// A later version of this program wrote it.
-    case newer
-    case record(Record)
-  }
-
-  struct Record: Sendable, Hashable {
-    var generation: String
-    var length: Int64?
-    var validator: Validator
-    /// When the origin last confirmed it.
-    var confirmedAt: Date
-    /// Whether the origin is known to have another version.
-    var isOutdated: Bool
-  }
-
   /// The known facts about the generation in memory.
   struct Memory: Sendable, Hashable {
     /// The name under which it is stored; nil if it never was.
@@ -46,15 +27,9 @@ enum StoringDecision: Sendable, Hashable {
     var replaced: Set<String> = []
   }
 
-  static func decide(found: Found, memory: Memory) -> StoringDecision {
-    switch found {
-    case .newer: .stream(.newerFormat)
-    case .nothing: .start
-    case .record(let record): compare(record, memory)
-    }
-  }
-
-  private static func compare(_ record: Record, _ memory: Memory) -> StoringDecision {
+  /// - Parameter record: of the entry stored under the key; nil: nothing readable.
+  static func decide(for record: EntryRecord?, _ memory: Memory) -> StoringDecision {
+    guard let record else { return .start }
     if memory.generation == record.generation { return .resume }
     // The readers hold bytes of files that another process has replaced.
     if memory.generation != nil { return .stream(.otherVersion) }
@@ -65,14 +40,19 @@ enum StoringDecision: Sendable, Hashable {
     switch memory.validator.matches(record.validator) {
     case .same, .weaklySame: return .resume
     case .different: return newer(record, memory)
-    case .unknown: return record.isOutdated ? .start : .stream(.otherVersion)
+    case .unknown: return isOutdated(record) ? .start : .stream(.otherVersion)
     }
   }
 
   /// Returns the decision for two versions: the origin's most recently confirmed one wins.
-  private static func newer(_ record: Record, _ memory: Memory) -> StoringDecision {
-    let isNewer = memory.answeredAt.map { $0 > record.confirmedAt } ?? false
-    return record.isOutdated || isNewer ? .start : .stream(.otherVersion)
+  private static func newer(_ record: EntryRecord, _ memory: Memory) -> StoringDecision {
+    let isNewer = memory.answeredAt.map { $0 > record.freshness.confirmedAt } ?? false
+    return isOutdated(record) || isNewer ? .start : .stream(.otherVersion)
+  }
+
+  /// Whether the origin is known to have another version.
+  private static func isOutdated(_ record: EntryRecord) -> Bool {
+    record.freshness.isOutdated == true
   }
 }
 
