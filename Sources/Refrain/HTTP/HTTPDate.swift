@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Dates in HTTP's three forms (RFC 9110 §5.6.7). Parsed and written without a formatter, which
 /// would be slow, and depend on the locale.
 ///

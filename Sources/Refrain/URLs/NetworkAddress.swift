@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// A numeric IPv4 or IPv6 address.
 package struct NetworkAddress: Sendable, Hashable {
   /// Four or sixteen, in network order.
@@ -11,10 +19,12 @@ package struct NetworkAddress: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// - Parameter text: as inet_pton(3) reads it: without brackets, and without a zone (`%eth0`).
+  /// - Parameter text: as inet_pton(3) reads it, without brackets.
   /// - Returns: nil for a name.
   package init?(_ text: some StringProtocol) {
     let text = String(text)
+    // inet_pton(3) reads up to a NUL, and on some systems takes a zone (`%eth0`).
+    guard text.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "%") }) else { return nil }
     var (four, six) = (in_addr(), in6_addr())
     if inet_pton(AF_INET, text, &four) == 1 {
       bytes = withUnsafeBytes(of: four) { Array($0) }
