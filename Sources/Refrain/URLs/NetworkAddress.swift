@@ -15,6 +15,8 @@ package struct NetworkAddress: Sendable, Hashable {
   /// - Returns: nil for a name.
   package init?(_ text: some StringProtocol) {
     let text = String(text)
+    // inet_pton(3) would stop at a zero byte.
+    guard !text.utf8.contains(0) else { return nil }
     var (four, six) = (in_addr(), in6_addr())
     if inet_pton(AF_INET, text, &four) == 1 {
       bytes = withUnsafeBytes(of: four) { Array($0) }
