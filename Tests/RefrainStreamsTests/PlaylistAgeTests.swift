@@ -30,8 +30,8 @@ struct PlaylistAgeTests {
   @Test func `The time for which a response was held back is no age`() {
     #expect(freshness(took: 4).age(at: Self.now) == 4)
     #expect(freshness(took: 4, wasHeldBack: true).age(at: Self.now) == 0)
-    let next = freshness(wasHeldBack: true).confirmed(
-      by: ["X-A": "b"], requestTime: Self.now - 4, responseTime: Self.now,
+    let next = Freshness.confirmed(
+      by: ["X-A": "b"], merged: ["X-A": "b"], requestTime: Self.now - 4, responseTime: Self.now,
       keeper: .init(wasHeldBack: true))
     #expect(next.age(at: Self.now) == 0)
   }

@@ -119,10 +119,12 @@ extension Fetch {
         state.representation.headers, with: response.headers, isConfirmation: true
       ).varying(by: response.redirections)
       let keeper = self.keeper(response)
-      let freshness = state.freshness?.confirmed(
-        by: response.headers, merged: state.representation.headers.isEmpty ? nil : merged,
-        requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper
-      ).behind(response.redirections, keeper: keeper)
+      let freshness = state.freshness.map { _ in
+        Freshness.confirmed(
+          by: response.headers, merged: merged, requestTime: response.requestTime,
+          responseTime: response.responseTime, keeper: keeper
+        ).behind(response.redirections, keeper: keeper)
+      }
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
       state.representation.respond(merged, selectedBy: response.asked)

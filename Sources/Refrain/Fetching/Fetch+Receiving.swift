@@ -36,7 +36,7 @@ extension Fetch {
         chunk = try await body.next(isolation: nil)
         hasBegun = true
       } catch let error as TransportError
-        where error.isForLackOfReading && generation.withState({ $0.canGoOn(id) })
+        where error.cause == .unread && generation.withState({ $0.canGoOn(id) })
       {
         // Somebody reads on after a pause: the rest is requested, and nothing has failed.
         exchange.rest()

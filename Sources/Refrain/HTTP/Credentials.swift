@@ -48,33 +48,10 @@ package enum Challenges {
   /// Whether one of them is Digest (RFC 7616).
   package static func offerDigest(_ headers: HeaderFields) -> Bool {
     headers.values(of: "WWW-Authenticate").contains { value in
-      parts(of: value).contains { part in
-        let scheme = part.prefix { $0 != " " && $0 != "\t" }
-        // `digest = x` is a parameter.
-        let rest = part[scheme.endIndex...].trimmingOWS
-        return scheme.lowercased() == "digest" && !rest.hasPrefix("=")
-      }
+      // Quoted commas separate nothing, and `digest = x` is a parameter.
+      let plain = value.replacing(#/"(?:[^"\\]|\\.)*"?/#, with: "")
+      let offer = #/(?:^|,)[ \t]*digest(?:[ \t]+[^ \t=]|[ \t]*(?:,|$))/#.ignoresCase()
+      return plain.firstMatch(of: offer) != nil
     }
-  }
-
-  /// Splits a list at the commas outside of quotes.
-  private static func parts(of list: String) -> [Substring] {
-    var parts: [Substring] = []
-    var start = list.startIndex
-    var isQuoted = false
-    var isEscaped = false
-    for index in list.indices {
-      switch list[index] {
-      case _ where isEscaped: isEscaped = false
-      case "\\" where isQuoted: isEscaped = true
-      case "\"": isQuoted.toggle()
-      case "," where !isQuoted:
-        parts.append(list[start..<index].trimmingOWS)
-        start = list.index(after: index)
-      default: break
-      }
-    }
-    parts.append(list[start...].trimmingOWS)
-    return parts
   }
 }

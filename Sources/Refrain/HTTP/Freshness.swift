@@ -132,33 +132,18 @@ package struct Freshness: Codable, Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - headers: of the 304.
-  ///   - merged: the stored fields updated by these (RFC 9111 §3.2); nil if no fields were
-  ///     stored, as in earlier records.
-  func confirmed(
-    by headers: HeaderFields, merged: HeaderFields? = nil, requestTime: Date, responseTime: Date,
+  ///   - merged: the stored fields updated by these (RFC 9111 §3.2).
+  static func confirmed(
+    by headers: HeaderFields, merged: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) -> Freshness {
-    if var all = merged {
-      all["Age"] = headers["Age"]
-      // Never stored, but it makes the response personal.
-      for name in HeaderFields.settingCookies { all[name] = headers[name] }
-      return Freshness(
-        status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
-        keeper: keeper)
-    }
-    if ["Cache-Control", "Expires", "CDN-Cache-Control"].contains(where: { headers[$0] != nil }) {
-      return Freshness(
-        status: 200, headers: headers, requestTime: requestTime, responseTime: responseTime,
-        keeper: keeper)
-    }
-    var next = self
-    next.isOutdated = nil
-    next.confirmedAt = responseTime
-    next.confirmedUptime = nil
-    next.initialAge = Self.initialAge(
-      headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
-    if keeper.isShared, keeper.isSecret || headers.setsCookie { next.noStore = true }
-    return next
+    var all = merged
+    all["Age"] = headers["Age"]
+    // Never stored, but it makes the response personal.
+    for name in HeaderFields.settingCookies { all[name] = headers[name] }
+    return Freshness(
+      status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
+      keeper: keeper)
   }
 
   /// Whether the stale response may be used while the origin is being asked to confirm it (RFC 5861

@@ -158,7 +158,7 @@ extension OriginExchange {
     request.requiresPublicAddress = true
     do {
       return try await origin.transport.send(request)
-    } catch let error as TransportError where error.isForPrivateAddress {
+    } catch let error as TransportError where error.cause == .privateAddress {
       throw filter.refusal(of: request.url, because: error.reason)
     }
   }

@@ -39,7 +39,7 @@ public struct OriginRequest: Sendable {
   var documents: (any DocumentRules)?
   /// Whether the URL of the resource, before redirects, names a document.
   var expectsDocument = false
-  /// Whether the request fails (`TransportError.isForPrivateAddress`) if the host's name leads to an
+  /// Whether the request fails (`TransportError.Cause.privateAddress`) if the host's name leads to an
   /// address of a private network, instead of being sent there. libcurl alone can tell, and only
   /// where no proxy resolves the name.
   var requiresPublicAddress = false
@@ -135,23 +135,33 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   public var code: Code
   /// The cause, in one sentence for people.
   public var reason: String
-  /// Whether the device has no network at all.
-  var isForLackOfNetwork = false
-  /// Whether the host's name has no address, for whatever reason.
-  var isForLackOfAddress = false
-  /// Whether the host's name leads to a private address, which the request must not reach.
-  package var isForPrivateAddress = false
-  /// Whether the transport ended the response because its body was not read, which says nothing of
-  /// the host: the rest can be requested at once.
-  var isForLackOfReading = false
-  /// Whether connecting took too long.
-  package var isForLackOfTime = false
-  /// Whether this program has no descriptor left for a connection, which says nothing of the host.
-  package var isForLackOfDescriptors = false
+  /// What the code alone does not say; nil if nothing depends on it.
+  package var cause: Cause?
+
+  package enum Cause: Sendable, Hashable {
+    /// The device has no network at all.
+    case noNetwork
+    /// The host's name has no address, for whatever reason.
+    case noAddress
+    /// The host's name leads to a private address, which the request must not reach.
+    case privateAddress
+    /// The transport ended the response because its body was not read, which says nothing of the
+    /// host: the rest can be requested at once.
+    case unread
+    /// Connecting took too long.
+    case slowConnection
+    /// This program has no descriptor left for a connection, which says nothing of the host.
+    case noDescriptors
+  }
 
   public init(_ code: Code, _ reason: String) {
     self.code = code
     self.reason = reason
+  }
+
+  package init(_ code: Code, _ reason: String, cause: Cause) {
+    self.init(code, reason)
+    self.cause = cause
   }
 
   public var description: String { reason }
@@ -190,7 +200,7 @@ extension MediaCacheError {
   init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
     let (code, remedy): (Code, String) =
       switch error.code {
-      case .unreachable where error.isForLackOfDescriptors:
+      case .unreachable where error.cause == .noDescriptors:
         (.unreachable, "Try again in a moment, or raise the limit of open files (ulimit -n).")
       case .unreachable, .connectionLost, .timedOut:
         (.unreachable, "Check the network and the URL.")
@@ -213,11 +223,55 @@ extension MediaCacheError {
       }
     self.init(code, error.reason, remedy: remedy)
     isTimeout = error.code == .timedOut
-    isForLackOfDescriptors = error.isForLackOfDescriptors
+    isForLackOfDescriptors = error.cause == .noDescriptors
     switch error.code {
     case .unknownHost, .untrusted, .malformed: retry = .permanent
     case .refused: retry = .refused
     default: break
     }
+  }
+}
+
+/// A transport that also sends requests other than GET, on behalf of clients.
+package protocol RelayingTransport: Transport {
+  /// Sends a request, as `send`. May return before the request's body has been sent.
+  ///
+  /// - Throws: as `send`; the errors of `RelayedRequest.Body.next`.
+  func relay(_ request: RelayedRequest) async throws -> OriginResponse
+}
+
+/// A client's request that is passed on, with its method and its body.
+package struct RelayedRequest: Sendable {
+  package var method: String
+  package var url: URL
+  /// Without Content-Length and Transfer-Encoding, which `body` determines.
+  package var headers: HeaderFields
+  package var body: Body?
+  /// The longest silence in either direction; nil: other code watches it.
+  package var longestSilence: Duration? = .seconds(60)
+  /// Receives the status and the fields of each interim response (1xx, RFC 9110 §15.2) that precedes
+  /// the final one, on no particular thread; must not block. URLSession passes none on.
+  package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
+  /// As in `OriginRequest`.
+  package var requiresPublicAddress = false
+
+  package struct Body: Sendable {
+    /// In bytes; nil if it is known only at the end.
+    package var length: Int64?
+    /// Returns the next part, nil after the last. Called as the origin takes the parts, one at a
+    /// time.
+    package var next: @Sendable () async throws -> Data?
+
+    package init(length: Int64?, next: @escaping @Sendable () async throws -> Data?) {
+      self.length = length
+      self.next = next
+    }
+  }
+
+  package init(method: String, url: URL, headers: HeaderFields, body: Body? = nil) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
   }
 }

@@ -11,39 +11,18 @@ package struct HostPattern: Sendable, Hashable {
   package init?(_ text: String) {
     isWildcard = text.hasPrefix("*.")
     let name = isWildcard ? String(text.dropFirst(2)) : text
-    guard !name.isEmpty, !name.utf8.contains(where: Self.isForbidden),
-      name.hasPrefix("[") ? name.hasSuffix("]") : !name.contains(":"),
+    guard !name.utf8.contains(where: { "/?#@*%\\".utf8.contains($0) }),
       let url = URL(text: "http://\(name)/"),
-      let authority = CacheKey.reference(of: url).authority
+      let authority = URIReference(url.absoluteString).authority.flatMap({ Authority($0) }),
+      authority.port == nil, !name.hasSuffix(":")
     else { return nil }
-    let plain = Self.host(of: authority)
-    guard !plain.isEmpty, !plain.hasPrefix(".") else { return nil }
-    guard plain == authority || plain + "." == authority else { return nil }
-    guard !isWildcard || !Self.isAddress(plain) else { return nil }
-    host = isWildcard ? "." + plain : plain
+    guard !isWildcard || NetworkAddress(host: authority.host) == nil else { return nil }
+    host = (isWildcard ? "." : "") + authority.plainHost
   }
 
   /// - Parameter authority: normalized, without user information.
   func matches(authority: String) -> Bool {
-    let other = Self.host(of: authority)
-    return isWildcard ? other.hasSuffix(host) && other != host : other == host
-  }
-
-  private static func isForbidden(_ byte: UInt8) -> Bool {
-    byte <= 0x20 || "/?#@*%\\".utf8.contains(byte)
-  }
-
-  /// No name ends in a label of digits (RFC 3696 §2).
-  private static func isAddress(_ host: String) -> Bool {
-    let last = host.utf8.reversed().prefix { $0 != UInt8(ascii: ".") }
-    return host.hasPrefix("[") || last.allSatisfy(\.isDigit)
-  }
-
-  /// Returns the host without a port and without a trailing dot.
-  private static func host(of authority: String) -> String {
-    var host = authority[...]
-    if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") { host = host[..<colon] }
-    if host.hasSuffix(".") { host = host.dropLast() }
-    return String(host)
+    guard let other = Authority(authority)?.plainHost else { return false }
+    return isWildcard ? other.hasSuffix(host) : other == host
   }
 }

@@ -22,19 +22,12 @@ package struct WebURL {
     target = reference.path + (reference.query.map { "?" + $0 } ?? "")
   }
 
-  /// Path and query as a request sends them: the path is never empty (RFC 9112 §3.2.1).
+  /// Path and query as a request sends them (RFC 9112 §3.2.1): as spelled, but never empty. A library
+  /// that splits and rejoins a path may request another resource, which a DELETE would remove.
   package var requestTarget: String { target.hasPrefix("/") ? target : "/" + target }
-}
 
-/// The target of a request to an origin (RFC 9112 §3.2.1): path and query of the URL as spelled. A
-/// library that splits and rejoins a path may request another resource, which a DELETE would
-/// remove.
-enum RequestTarget {
-  /// - Parameter isAbsolute: with scheme and host, as a proxy requires (§3.2.2).
-  static func of(_ url: URL, isAbsolute: Bool = false) -> String {
-    guard let parts = WebURL(url.absoluteString) else { return "/" }
-    return (isAbsolute ? "\(parts.scheme)://\(parts.authority)" : "") + parts.requestTarget
-  }
+  /// The target with scheme and host, as a proxy requires (RFC 9112 §3.2.2).
+  var absoluteTarget: String { "\(scheme)://\(authority)\(requestTarget)" }
 }
 
 /// The origin of an http or https URL (RFC 6454 §4): scheme, host and port, in one form for all

@@ -90,12 +90,12 @@ struct RelayedAnswer: Sendable {
 
   private static func httpError(for error: TransportError) -> HTTPError {
     switch error.code {
-    case .badURL where error.isForPrivateAddress:
+    case .badURL where error.cause == .privateAddress:
       HTTPError(403, "\(error.reason) \(AllowedHosts.remedy)")
     case .badURL: HTTPError(400, error.reason)
     case .timedOut: HTTPError(504, error.reason)
-    case .unreachable where error.isForLackOfDescriptors: HTTPError(503, error.reason)
-    default: HTTPError(error.isForLackOfTime ? 504 : 502, error.reason)
+    case .unreachable where error.cause == .noDescriptors: HTTPError(503, error.reason)
+    default: HTTPError(error.cause == .slowConnection ? 504 : 502, error.reason)
     }
   }
 

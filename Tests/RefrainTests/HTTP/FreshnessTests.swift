@@ -108,18 +108,27 @@ import Testing
   }
 
   @Test func `A 304 without a lifetime restarts the stored one`() {
-    let first = Self.freshness(["Cache-Control": "max-age=60, must-revalidate", "Age": "50"])
     let later = Self.now + 1000
-    let next = first.confirmed(by: ["ETag": "\"a\""], requestTime: later, responseTime: later)
+    let next = Self.confirmed(
+      ["Cache-Control": "max-age=60, must-revalidate", "Age": "50"], by: ["ETag": "\"a\""], later)
     #expect(next.lifetime == 60 && next.initialAge == 0 && next.confirmedAt == later)
     #expect(next.mustRevalidate)
     #expect(next.isFresh(at: later + 59) && !next.isFresh(at: later + 60))
   }
 
   @Test func `A 304 with a lifetime replaces the stored one`() {
-    let first = Self.freshness(["Cache-Control": "max-age=60, must-revalidate"])
-    let next = first.confirmed(
-      by: ["Cache-Control": "max-age=5"], requestTime: Self.now, responseTime: Self.now)
+    let next = Self.confirmed(
+      ["Cache-Control": "max-age=60, must-revalidate"], by: ["Cache-Control": "max-age=5"], Self.now
+    )
     #expect(next.lifetime == 5 && !next.mustRevalidate)
+  }
+
+  private static func confirmed(
+    _ stored: HeaderFields, by news: HeaderFields, _ time: Date
+  ) -> Freshness {
+    let kept = StoredFields.merged([:], with: stored, isConfirmation: false)
+    return .confirmed(
+      by: news, merged: StoredFields.merged(kept, with: news, isConfirmation: true),
+      requestTime: time, responseTime: time)
   }
 }

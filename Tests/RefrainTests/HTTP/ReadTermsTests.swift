@@ -107,10 +107,8 @@ import Testing
 
   @Test func `The freshness after a confirmation follows from the merged fields`() {
     let stored: HeaderFields = ["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""]
-    let before = Freshness(
-      status: 200, headers: stored, requestTime: Self.now - 100, responseTime: Self.now - 100)
     let news: HeaderFields = ["Expires": HTTPDate.format(Self.now + 9), "Age": "5"]
-    let after = before.confirmed(
+    let after = Freshness.confirmed(
       by: news, merged: StoredFields.merged(stored, with: news, isConfirmation: true),
       requestTime: Self.now, responseTime: Self.now)
     #expect(after.lifetime == 60 && after.mustRevalidate)

@@ -80,7 +80,8 @@ struct RequestTargetTests {
   ])
   func `A request target is spelled as in its URL`(_ path: String, _ target: String) throws {
     let url = try #require(URL(string: "http://u:p@a.example:8080" + path))
-    #expect(RequestTarget.of(url) == target)
-    #expect(RequestTarget.of(url, isAbsolute: true) == "http://a.example:8080" + target)
+    let parts = try #require(WebURL(url.absoluteString))
+    #expect(parts.requestTarget == target)
+    #expect(parts.absoluteTarget == "http://a.example:8080" + target)
   }
 }

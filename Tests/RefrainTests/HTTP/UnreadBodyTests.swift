@@ -56,7 +56,7 @@
       let error = await #expect(throws: TransportError.self) {
         for try await chunk in response.body { received.append(chunk) }
       }
-      #expect(error?.isForLackOfReading == true && error?.code == .connectionLost)
+      #expect(error?.cause == .unread && error?.code == .connectionLost)
       #expect(received.count > ChunkQueue.most && received.count < Self.total)
       #expect(Self.isRight(received))
     }
@@ -134,13 +134,13 @@
       let errors = URLSessionErrors(host: "h")
       let timeout = URLError(.timedOut)
       let resting = errors.translate(timeout, beforeHead: false, isResting: true)
-      #expect(resting.isForLackOfReading && resting.code == .connectionLost)
+      #expect(resting.cause == .unread && resting.code == .connectionLost)
       let silent = errors.translate(timeout, beforeHead: false)
-      #expect(!silent.isForLackOfReading && silent.code == .timedOut)
+      #expect(silent.cause == nil && silent.code == .timedOut)
       // Any other error is.
       let lost = errors.translate(
         URLError(.networkConnectionLost), beforeHead: false, isResting: true)
-      #expect(!lost.isForLackOfReading)
+      #expect(lost.cause == nil)
     }
   }
 #endif

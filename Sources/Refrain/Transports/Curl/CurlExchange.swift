@@ -11,7 +11,7 @@
   final class CurlExchange: BodySource {
     typealias Head = CurlHeadReader.Head
 
-    let request: CurlRequest
+    let request: RelayedRequest
     let upload: CurlUpload?
     private let loop: CurlLoop
     private let state = Mutex(State())
@@ -43,7 +43,7 @@
       case stopped
     }
 
-    init(_ request: CurlRequest, on loop: CurlLoop) {
+    init(_ request: RelayedRequest, on loop: CurlLoop) {
       self.request = request
       self.loop = loop
       upload = request.body.map { CurlUpload($0) }

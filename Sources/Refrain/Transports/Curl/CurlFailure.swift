@@ -35,9 +35,7 @@
       case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
         return TransportError(.badURL, "The URL at \(host) cannot be requested: \(reason).")
       case CURLE_COULDNT_RESOLVE_HOST:
-        var error = words.unreachable("could not be resolved to an address")
-        error.isForLackOfAddress = true
-        return error
+        return words.unreachable("could not be resolved to an address", cause: .noAddress)
       case CURLE_COULDNT_RESOLVE_PROXY:
         return TransportError(
           .unreachable, "The proxy \(proxy ?? "") could not be resolved to an address.")
@@ -82,9 +80,8 @@
         return TransportError(.refused, "\(words.first) refused the connection.")
       }
       if systemError == Int(EMFILE) || systemError == Int(ENFILE) {
-        var error = words.unreachable("could not be connected to: too many files are open")
-        error.isForLackOfDescriptors = true
-        return error
+        return words.unreachable(
+          "could not be connected to: too many files are open", cause: .noDescriptors)
       }
       guard systemError != 0, let text = strerror(CInt(truncatingIfNeeded: systemError)) else {
         return words.unreachable("could not be reached: \(reason)")
@@ -96,12 +93,11 @@
       if hasHead || text.hasPrefix("Operation too slow") {
         return TransportError(.timedOut, "\(words.host) was silent for too long.")
       }
-      var error = words.unreachable(
+      return words.unreachable(
         hasConnected
           ? "accepted the connection but did not complete TLS in time"
-          : "did not accept the connection in time")
-      error.isForLackOfTime = true
-      return error
+          : "did not accept the connection in time",
+        cause: .slowConnection)
     }
 
     /// libcurl has one code for several of these; only its message distinguishes them.
@@ -138,8 +134,10 @@
         TransportError(.malformed, "\(host) violates HTTP: \(what).")
       }
 
-      func unreachable(_ what: String) -> TransportError {
-        TransportError(.unreachable, "\(first) \(what).")
+      func unreachable(_ what: String, cause: TransportError.Cause? = nil) -> TransportError {
+        var error = TransportError(.unreachable, "\(first) \(what).")
+        error.cause = cause
+        return error
       }
     }
   }

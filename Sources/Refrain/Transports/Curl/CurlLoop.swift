@@ -187,7 +187,7 @@
 
     /// Returns a handle that can answer the origin's challenge at once. Only requests that set the
     /// same options share a handle.
-    private func known(for login: CurlLogin?, _ request: CurlRequest) -> CurlHandle? {
+    private func known(for login: CurlLogin?, _ request: RelayedRequest) -> CurlHandle? {
       guard let login, request.method == "GET", request.body == nil else { return nil }
       return digests.takeHandle(for: login)
     }

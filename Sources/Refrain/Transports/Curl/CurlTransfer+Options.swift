@@ -41,8 +41,9 @@
       set(CURLOPT_PATH_AS_IS, 1)
       let isAskedOfProxy = proxy?.speaksHTTP == true && request.url.scheme?.lowercased() == "http"
       // Digest covers the target that libcurl itself makes of the URL (RFC 7616 §3.4.6).
-      if !attempt.usesDigest {
-        set(CURLOPT_REQUEST_TARGET, RequestTarget.of(request.url, isAbsolute: isAskedOfProxy))
+      if !attempt.usesDigest, let parts = WebURL(request.url.absoluteString) {
+        set(
+          CURLOPT_REQUEST_TARGET, isAskedOfProxy ? parts.absoluteTarget : parts.requestTarget)
       }
       switch request.method {
       case "GET": set(CURLOPT_HTTPGET, 1)
@@ -75,7 +76,7 @@
     }
 
     /// The request's own header lines, without those that libcurl adds.
-    private func headerLines(_ request: CurlRequest) -> [String] {
+    private func headerLines(_ request: RelayedRequest) -> [String] {
       var fields = request.headers
       if attempt.usesDigest { fields["Authorization"] = nil }
       var lines = fields.fields.map { field in

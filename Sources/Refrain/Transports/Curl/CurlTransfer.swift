@@ -245,7 +245,7 @@
 
     /// - Returns: false if the transfer ends here.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
-      guard head.status == 401, let login else { return pass(head) }
+      guard head.status == 401, login != nil else { return pass(head) }
       if attempt.usesDigest {
         refusal = head
         return true
@@ -324,11 +324,10 @@
       if countdown == 0 { return nil }
       let code = code == CURLE_OK && countdown != nil ? CURLE_PARTIAL_FILE : code
       if isPrivate, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
-        var error = TransportError(
-          .badURL,
-          "The name \(exchange.request.url.host() ?? "") leads to an address of a private network.")
-        error.isForPrivateAddress = true
-        return error
+        let host = exchange.request.url.host() ?? ""
+        return TransportError(
+          .badURL, "The name \(host) leads to an address of a private network.",
+          cause: .privateAddress)
       }
       var text = String(cString: errorText)
       // The message may contain the proxy's URL, with the password.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
-  import Foundation
+  public import Foundation
 
   /// Sends requests over the system's libcurl: the default transport on Linux.
   ///
@@ -28,15 +28,18 @@
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try request.check()
-      return try await exchange(CurlRequest(request))
+      var get = RelayedRequest(method: "GET", url: request.url, headers: request.headers)
+      get.longestSilence = nil
+      get.requiresPublicAddress = request.requiresPublicAddress
+      return try await exchange(get)
     }
 
     package func relay(_ request: RelayedRequest) async throws -> OriginResponse {
       try OriginRequest(url: request.url, headers: request.headers).check()
-      return try await exchange(CurlRequest(request))
+      return try await exchange(request)
     }
 
-    private func exchange(_ request: CurlRequest) async throws -> OriginResponse {
+    private func exchange(_ request: RelayedRequest) async throws -> OriginResponse {
       let exchange = try CurlExchange(request, on: CurlLoop.with(settings))
       let body = TransportBody(exchange)
       do {
@@ -44,10 +47,67 @@
         var response = OriginResponse(status: head.status, headers: head.headers, body: body)
         response.hasMore = { [weak exchange] in exchange?.isEmpty == false }
         return response
-      } catch let error as TransportError where error.isForLackOfAddress {
+      } catch let error as TransportError where error.cause == .noAddress {
         let host = request.url.host() ?? ""
         let lookup = await IOThreads.shared.run { HostLookup(host: host) }
         throw lookup.refined(error, host: host)
+      }
+    }
+  }
+
+  extension RelayedRequest {
+    /// Whether the request may be sent again if a kept connection turns out to be closed (RFC
+    /// 9110 §9.2.2).
+    var isIdempotent: Bool {
+      body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+    }
+
+    /// The number of bytes requested; nil if the request does not say.
+    var length: Int64? {
+      guard let range = headers["Range"], range.hasPrefix("bytes=") else { return nil }
+      let ends = range.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+      guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
+        first <= last
+      else { return nil }
+      return last - first + 1
+    }
+  }
+
+  extension CurlTransport {
+    /// How servers are reached, and which are trusted. Nil properties use the defaults of libcurl
+    /// and the system.
+    public struct Settings: Sendable, Hashable {
+      /// The proxies in use (see `init(environment:)`).
+      var proxies: ProxyEnvironment
+      /// A file of certificate authorities in PEM, in place of the system's.
+      public var certificateFile: String?
+      /// A directory of such files, each named by its hash (openssl-rehash(1)).
+      public var certificateDirectory: String?
+      /// Whether certificates are verified. False: anybody on the network path can read and change
+      /// the traffic.
+      public var verifiesCertificates = true
+      /// A file with users and passwords of hosts, as `~/.netrc` (curl(1), `--netrc-file`). They
+      /// are sent to these hosts with each request without its own Authorization: as Basic
+      /// credentials, or as Digest to an origin that asks for it.
+      public var credentialsFile: String?
+      /// A network interface, a host name or an address of this machine from which connections are
+      /// made (CURLOPT_INTERFACE(3)).
+      public var networkInterface: String?
+      /// Addresses that replace those of the name server, each as `HOST:PORT:ADDRESS`
+      /// (CURLOPT_RESOLVE(3)).
+      public var addresses: [String] = []
+
+      /// Creates settings from the environment. Requests to this machine never use a proxy.
+      ///
+      /// - Parameter environment: read for `http_proxy`, `https_proxy`, `all_proxy` (also in
+      ///   capitals, except the first) and `no_proxy`, for `SSL_CERT_FILE` and `SSL_CERT_DIR`.
+      public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+        func value(_ name: String) -> String? {
+          environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        proxies = ProxyEnvironment(environment)
+        certificateFile = value("SSL_CERT_FILE")
+        certificateDirectory = value("SSL_CERT_DIR")
       }
     }
   }

@@ -23,7 +23,7 @@
     private(set) var password: UserPassword?
 
     /// Nil if the request has no user and password.
-    init?(_ request: CurlRequest, _ settings: CurlTransport.Settings) {
+    init?(_ request: RelayedRequest, _ settings: CurlTransport.Settings) {
       let authorization = request.headers["Authorization"]
       password = UserPassword(authorization: authorization)
       guard password != nil || (authorization == nil && settings.credentialsFile != nil),

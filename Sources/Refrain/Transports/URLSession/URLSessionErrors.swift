@@ -113,9 +113,7 @@ struct URLSessionErrors: Sendable {
         return TransportError(
           .networkNotAllowed, "No request was sent to \(host): this network is metered.")
       default:
-        var error = unreachable("could not be reached: this device has no network")
-        error.isForLackOfNetwork = true
-        return error
+        return unreachable("could not be reached: this device has no network", cause: .noNetwork)
       }
     }
 
@@ -132,8 +130,12 @@ struct URLSessionErrors: Sendable {
     }
   #endif
 
-  private func unreachable(_ what: String) -> TransportError {
-    TransportError(.unreachable, "\(host) \(what.prefix(300)).")
+  private func unreachable(
+    _ what: String, cause: TransportError.Cause? = nil
+  ) -> TransportError {
+    var error = TransportError(.unreachable, "\(host) \(what.prefix(300)).")
+    error.cause = cause
+    return error
   }
 
   private func lost(_ why: String) -> TransportError {
@@ -142,11 +144,10 @@ struct URLSessionErrors: Sendable {
 
   /// Returns the error of a response that ended because nobody read it.
   func unread() -> TransportError {
-    var error = TransportError(
+    TransportError(
       .connectionLost,
-      "The response of \(host) was not read, and its connection was closed. Request the rest.")
-    error.isForLackOfReading = true
-    return error
+      "The response of \(host) was not read, and its connection was closed. Request the rest.",
+      cause: .unread)
   }
 
   func malformed(_ what: String) -> TransportError {

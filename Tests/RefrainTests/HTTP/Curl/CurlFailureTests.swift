@@ -71,7 +71,7 @@
       _ systemError: Int
     ) throws {
       let error = try #require(error(CURLE_COULDNT_CONNECT) { $0.systemError = systemError })
-      #expect(error.code == .unreachable && error.isForLackOfDescriptors)
+      #expect(error.code == .unreachable && error.cause == .noDescriptors)
       #expect(error.reason.contains("too many files are open"))
       let meaning = MediaCacheError(error, .playback)
       #expect(meaning.isForLackOfDescriptors && meaning.failure == .network)
@@ -91,7 +91,7 @@
       let handshake = error(CURLE_OPERATION_TIMEDOUT, "Connection timed out") {
         $0.hasConnected = true
       }
-      #expect(handshake?.reason.contains("TLS") == true && handshake?.isForLackOfTime == true)
+      #expect(handshake?.reason.contains("TLS") == true && handshake?.cause == .slowConnection)
     }
   }
 #endif
