@@ -148,7 +148,7 @@
     }
 
     @Test func `An opening that begins when its item is over ends`() async throws {
-      try await withFullCache { media, cache, _ in
+      try await withFullCache { media, cache in
         let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
         playback.end()
         await #expect(throws: CancellationError.self) {
