@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 import RefrainLocks
 
 /// For front ends that answer HTTP requests.
@@ -39,6 +39,15 @@ extension MediaCache {
 
   /// A representation may vary by more fields than the one found first, and so on.
   static let longestChain = 6
+
+  /// Returns when the origin sent or last confirmed what is stored under a key; nil if nothing is.
+  package func lastConfirmation(of resource: Resource, key: CacheKey) async -> Date? {
+    // What cannot be opened is of no use.
+    let date = try? await withStored(key, resource) { entry in
+      entry.current?.withState { $0.known?.freshness.confirmedAt }
+    }
+    return date.flatMap { $0 } ?? nil
+  }
 
   /// - Returns: nil if nothing is stored under the key.
   private func withStored<Result>(

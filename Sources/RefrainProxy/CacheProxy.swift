@@ -25,14 +25,20 @@ public final class CacheProxy: Sendable {
   public convenience init(cache: MediaCache, configuration: Configuration = Configuration())
     throws(CacheProxyError)
   {
-    self.init(try ProxyService(cache: cache, configuration: configuration), front: FrontHandlers())
+    self.init(
+      try ProxyService(cache: cache, configuration: configuration), configuration,
+      front: FrontHandlers())
   }
 
   /// Creates a proxy with what its operator adds.
-  package init(_ service: ProxyService, front: FrontHandlers) {
-    self.service = service
-    configuration = service.configuration
-    setup = ConnectionSetup(service, ClientSide(service, front))
+  ///
+  /// - Parameter configuration: that with which `service` was created.
+  package init(_ service: ProxyService, _ configuration: Configuration, front: FrontHandlers) {
+    let configuration = configuration.resolved
+    (self.service, self.configuration) = (service, configuration)
+    setup = ConnectionSetup(
+      ConnectionSettings(configuration, longestSilence: service.cache.longestSilence),
+      service.phase, service.responders, ClientSide(service, front))
     listener = Listener(setup, at: configuration.place, service.place, service.connections) {
       await Responder(service: service, request: $0, writer: $1).run(front)
     }
@@ -42,7 +48,7 @@ public final class CacheProxy: Sendable {
   package func listener(
     at place: ListeningPlace, _ handlers: [any ProxyHandler]
   ) -> HandlerListener {
-    HandlerListener(service, at: place, handlers)
+    HandlerListener(service, setup.settings, at: place, handlers)
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have

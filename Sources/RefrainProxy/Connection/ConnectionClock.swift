@@ -24,12 +24,12 @@ struct ConnectionClock {
   var silence: TimeAmount { .now() - since }
 
   mutating func start(
-    _ configuration: CacheProxy.Configuration, on eventLoop: any EventLoop,
+    _ settings: ConnectionSettings, on eventLoop: any EventLoop,
     tick: @escaping @Sendable () -> Void
   ) {
-    head = TimeAmount(configuration.headTimeout)
-    idle = TimeAmount(configuration.idleTimeout)
-    send = TimeAmount(configuration.sendTimeout)
+    head = TimeAmount(settings.headTimeout)
+    idle = TimeAmount(settings.idleTimeout)
+    send = TimeAmount(settings.sendTimeout)
     since = .now()
     let shortest = min(head.nanoseconds, idle.nanoseconds, send.nanoseconds)
     let step = TimeAmount.nanoseconds(min(max(shortest / 4, 10_000_000), 5_000_000_000))

@@ -5,9 +5,7 @@ import RefrainLocks
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
-  let configuration: CacheProxy.Configuration
-  /// For how long nothing may come for a client that has ended its side.
-  let endedInputTimeout: Duration
+  let settings: ConnectionSettings
   let phase: ProxyPhase
   /// Counts the tasks that respond.
   let responders: RunningResponders
@@ -15,15 +13,37 @@ final class ConnectionSetup: Sendable {
   /// Nil for the connections of the operator, which are neither counted nor limited.
   let clients: ClientSide?
 
-  init(_ service: ProxyService, _ clients: ClientSide?) {
-    (configuration, phase, self.clients) = (service.configuration, service.phase, clients)
-    endedInputTimeout = configuration.endedInputTimeout ?? service.cache.longestSilence
-    responders = clients == nil ? RunningResponders() : service.responders
+  init(
+    _ settings: ConnectionSettings, _ phase: ProxyPhase, _ responders: RunningResponders,
+    _ clients: ClientSide?
+  ) {
+    (self.settings, self.phase) = (settings, phase)
+    (self.responders, self.clients) = (responders, clients)
   }
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
   var isEnding: Bool { clients == nil ? phase.isStopping : phase.isEnding }
+}
+
+/// How connections wait and send (`CacheProxy.Configuration`).
+struct ConnectionSettings: Sendable {
+  var headTimeout: Duration
+  var idleTimeout: Duration
+  var sendTimeout: Duration
+  /// For a client that has ended its side.
+  var endedInputTimeout: Duration
+  /// The same, while there are more than `mostEndedInputs` that have waited for so long.
+  var crowdedEndedInputTimeout: Duration
+  var mostEndedInputs: Int
+  /// For the next request once the proxy stops.
+  var lastRequestTimeout: Duration
+  /// The clock for clients that have ended their side.
+  var endedInputClock: @Sendable () -> Uptime
+  /// Whether stored bytes are sent by sendfile(2).
+  var sendsFiles: Bool
+  /// Whether the socket is somebody else's, who keeps it for the next process.
+  var isSocketGiven: Bool
 }
 
 /// The number of connections whose clients have ended their side, and have received nothing for a
@@ -89,41 +109,5 @@ final class ClientSide: Sendable {
   func isOurs(host: String, localAddress: String?) -> Bool {
     service.routes.isOurs(
       host: host, localAddress: localAddress, listening: service.place.known)
-  }
-}
-
-/// Counts the responders under way. A responder may outlive its connection for a moment: the proxy
-/// waits for it before it ends, so that its request is logged.
-final class RunningResponders: Sendable {
-  private struct State {
-    var count = 0
-    var waiters: [CheckedContinuation<Void, Never>] = []
-  }
-
-  private let state = Mutex(State())
-
-  func begin() { state.withLock { $0.count += 1 } }
-
-  func end() {
-    let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      state.count -= 1
-      guard state.count == 0 else { return [] }
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// Returns once no responder is under way. Cancellation has no effect: responders of closed
-  /// connections are cancelled, and end by themselves.
-  func waitForAll() async {
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        if state.count == 0 { return true }
-        state.waiters.append(continuation)
-        return false
-      }
-      if isOver { continuation.resume() }
-    }
   }
 }

@@ -24,7 +24,7 @@ extension ProxyConnection {
 
   private var written: Written { Written(request: requestNumber, writes: writes) }
 
-  private var now: Uptime { setup.configuration.endedInputClock() }
+  private var now: Uptime { setup.settings.endedInputClock() }
 
   /// Watches the response under way, and those to requests that have arrived already.
   func watchEndedInput() {
@@ -57,14 +57,14 @@ extension ProxyConnection {
         return watch(written, since: now)
       }
       let waited = now.seconds(since: since) ?? .infinity
-      let configuration = setup.configuration
-      if waited >= setup.endedInputTimeout / .seconds(1) {
+      let settings = setup.settings
+      if waited >= setup.settings.endedInputTimeout / .seconds(1) {
         endWatch()
         return abortAnswer()
       }
-      if waited >= configuration.crowdedEndedInputTimeout / .seconds(1) {
+      if waited >= settings.crowdedEndedInputTimeout / .seconds(1) {
         countAsWaiting(true)
-        if setup.endedInputs.leave(ifMoreThan: configuration.mostEndedInputs) {
+        if setup.endedInputs.leave(ifMoreThan: settings.mostEndedInputs) {
           (isWatchingEndedInput, isCountedEndedInput) = (false, false)
           return abortAnswer()
         }

@@ -45,7 +45,7 @@ extension ProxyConnection {
     input = ByteBuffer()
     let channel = context.channel
     let bound = channel.eventLoop.assumeIsolated().scheduleTask(
-      in: TimeAmount(setup.configuration.sendTimeout)
+      in: TimeAmount(setup.settings.sendTimeout)
     ) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in bound.cancel() }
     let said = context.eventLoop.makePromise(of: Void.self)
@@ -76,10 +76,10 @@ extension ProxyConnection {
   /// connected, or was not told yet that the connection closes, has a moment for its next request,
   /// whose response says so. To be called again then.
   func stop() {
-    let isGiven = setup.configuration.socket != nil
+    let isGiven = setup.settings.isSocketGiven
     if !isGiven { closesAfterAnswer = true }
     guard answering == nil else { return }
-    if !isGiven || clock.silence > TimeAmount(setup.configuration.lastRequestTimeout) { close() }
+    if !isGiven || clock.silence > TimeAmount(setup.settings.lastRequestTimeout) { close() }
   }
 
   /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).

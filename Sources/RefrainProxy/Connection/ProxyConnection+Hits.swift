@@ -64,7 +64,8 @@ extension ProxyConnection {
 
   /// Counts a part of the hit's body that the socket has accepted: the client may leave before the
   /// end.
-  func noteAccepted(_ count: Int64) {
+  func noteAccepted(_ part: ByteRange) {
+    let count = part.upperBound - part.lowerBound
     acceptedOfHit += count
     setup.clients?.traffic.noteSent(count)
   }
@@ -88,7 +89,7 @@ extension ProxyConnection {
   }
 
   func isForUs(_ head: RequestHead, _ clients: ClientSide) -> Bool {
-    head.withValue(of: .host) { host in
+    head.withHost { host in
       guard let host else { return false }
       let isKnown = checkedHost?.withUnsafeReadableBytes { $0.elementsEqual(host) } == true
       if isKnown { return true }

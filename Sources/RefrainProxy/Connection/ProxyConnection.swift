@@ -109,7 +109,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
-    clock.start(setup.configuration, on: context.eventLoop) { bound.value.tick() }
+    clock.start(setup.settings, on: context.eventLoop) { bound.value.tick() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -270,7 +270,8 @@ final class ProxyConnection: ChannelDuplexHandler {
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let writer = ResponseWriter(
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
-      eventLoop: context.eventLoop, number: requestNumber, pace: gate?.pace(of: clientText))
+      eventLoop: context.eventLoop, number: requestNumber,
+      sendsFiles: setup.settings.sendsFiles, pace: gate?.pace(of: clientText))
     let responders = setup.responders
     responders.begin()
     answering?.task = Task { [respond] in

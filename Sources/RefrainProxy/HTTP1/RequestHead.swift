@@ -2,65 +2,61 @@
 internal import NIOCore
 internal import Refrain
 
-/// The head of a request, validated by `RequestParser`.
+/// The head of a request, validated as its lines are read, one after the other.
 ///
 /// Nothing is copied out of the bytes before it is needed: most requests need only the marks, the
 /// target, and perhaps Range.
 struct RequestHead: Sendable {
   /// From the method to the empty line.
-  var bytes: ByteBuffer
+  var bytes = ByteBuffer()
+  var line = RequestLine()
+  private(set) var marks: Marks = []
+  private var host: Place?
+  private(set) var range: Place?
+  private var fieldCount = 0
+  private var contentLength: Int64?
+  private var isChunked = false
+  private var closes = false
+  private var asksToKeepAlive = false
+  private var expects = false
+
   /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
-  var minorVersion: Int
-  var framing: BodyFraming
+  var minorVersion: Int { line.minorVersion }
+
+  /// How the end of the body is found.
+  var framing: BodyFraming {
+    isChunked ? .chunked : contentLength.map { .length($0) } ?? .none
+  }
+
   /// Whether another request may follow, by the version and Connection (RFC 9112 §9.3).
-  var keepsAlive: Bool
-  /// Whether the client withholds its body until it receives 100 (RFC 9110 §10.1.1).
-  var expectsContinue: Bool
-  var marks: Marks
+  var keepsAlive: Bool { !closes && (minorVersion >= 1 || asksToKeepAlive) }
 
-  private let methodPlace: Place
-  private let targetPlace: Place
-  private let hostPlace: Place
-  private let rangePlace: Place
-
-  init(bytes: ByteBuffer, reading: HeadReading) {
-    self.bytes = bytes
-    minorVersion = reading.line.minorVersion
-    framing = reading.framing
-    keepsAlive = reading.keepsAlive
-    expectsContinue = reading.expectsContinue
-    marks = reading.marks
-    methodPlace = reading.line.method
-    targetPlace = reading.line.target
-    hostPlace = reading.host
-    rangePlace = reading.range
+  /// Whether the client waits for 100. A client of HTTP/1.0 does not know it, and without a body
+  /// there is nothing to wait for (RFC 9110 §10.1.1).
+  var expectsContinue: Bool {
+    expects && minorVersion >= 1 && framing != .none && framing != .length(0)
   }
 
   var isGET: Bool { isMethod("GET") }
   var isHEAD: Bool { isMethod("HEAD") }
 
-  var method: String { withBytes(at: methodPlace, \.text) }
+  var method: String { withBytes(at: line.method, \.text) }
 
   /// The target as received (RFC 9112 §3.2).
-  var target: String { withBytes(at: targetPlace, \.text) }
+  var target: String { withBytes(at: line.target, \.text) }
 
   func withTarget<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    try withBytes(at: targetPlace, body)
+    try withBytes(at: line.target, body)
   }
 
-  enum KnownField: Sendable {
-    case host, range
+  /// Calls `body` with the value of Host, without surrounding white space; nil if there is none.
+  func withHost<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
+    try host.map { try withBytes(at: $0, body) } ?? body(nil)
   }
 
-  /// Calls `body` with the value of a field whose place is known, without surrounding white space;
-  /// nil if there is no such field.
-  func withValue<R>(
-    of field: KnownField, _ body: (UnsafeRawBufferPointer?) throws -> R
-  ) rethrows -> R {
-    switch field {
-    case .host: marks.contains(.host) ? try withBytes(at: hostPlace, body) : try body(nil)
-    case .range: marks.contains(.range) ? try withBytes(at: rangePlace, body) : try body(nil)
-    }
+  /// Calls `body` with the value of Range, likewise.
+  func withRange<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
+    try range.map { try withBytes(at: $0, body) } ?? body(nil)
   }
 
   /// All fields, in order.
@@ -82,7 +78,7 @@ struct RequestHead: Sendable {
 
   /// Compares the method, with regard to case (RFC 9110 §9.1).
   private func isMethod(_ name: StaticString) -> Bool {
-    withBytes(at: methodPlace) { method in
+    withBytes(at: line.method) { method in
       method.count == name.utf8CodeUnitCount
         && method.elementsEqual(
           UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
@@ -93,6 +89,125 @@ struct RequestHead: Sendable {
     at place: Place, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
     try bytes.withUnsafeReadableBytes { try body($0.part(place.range)) }
+  }
+}
+
+// MARK: - Reading
+
+extension RequestHead {
+  /// - Parameter place: the line's range in the head, without its CRLF.
+  mutating func readField(
+    _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>, limit: Int
+  ) throws(HTTPError) {
+    fieldCount += 1
+    guard fieldCount <= limit else {
+      throw HTTPError(431, "The request has more than \(limit) header fields.")
+    }
+    let field = try FieldLine(bytes, place)
+    let name = bytes.part(field.name)
+    switch name.count {
+    case 4 where name.equals("host"): try readHost(bytes, field.value)
+    case 5 where name.equals("range"): try readRange(field.value)
+    case 6: try readSixLetters(name, bytes.part(field.value))
+    case 10 where name.equals("connection"): readConnection(bytes.part(field.value))
+    case 13 where name.equals("cache-control"): marks.insert(.cacheControl)
+    case 13 where name.equals("authorization"): marks.insert(.authorization)
+    case 14 where name.equals("content-length"): try readContentLength(bytes.part(field.value))
+    case 17 where name.equals("transfer-encoding"):
+      try readTransferEncoding(bytes.part(field.value))
+    case 8... where name.starts(with: "if-"): marks.insert(.conditional)
+    default: break
+    }
+  }
+
+  /// Checks the head as a whole, once all its lines are read.
+  func checkWhole() throws(HTTPError) {
+    guard minorVersion == 0 || host != nil else {
+      throw HTTPError(400, "The request has no Host field.")
+    }
+    guard !isChunked || contentLength == nil else {
+      throw HTTPError(400, "The request has both Content-Length and Transfer-Encoding.")
+    }
+    guard !isChunked || minorVersion >= 1 else {
+      throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.")
+    }
+  }
+
+  private mutating func readSixLetters(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws(HTTPError) {
+    if name.equals("cookie") {
+      marks.insert(.cookie)
+    } else if name.equals("pragma") {
+      marks.insert(.cacheControl)
+    } else if name.equals("expect") {
+      guard value.equals("100-continue") else {
+        throw HTTPError(417, "The request's expectation is not supported.")
+      }
+      expects = true
+    }
+  }
+
+  /// Reads the only Host, which must not begin a path or name a user (RFC 9112 §3.2).
+  private mutating func readHost(
+    _ bytes: UnsafeRawBufferPointer, _ value: Range<Int>
+  ) throws(HTTPError) {
+    guard host == nil else { throw HTTPError(400, "The request has two Host fields.") }
+    for byte in bytes.part(value) where !Self.isHostByte(byte) {
+      throw HTTPError(400, "The request's Host is not valid.")
+    }
+    host = Place(value)
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x22, 0x23, 0x2C, 0x2F, 0x3C, 0x3E, 0x3F, 0x40, 0x5C, 0x5E, 0x60: false
+    case 0x7B...0x7D, 0x7F...: false
+    default: true
+    }
+  }
+
+  /// Reads the only Range. Two fields would form one invalid value (RFC 9110 §5.3), and programs
+  /// would differ in which of them counts.
+  private mutating func readRange(_ value: Range<Int>) throws(HTTPError) {
+    guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
+    range = Place(value)
+  }
+
+  private mutating func readConnection(_ value: UnsafeRawBufferPointer) {
+    value.forEachElement { option in
+      if option.equals("close") {
+        closes = true
+      } else if option.equals("keep-alive") {
+        asksToKeepAlive = true
+      }
+    }
+  }
+
+  /// Reads one number; a list of equal ones may be rejected (RFC 9112 §6.3).
+  private mutating func readContentLength(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
+    guard contentLength == nil, let length = value.decimal else {
+      throw HTTPError(400, "The request's Content-Length is not one number.")
+    }
+    contentLength = length
+  }
+
+  private mutating func readTransferEncoding(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
+    if value.equals("chunked"), !isChunked {
+      isChunked = true
+      return
+    }
+    // With another coding after it, or twice, the end of the body is unknown (RFC 9112 §6.3).
+    var endsInChunked = false
+    var isChunkedTwice = isChunked
+    value.forEachElement { coding in
+      isChunkedTwice = isChunkedTwice || endsInChunked
+      endsInChunked = coding.equals("chunked")
+    }
+    guard endsInChunked, !isChunkedTwice, value.first != UInt8(ascii: ","),
+      value.last != UInt8(ascii: ","), value.contains(UInt8(ascii: ","))
+    else { throw HTTPError(400, "The Transfer-Encoding does not end in a single chunked coding.") }
+    throw HTTPError(501, "The only supported transfer coding is chunked.")
   }
 }
 
@@ -122,21 +237,14 @@ enum BodyFraming: Sendable, Hashable {
 
 /// The presence of fields that decide how a request is handled.
 struct Marks: OptionSet, Sendable, Hashable {
-  var rawValue: UInt16
+  var rawValue: UInt8
 
-  static let host = Marks(rawValue: 1 << 0)
-  static let range = Marks(rawValue: 1 << 1)
   /// Any field that begins with `If-`.
-  static let conditional = Marks(rawValue: 1 << 2)
+  static let conditional = Marks(rawValue: 1 << 0)
   /// Cache-Control or Pragma.
-  static let cacheControl = Marks(rawValue: 1 << 3)
-  static let authorization = Marks(rawValue: 1 << 4)
-  static let cookie = Marks(rawValue: 1 << 5)
-  static let origin = Marks(rawValue: 1 << 6)
-  static let via = Marks(rawValue: 1 << 7)
-  /// Connection lists more than `close` and `keep-alive`.
-  static let connectionNominates = Marks(rawValue: 1 << 8)
-  static let upgrade = Marks(rawValue: 1 << 9)
+  static let cacheControl = Marks(rawValue: 1 << 1)
+  static let authorization = Marks(rawValue: 1 << 2)
+  static let cookie = Marks(rawValue: 1 << 3)
 }
 
 /// A request on its way from the connection to the task that responds to it.

@@ -42,7 +42,7 @@ struct RequestParser: Sendable {
 
   private let limits: Limits
   private var step = Step.head
-  private var reading = HeadReading()
+  private var reading = RequestHead()
   /// The start of the current line, and the offset up to which no line feed was found: in bytes
   /// from the buffer's first readable one.
   private var lineStart = 0
@@ -124,13 +124,14 @@ extension RequestParser {
       try readHead(bytes)
     }
     guard let length, let bytes = buffer.readSlice(length: length) else { return nil }
-    let head = RequestHead(bytes: bytes, reading: reading)
+    var head = reading
+    head.bytes = bytes
     switch head.framing {
     case .none, .length(0): step = .end
     case .length(let length): step = .body(remaining: length)
     case .chunked: step = .chunkLine
     }
-    reading = HeadReading()
+    reading = RequestHead()
     forgetLine()
     emptyLineCount = 0
     trailerBytes = 0

@@ -162,10 +162,10 @@ extension CachedAnswer {
   /// its references are relative to that URL; so is a page whose own URL players need.
   func redirection(_ selected: SelectedResponse) -> String? {
     let known = selected.known
-    if service.configuration.redirectsPages, isPage(selected) {
+    if service.rules.redirectsPages, isPage(selected) {
       return exchange.url.absoluteString
     }
-    guard service.configuration.origin == nil, selected.isManifest == true else { return nil }
+    guard service.rules.origin == nil, selected.isManifest == true else { return nil }
     let final = baseURL(of: known)
     guard final != exchange.url else { return nil }
     // Credentials stay with the host to which the client has sent them.
@@ -178,7 +178,7 @@ extension CachedAnswer {
   func newTarget(refusedWith status: Int) async -> String? {
     // Those for the stream's own host are not sent to the host to which it redirects.
     let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
-    guard service.configuration.origin == nil, MediaCacheError.refusesURL(status),
+    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
       let url = await service.cache.relocate(
         from: exchange.url, for: fields.compactMap(\.self)),
       let target = service.routes.target(

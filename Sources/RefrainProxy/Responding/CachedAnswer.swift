@@ -38,13 +38,14 @@ struct CachedAnswer: Sendable {
   func run() async throws -> Outcome {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
-    let key = policy.key(for: resource, of: exchange)
+    let key = policy.key(for: resource, exchange.fields, of: service.cache)
     var terms = ReadTerms()
     (terms.directives, terms.passesOnErrors) = (directives, true)
-    terms.audience = service.configuration.servesOnePlay ? .player : .client
+    terms.audience = service.rules.servesOnePlay ? .player : .client
     terms.hasCookies = policy.isPersonal(resource)
     terms.followsStaleDirectives = policy == .shared
-    policy.relax(&terms, for: exchange)
+    policy.relax(
+      &terms, for: exchange.url, isPart: service.parts.contains(exchange.url))
     if !isGrowing {
       terms.listing = service.listings.naming(
         of: service.cache.key(for: resource), in: resource.policy.group?.first)
@@ -55,10 +56,7 @@ struct CachedAnswer: Sendable {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
     }
     if policy == .shared, !directives.noStore || directives.onlyIfCached,
-      let stored = service.responses.response(
-        on: key, for: resource.headers, on: terms,
-        changed: service.invalidations.last(of: service.cache.key(for: resource)),
-        at: service.cache.now.wall)
+      let stored = await smallResponse(key, terms)
     {
       try await RelayedAnswer(exchange: exchange, reason: .uriMiss).pass(stored)
       return .sent
@@ -88,7 +86,7 @@ struct CachedAnswer: Sendable {
         return .sent
       }
       if policy == .shared, !isJoined {
-        service.responses.insert(response, on: key, for: resource.headers)
+        service.responses.insert(response, on: key, for: resource)
       }
       return .received(response, isJoined: isJoined)
     case .other(let outcome): return outcome
@@ -117,7 +115,7 @@ struct CachedAnswer: Sendable {
       return .sent
     }
     if selected.isManifest == true, try await respondWithManifest(selected) { return .sent }
-    if service.configuration.fetchesWhole, !known.freshness.noStore {
+    if service.rules.fetchesWhole, !known.freshness.noStore {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
@@ -126,6 +124,23 @@ struct CachedAnswer: Sendable {
     if selected.isManifest == false { holdOpen(reader, known) }
     try await send(selected)
     return .sent
+  }
+
+  /// Returns a response without a resource that answered an earlier request, and may be reused; nil if
+  /// the cache has received a resource since, for whomever.
+  private func smallResponse(
+    _ key: CacheKey, _ terms: ReadTerms
+  ) async -> SmallResponses.Stored? {
+    let (cache, resource) = (service.cache, resource)
+    let found = service.responses.response(
+      on: key, for: resource, on: terms,
+      changed: service.invalidations.last(of: cache.key(for: resource)), at: cache.now.wall)
+    guard let found else { return nil }
+    if let date = await cache.lastConfirmation(of: resource, key: key), date > found.requestTime {
+      service.responses.remove(key)
+      return nil
+    }
+    return found
   }
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client

@@ -71,7 +71,7 @@ extension Exchange {
 
   /// Receives the cookies of the origin's responses; nil: they are not stored.
   var observer: ResponseObserver? {
-    guard service.configuration.origin == nil else { return nil }
+    guard service.rules.origin == nil else { return nil }
     return session?.observer ?? service.cache.cookieObserver(of: beginning)
   }
 
@@ -80,7 +80,7 @@ extension Exchange {
   ///
   /// - Parameter variables: those of the manifest, which its children may import.
   func session(defining variables: [String: String] = [:]) -> StreamSession? {
-    guard service.configuration.origin == nil else { return nil }
+    guard service.rules.origin == nil else { return nil }
     let (sessions, inherited) = (service.sessions, inherited)
     let cookies = service.cache.cookies(of: beginning)
     guard

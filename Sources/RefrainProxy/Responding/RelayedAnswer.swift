@@ -357,7 +357,7 @@ struct RelayedAnswer: Sendable {
     let resource = exchange.resource
     // A response to cookies is no evidence about the one stored for others.
     guard !policy.isPersonal(resource) else { return }
-    let key = policy.key(for: resource, of: exchange)
+    let key = policy.key(for: resource, exchange.fields, of: exchange.service.cache)
     exchange.service.responses.remove(key)
     // If it cannot be opened, no usable response is stored.
     try? await exchange.service.cache.compare(resource, key: key, with: response.headers)

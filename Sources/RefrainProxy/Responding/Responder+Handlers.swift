@@ -13,7 +13,7 @@ extension Responder {
       return try await ask(
         [open.handler], ProxyRequest(request, target: head.target, body: writer.body(limit:)))
     }
-    let own = service.configuration.handlers
+    let own = service.rules.handlers
     let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
     guard !front.handlers.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
       return false

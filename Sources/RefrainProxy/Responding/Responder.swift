@@ -67,7 +67,7 @@ struct Responder: Sendable {
     let sent: HeaderFields
     switch request.head.method {
     case "OPTIONS"
-    where service.configuration.allowedWebOrigin != nil
+    where service.rules.allowedWebOrigin != nil
       && fields["Access-Control-Request-Method"] != nil:
       sent = service.fields.preflight(fields)
     case "OPTIONS" where exchange.target == "*":

@@ -17,16 +17,20 @@ struct Routes: Sendable {
   private let publicNames: Set<String>
   private let machineName = ProcessInfo.processInfo.hostName
 
-  /// - Throws: `.invalidConfiguration`, if a token, origin, host or name is not valid, or the proxy
-  ///   would be an open one.
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    let (address, names) = (configuration.address, configuration.names)
+  /// - Parameters:
+  ///   - address: that on which the proxy listens.
+  ///   - token: nil: a new random one, unless there is an `origin`.
+  ///   - names: those of the proxy besides its addresses.
+  /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
+  init(
+    address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
+  ) throws(CacheProxyError) {
     self.names = names
     publicNames = HostCheck.publicNames(names)
     try Self.check(names)
-    hosts = try AllowedHosts(configuration.allowedHosts)
+    hosts = try AllowedHosts(allowedHosts)
     privateFilter = hosts.filter(elsePublicOnly: false)
-    if let url = configuration.origin {
+    if let url {
       origin = try Self.base(url)
       originURL = url
       self.token = nil
@@ -36,7 +40,7 @@ struct Routes: Sendable {
       hostsFilter = hosts.filter(elsePublicOnly: true)
       origin = nil
       originURL = nil
-      let chosen = configuration.token ?? TokenCheck.random()
+      let chosen = token ?? TokenCheck.random()
       guard TokenCheck.isValid(chosen) else {
         throw CacheProxyError(
           .invalidConfiguration,
@@ -106,7 +110,7 @@ struct Routes: Sendable {
   func ownTarget(
     of head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
   ) throws(HTTPError) -> Substring {
-    let host = head.withValue(of: .host) { $0.map { String(decoding: $0, as: UTF8.self) } }
+    let host = head.withHost { $0.map { String(decoding: $0, as: UTF8.self) } }
     var path = target[...]
     var authority = host
     if !target.hasPrefix("/"), target != "*" {

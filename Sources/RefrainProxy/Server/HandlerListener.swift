@@ -15,8 +15,14 @@ package final class HandlerListener: Sendable {
   private let listener: Listener
 
   /// - Parameter handlers: asked in this order for each request whose `Host` is the proxy's.
-  init(_ service: ProxyService, at listening: ListeningPlace, _ handlers: [any ProxyHandler]) {
-    listener = Listener(ConnectionSetup(service, nil), at: listening, place, count) {
+  init(
+    _ service: ProxyService, _ settings: ConnectionSettings, at listening: ListeningPlace,
+    _ handlers: [any ProxyHandler]
+  ) {
+    listener = Listener(
+      ConnectionSetup(settings, service.phase, RunningResponders(), nil), at: listening, place,
+      count
+    ) {
       [service, place] request, writer in
       let responder = Responder(
         service: service, request: request, writer: writer, isForWebOrigin: false)

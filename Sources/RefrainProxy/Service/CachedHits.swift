@@ -149,8 +149,8 @@ final class CachedHit: Sendable {
     if isShared, head.marks.contains(.cookie), !known.isForEverybody { return nil }
     var range = 0..<length
     var status = 200
-    if !head.isHEAD, head.marks.contains(.range) {
-      let asked = head.withValue(of: .range) { $0.flatMap { SimpleRange($0) } }
+    if !head.isHEAD, head.range != nil {
+      let asked = head.withRange { $0.flatMap { SimpleRange($0) } }
       guard let part = asked?.resolved(length: length) else { return nil }
       range = part
       status = 206

@@ -4,10 +4,23 @@ package import Refrain
 import RefrainLocks
 import RefrainStreams
 
+/// How a proxy responds, as it was configured (`CacheProxy.Configuration`).
+struct ServingRules: Sendable {
+  /// The only origin; nil if there are many.
+  var origin: URL?
+  var allowedWebOrigin: String?
+  var relayedMethods: RelayedMethods
+  /// The app's.
+  var handlers: [any ProxyHandler]
+  var servesOnePlay: Bool
+  var fetchesWhole: Bool
+  var redirectsPages: Bool
+}
+
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
-  let configuration: CacheProxy.Configuration
+  let rules: ServingRules
   let routes: Routes
   let place = ProxyPlace()
   package let phase = ProxyPhase()
@@ -34,42 +47,33 @@ package final class ProxyService: Sendable {
   /// Whether origins could be reached, as the requests for manifests have shown.
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
-  package init(
-    cache: MediaCache, configuration: CacheProxy.Configuration
-  ) throws(CacheProxyError) {
-    let configuration = configuration.resolved
-    try configuration.checkNodeName()
-    let isForManyOrigins = configuration.origin == nil
-    (self.cache, self.configuration) = (cache, configuration)
-    routes = try Routes(configuration)
-    log = RequestLog(
-      configuration.log, hasClientFields: configuration.logsClientFields, routes: routes)
-    connections = ConnectionCount { [most = configuration.maximumConnections] in
-      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-    }
+  init(
+    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, log: RequestLog,
+    connections: ConnectionCount, headers: HeaderFields, nodeName: String, token: String?
+  ) {
+    let isForManyOrigins = rules.origin == nil
+    (self.rules, self.routes, self.cache) = (rules, routes, cache)
+    (self.log, self.connections) = (log, connections)
     fields = AnswerFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
-      node: configuration.nodeName)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: configuration.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "\(configuration.nodeName)-\(number)",
+      own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     requestPolicy = RequestPolicy(
-      hasOrigin: !isForManyOrigins, methods: configuration.relayedMethods,
-      allowedWebOrigin: configuration.allowedWebOrigin)
+      hasOrigin: !isForManyOrigins, methods: rules.relayedMethods,
+      allowedWebOrigin: rules.allowedWebOrigin)
     cachePolicy = cache.isShared ? .shared : .personal
     invalidations = Invalidations(since: cache.now.wall)
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? configuration.token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
   }
 
-  package var nodeName: String { configuration.nodeName }
+  package var nodeName: String { fields.node }
 
   /// The only origin; nil if the proxy serves many, under a token.
-  package var origin: URL? { configuration.origin }
+  package var origin: URL? { rules.origin }
 
   /// The number of clients connected now, without the operator.
   package var connectionCount: Int { connections.current }

@@ -9,6 +9,9 @@ import RefrainLocks
 final class SmallResponses: Sendable {
   struct Stored: Sendable {
     let status: Int
+    /// The URL that was requested, of which the key may be that of others too: a refusal may be for a
+    /// token that the key ignores.
+    let url: URL
     /// Without those of the message.
     let fields: HeaderFields
     let body: Data
@@ -44,15 +47,15 @@ final class SmallResponses: Sendable {
 
   /// Keeps a response if the origin permits that.
   ///
-  /// - Parameter request: the fields of the answered request.
-  func insert(_ response: ErrorResponse, on key: CacheKey, for request: HeaderFields) {
+  /// - Parameter resource: that of the answered request.
+  func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
     guard let (freshness, fields) = response.reuse() else { return }
     let varying = Variant.names(in: fields)
     let stored = Stored(
-      status: response.status, fields: fields, body: response.body,
+      status: response.status, url: resource.url, fields: fields, body: response.body,
       requestTime: response.requestTime, freshness: freshness,
       isForEverybody: CacheControl.isForEverybody(fields), varying: varying,
-      variant: Variant.of(request, names: varying))
+      variant: Variant.of(resource.headers, names: varying))
     state.withLock { state in
       guard response.requestTime > state.since else { return }
       state.remove(key)
@@ -69,14 +72,14 @@ final class SmallResponses: Sendable {
   ///
   /// - Parameter changed: responses to requests until then must not be used (RFC 9111 §4.4).
   func response(
-    on key: CacheKey, for request: HeaderFields, on terms: ReadTerms, changed: Date, at now: Date
+    on key: CacheKey, for resource: Resource, on terms: ReadTerms, changed: Date, at now: Date
   ) -> Stored? {
     var terms = terms
     // Nobody confirms a stale one.
     terms.followsStaleDirectives = false
     return state.withLock { [terms] state -> Stored? in
-      guard let stored = state.responses[key],
-        stored.variant == Variant.of(request, names: stored.varying),
+      guard let stored = state.responses[key], stored.url == resource.url,
+        stored.variant == Variant.of(resource.headers, names: stored.varying),
         stored.isForEverybody || !terms.hasCookies
       else { return nil }
       if stored.requestTime > changed, terms.accept(stored.freshness, at: now) {

@@ -19,14 +19,20 @@ struct OperatorHandler: ProxyHandler {
   let removal: Removal
   let place: OperatorPlace
 
-  /// The methods of each path. PURGE is for the operator's listener alone, and there for all paths.
-  private static let allowed = [
-    "/health": "GET, HEAD, PURGE", "/metrics": "GET, HEAD, PURGE", "/purge": "POST, PURGE",
+  /// The methods of each path.
+  private static let methods = [
+    "/health": "GET, HEAD", "/metrics": "GET, HEAD", "/purge": "POST",
   ]
+
+  /// Returns the value of Allow. PURGE is for the operator's listener alone, and there for all paths.
+  private func allowed(at path: String) -> String {
+    let methods = Self.methods[path].map { [$0] } ?? []
+    return (methods + (place == .ownListener ? ["PURGE"] : [])).joined(separator: ", ")
+  }
 
   func response(to request: ProxyRequest) async throws -> ProxyResponse? {
     // No proxied URL begins as these do: a scheme, or `~` and a session, follows the token.
-    let isOurs = place == .ownListener || Self.allowed[request.path] != nil
+    let isOurs = place == .ownListener || Self.methods[request.path] != nil
     return isOurs ? try await answer(request).unlogged : nil
   }
 
@@ -37,7 +43,7 @@ struct OperatorHandler: ProxyHandler {
       var answer = ProxyResponse(error)
       // RFC 9110 §15.5.6.
       if error.status == 405 {
-        answer.fields.append("Allow", Self.allowed[request.path] ?? "PURGE")
+        answer.fields.append("Allow", allowed(at: request.path))
       }
       return answer
     } catch let error as MediaCacheError {
@@ -54,7 +60,7 @@ struct OperatorHandler: ProxyHandler {
       throw HTTPError(403, "A page of another site may not send a \(method) here.")
     }
     switch (method == "HEAD" ? "GET" : method, request.path) {
-    case ("PURGE", _):
+    case ("PURGE", _) where place == .ownListener:
       return try await ProxyResponse(json: removal.purge(target: request.target))
     case ("POST", "/purge"):
       guard request.contentType == "application/json" else {
@@ -75,7 +81,7 @@ struct OperatorHandler: ProxyHandler {
       var answer = ProxyResponse(type: format.contentType, metrics.text(format).utf8)
       answer.fields.append("Vary", "Accept")
       return answer
-    case (_, let path) where Self.allowed[path] == nil:
+    case (_, let path) where Self.methods[path] == nil:
       throw HTTPError(404, "No page exists at this path. See /health and /metrics.")
     default:
       throw HTTPError(405, "This page does not serve \(method).")

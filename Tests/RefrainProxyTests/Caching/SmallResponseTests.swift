@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// A shared cache reuses responses other than resources where the origin states for how long
 /// (RFC 9111 §3, §4.2).
@@ -187,6 +188,31 @@ import Testing
           #expect(try await test.get(path, fields).body == Caching.bytes(1), "\(request)")
         }
       }
+    }
+  }
+
+  @Test func `A newer resource that the cache has fetched by itself outlives it`() async throws {
+    try await withReverseProxy { test async throws in
+      serve(404, [Field("Cache-Control", "max-age=60")], at: "/a", test)
+      for _ in 0..<2 { #expect(try await test.get("/a").status == 404) }
+      #expect(try await test.asked("/a") == 1)
+      test.origin.script("/a", FaultScript())
+      test.serve("/a", ["Cache-Control": "max-age=60"])
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
+      for _ in 0..<2 { #expect(try await test.get("/a").body == Caching.bytes(1)) }
+    }
+  }
+
+  @Test func `It answers the URL alone that was requested, whatever the key ignores`() async throws
+  {
+    try await withReverseProxy(cache: {
+      $0.cacheKey = CacheKeyRule.forStreams(ignoring: ["token"]).key(for:)
+    }) { test async throws in
+      let refusal = Fault.status(403, headers: [Field("Cache-Control", "public, max-age=60")])
+      test.serve("/a", ["Cache-Control": "max-age=60"])
+      test.origin.script("/a", .on(.where { $0.target.contains("token=bad") }, refusal))
+      #expect(try await test.get("/a?token=bad").status == 403)
+      #expect(try await test.get("/a?token=good").status == 200)
     }
   }
 

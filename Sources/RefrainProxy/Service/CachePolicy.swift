@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Refrain
 import RefrainStreams
 
@@ -11,12 +12,13 @@ enum CachePolicy: Sendable {
 
   /// Returns the key of a request's response: separate for each set of credentials in a shared cache
   /// (RFC 9111 §3.5).
-  func key(for resource: Resource, of exchange: Exchange) -> CacheKey {
-    let key = exchange.service.cache.key(for: resource)
+  ///
+  /// - Parameter fields: those of the client's request, with those of its session.
+  func key(for resource: Resource, _ fields: HeaderFields, of cache: MediaCache) -> CacheKey {
+    let key = cache.key(for: resource)
     switch self {
     case .personal: return key
-    case .shared:
-      return Credentials.key(key, for: Resource(url: exchange.url, headers: exchange.fields))
+    case .shared: return Credentials.key(key, for: Resource(url: resource.url, headers: fields))
     }
   }
 
@@ -37,15 +39,17 @@ enum CachePolicy: Sendable {
   /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
   /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
   /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
-  func relax(_ terms: inout ReadTerms, for exchange: Exchange) {
+  ///
+  /// - Parameter isPart: whether the URL is that of a segment or a key.
+  func relax(_ terms: inout ReadTerms, for url: URL, isPart: Bool) {
     guard self == .personal else { return }
-    if Manifest.isNamed(mimeType: nil, url: exchange.url) {
+    if Manifest.isNamed(mimeType: nil, url: url) {
       terms.acceptsForbidden = true
       guard terms.directives.noCache else { return }
       // A stored manifest is used if the origin cannot be reached.
       terms.directives.noCache = false
       terms.directives.maxAge = 0
-    } else if exchange.service.parts.contains(exchange.url) {
+    } else if isPart {
       terms.acceptsForbidden = true
       terms.directives.noCache = false
       terms.directives.maxStale = .max
