@@ -68,9 +68,8 @@ public final class MediaCache: Sendable {
     starter = FetchStarter(
       origin: origin, plan: configuration.plan, trustsStored: configuration.trustStored,
       abandonedSilence: configuration.abandonedSilence
-    ) { generation, id, range, confirms in
-      let fetch = Fetch(id: id, generation: generation)
-      if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
+    ) { generation, id, range in
+      await Fetch(id: id, generation: generation).begin(range)
     }
     for warning in warnings { events.sendToFirstListener(.warning(warning)) }
   }

@@ -10,24 +10,19 @@ final class FetchStarter: Sendable {
   private let plan: FetchPlan
   /// Whether stored bytes are never revalidated.
   private let trustsStored: Bool
-  private let work: Work
+  /// Runs a fetch to its end.
+  let run: Run
 
-  /// Brings a range of a generation. The last argument says whether the response confirms the
-  /// generation first.
-  typealias Work = @Sendable (Generation, FetchID, ByteRange, Bool) async -> Void
+  /// Brings a range of a generation; nothing here knows how.
+  typealias Run = @Sendable (Generation, FetchID, ByteRange) async -> Void
 
-  /// - Parameter work: runs a fetch to its end; nothing here knows how.
   init(
     origin: Origin, plan: FetchPlan, trustsStored: Bool, abandonedSilence: Duration,
-    work: @escaping Work
+    run: @escaping Run
   ) {
     (self.origin, self.plan, self.trustsStored) = (origin, plan, trustsStored)
     self.abandonedSilence = abandonedSilence
-    self.work = work
-  }
-
-  func run(_ generation: Generation, _ id: FetchID, _ range: ByteRange, confirms: Bool) async {
-    await work(generation, id, range, confirms)
+    self.run = run
   }
 
   /// Whether the origin may be asked, and needs to be asked at all.

@@ -40,7 +40,6 @@ final class Generation: Sendable {
     for action in actions {
       switch action {
       case .startFetch(let id, let range): start(id, range)
-      case .startConfirmation(let id, let range): start(id, range, confirms: true)
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
@@ -81,12 +80,12 @@ final class Generation: Sendable {
     UInt64(truncatingIfNeeded: ObjectIdentifier(self).hashValue) &* 0x9E37_79B9_7F4A_7C15 &+ id
   }
 
-  private func start(_ id: FetchID, _ range: ByteRange, confirms: Bool = false) {
+  private func start(_ id: FetchID, _ range: ByteRange) {
     entry.beginTask()
     // Under the lock, so that the fetch has its task before it can move to another generation.
     let late = state.withLock { state -> Task<Void, Never>? in
       let task = Task(executorPreference: IOThreads.shared) {
-        await self.entry.starter.run(self, id, range, confirms: confirms)
+        await self.entry.starter.run(self, id, range)
         self.entry.endTask()
       }
       state.fetches[id]?.task = task

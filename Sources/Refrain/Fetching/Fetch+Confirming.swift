@@ -8,7 +8,7 @@ extension Fetch {
   func confirm(_ range: ByteRange) async {
     let beginning = now
     let asking = generation.withState {
-      state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool)? in
+      state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool, keepsErrors: Bool)? in
       guard let fetch = state.fetches[id], !state.isOver else { return nil }
       return (
         ConfirmingRequest(
@@ -17,10 +17,10 @@ extension Fetch {
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
           isPage: MediaType.isPage(state.info?.mimeType), isDocument: state.isReceivedDocument),
-        state.confirmsBriefly(at: beginning)
+        state.confirmsBriefly(at: beginning), state.passesOnErrors
       )
     }
-    guard let (request, known, isBrief) = asking else {
+    guard let (request, known, isBrief, keepsErrors) = asking else {
       generation.perform { $0.fetchEnded(id, error: nil) }
       return
     }
@@ -28,7 +28,7 @@ extension Fetch {
     let exchange = OriginExchange(
       entry.asked, of: origin, counting: entry.traffic, headers: request.headers(of: known),
       purpose: purpose,
-      isConfirmation: true, isBrief: isBrief, keepsErrors: generation.withState(\.passesOnErrors),
+      isConfirmation: true, isBrief: isBrief, keepsErrors: keepsErrors,
       optionalRange: generation.withState { $0.optionalRange(request.range) })
     let outcome: Outcome = await exchange.run { response in
       await confirm(by: response, to: request, known, exchange)

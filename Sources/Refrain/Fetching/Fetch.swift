@@ -29,6 +29,15 @@ struct Fetch: Sendable {
     indirect case movedOn(Fetch, Outcome)
   }
 
+  /// Brings a range, and confirms the generation first if that is the purpose of the fetch.
+  func begin(_ range: ByteRange) async {
+    if generation.withState({ $0.fetches[id]?.isConfirmation == true }) {
+      await confirm(range)
+    } else {
+      await run(range)
+    }
+  }
+
   /// Fetches the range that the state records for this fetch.
   ///
   /// - Parameter first: the outcome of the first attempt, if it has already been made.

@@ -14,7 +14,7 @@ extension GenerationState {
     fetches[id] = RunningFetch(
       range: request.range, purpose: .confirmation(fills: request.fills),
       isBackground: reader.isBackground)
-    return [.startConfirmation(id, request.range)]
+    return [.startFetch(id, request.range)]
   }
 
   /// Plans fetches for every reader: those that wait first, those in the background last.

@@ -11,7 +11,6 @@ struct GenerationState: Sendable {
   /// An action to carry out after the lock is released.
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
-    case startConfirmation(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([WaiterResumption], (any Error)?)
     /// Resume a paused fetch.
