@@ -13,10 +13,6 @@ actor Evictor {
   /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
-  /// The entries that another process was reading a moment ago, and when that was found: others are
-  /// evicted before they are looked at again.
-  private var readElsewhere: [String: ContinuousClock.Instant] = [:]
-  private static let readingTime: Duration = .seconds(1)
 
   /// The number of waits of ten milliseconds for idle entries to be recorded and closed.
   private static let attempts = 100
@@ -115,52 +111,28 @@ actor Evictor {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
-    var freed: Int64 = 0
-    // Entries in use elsewhere stay, and others are evicted instead.
-    forgetReaders(at: start)
-    var spared = Set(readElsewhere.keys)
+    var freed = evictOverdue()
+    var spared: Set<String> = []
     var used: Set<String> = []
-    var read: Set<String> = []
-    defer { for name in read { readElsewhere[name] = start } }
-    freed += evictOverdue()
     while freed < bytes {
       let wanted = bytes - freed
       let oldest = budget.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
       let steps = Eviction.plan(oldest, toFree: wanted)
-      if steps.isEmpty {
-        guard !readElsewhere.isEmpty else { break }
-        // Their readers may have left.
-        spared.subtract(readElsewhere.keys)
-        readElsewhere = [:]
-        continue
-      }
+      if steps.isEmpty { break }
       for step in steps {
         // Removing the last entry of a shard frees more than planned.
         if freed >= bytes { break }
         // Selecting entries may already have taken longer than `time`.
         if let time, freed > 0, ContinuousClock.now - start > time { return freed }
-        switch evict(step) {
-        case .freed(let bytes):
-          if bytes == 0 { spared.insert(step.name) }
-          freed += bytes
-        case .usedSince:
-          // It is ranked again by its new last access, or not at all if it is pinned.
-          if !used.insert(step.name).inserted { spared.insert(step.name) }
-        case .isRead:
+        let more = evict(step)
+        freed += more ?? 0
+        // An entry that was used since is ranked again, and may have its turn once more.
+        if more == 0 || (more == nil && !used.insert(step.name).inserted) {
           spared.insert(step.name)
-          read.insert(step.name)
         }
       }
     }
     return freed
-  }
-
-  /// Has entries considered again that were read a second ago.
-  private func forgetReaders(at now: ContinuousClock.Instant) {
-    let old = readElsewhere.filter { now - $0.value >= Self.readingTime }.keys
-    guard !old.isEmpty else { return }
-    budget.index.withLock { $0.considerAgain(old) }
-    for name in old { readElsewhere[name] = nil }
   }
 
   /// - Returns: the bytes that were freed.
@@ -168,16 +140,7 @@ actor Evictor {
   private func evictOverdue() -> Int64 {
     let now = budget.wallSeconds
     let overdue = budget.index.withLock { $0.overdue(at: now) }
-      .filter { readElsewhere[$0.name] == nil }
-    var freed: Int64 = 0
-    for step in Eviction.plan(overdue, toFree: .max) {
-      switch evict(step) {
-      case .freed(let bytes): freed += bytes
-      case .isRead: readElsewhere[step.name] = .now
-      case .usedSince: break
-      }
-    }
-    return freed
+    return Eviction.plan(overdue, toFree: .max).reduce(0) { $0 + (evict($1) ?? 0) }
   }
 
   private func reportScanFailure() {
@@ -191,33 +154,26 @@ actor Evictor {
       ))
   }
 
-  private enum Outcome {
-    case freed(Int64)
-    /// Another process has used or pinned it since it was measured.
-    case usedSince
-    /// Another process reads it.
-    case isRead
-  }
-
-  private func evict(_ step: Eviction.Step) -> Outcome {
+  /// - Returns: the bytes that were freed; nil if the entry was used or pinned since it was measured.
+  private func evict(_ step: Eviction.Step) -> Int64? {
     let directory = budget.entryDirectory(named: step.name)
     do {
       guard let lock = try WriterLock.acquire(directory, waits: false) else {
         if try budget.disk.status(of: directory.path) == nil {
           budget.index.withLock { $0.forget(step.name) }
         }
-        return .freed(0)
+        return 0
       }
       defer { withExtendedLifetime(lock) {} }
-      guard !budget.isOpen(step.name) else { return .freed(0) }
+      guard !budget.isOpen(step.name) else { return 0 }
       return try evict(step, directory)
     } catch {
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
-      return .freed(0)
+      return 0
     }
   }
 
-  private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Outcome {
+  private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Int64? {
     let files = try directory.files()
     let before = files.map {
       Eviction.Candidate(
@@ -227,12 +183,12 @@ actor Evictor {
     guard let before else {
       // Another process has removed it.
       budget.index.withLock { $0.forget(step.name) }
-      return .freed(0)
+      return 0
     }
     // Another process may have pinned it. The time may also be earlier, if the clock was set back.
     if before.pinnedBytes != nil || before.lastAccess != step.lastAccess {
       budget.index.withLock { $0.note(before) }
-      return .usedSince
+      return nil
     }
     var key: CacheKey?
     let freed: Int64?
@@ -248,14 +204,16 @@ actor Evictor {
         }
       }
     } catch is EntryDirectory.InUse {
-      return .isRead
+      // Another process reads it, so it was last used now.
+      budget.index.withLock { _ = $0.touch(step.name, at: budget.wallSeconds) }
+      return 0
     }
     let after = try budget.measure(step.name)
     budget.index.withLock { index in
       if let after { index.note(after) } else { index.forget(step.name) }
     }
-    guard let freed, freed > 0 else { return .freed(0) }
+    guard let freed, freed > 0 else { return 0 }
     if let key { report(.evicted(key, bytes: freed)) }
-    return .freed(freed)
+    return freed
   }
 }

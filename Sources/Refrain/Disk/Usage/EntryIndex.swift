@@ -92,11 +92,6 @@ struct EntryIndex: Sendable {
 
   func isOpen(_ name: String) -> Bool { open[name] != nil }
 
-  /// Ranks entries that were spared: the queue may have been filled without them meanwhile.
-  mutating func considerAgain(_ names: some Collection<String>) {
-    for name in names { if let entry = entries[name] { queue.note(entry) } }
-  }
-
   /// Returns the least recently used entries that may be evicted, oldest first.
   ///
   /// - Parameters:

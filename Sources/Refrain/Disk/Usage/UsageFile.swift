@@ -23,13 +23,18 @@ final class UsageFile: Sendable {
   private let clock: @Sendable () -> Moment
   /// Returns the allocated size of the directory if it has no entries yet; otherwise nil.
   private let measureEmpty: @Sendable () -> Int64?
-  /// The record used in place of the file if the file is unusable.
-  private let own: Mutex<UsageRecord>
-  /// Whether writing the file failed: its contents are out of date.
-  private let isBroken = Atomic(false)
-  /// Orders the threads of this process, which can wait here until woken; a locked file can only be
-  /// polled.
-  private let turn = NSLock()
+  /// Held during each update. Threads of this process wait here until woken; the locked file can
+  /// only be polled.
+  private let state: Mutex<State>
+
+  private struct State {
+    /// The record used in place of the file if the file is unusable.
+    var own: UsageRecord
+    /// Whether writing the file failed: its contents are out of date.
+    var isBroken = false
+    /// Whether the last wait for the lock ran out.
+    var isHeldUp = false
+  }
 
   init(
     path: String, bootIdentity: String, disk: any Disk,
@@ -41,23 +46,24 @@ final class UsageFile: Sendable {
     self.clock = clock
     boot = UsageRecord.number(ofBoot: bootIdentity)
     self.measureEmpty = measureEmpty
-    own = Mutex(UsageRecord(guess: 0, boot: boot))
+    state = Mutex(State(own: UsageRecord(guess: 0, boot: boot)))
   }
 
   /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
-    guard !isBroken.load(ordering: .acquiring), let descriptor = lockedDescriptor() else {
-      return own.withLock { body(&$0) }
+    state.withLock { state in
+      guard !state.isBroken, let descriptor = lockedDescriptor(&state.isHeldUp) else {
+        return body(&state.own)
+      }
+      defer { release(descriptor) }
+      let (before, isStored) = read(descriptor)
+      var record = before
+      let result = body(&record)
+      if record != before || !isStored, !write(record, to: descriptor) {
+        (state.own, state.isBroken) = (record, true)
+      }
+      return result
     }
-    defer {
-      release(descriptor)
-      turn.unlock()
-    }
-    let (before, isStored) = read(descriptor)
-    var record = before
-    let result = body(&record)
-    if record != before || !isStored { write(record, to: descriptor) }
-    return result
   }
 
   // MARK: Locking
@@ -68,35 +74,23 @@ final class UsageFile: Sendable {
   private static let longestWait: Duration = .seconds(20)
   /// The wait for the lock after `longestWait` has once run out.
   private static let shortestWait: Duration = .milliseconds(50)
-  private let isHeldUp = Atomic(false)
 
-  /// - Returns: nil if the file cannot be locked; otherwise the caller also holds `turn`.
-  private func lockedDescriptor() -> Int32? {
+  /// - Returns: nil if the file cannot be locked.
+  private func lockedDescriptor(_ isHeldUp: inout Bool) -> Int32? {
     let start = ContinuousClock.now
-    let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
-    let end = Date(timeIntervalSinceNow: patience / .seconds(1))
-    guard turn.lock(before: end) else { return nil }
-    if let descriptor = lockedDescriptor(since: start, patience: patience) { return descriptor }
-    turn.unlock()
-    return nil
-  }
-
-  private func lockedDescriptor(
-    since start: ContinuousClock.Instant, patience: Duration
-  ) -> Int32? {
+    let patience = isHeldUp ? Self.shortestWait : Self.longestWait
+    isHeldUp = false
     var pause: UInt32 = 20
     while ContinuousClock.now - start < patience {
       guard let descriptor = try? disk.open(path, .lock) else { return nil }
       switch lock(descriptor) {
-      case true?:
-        isHeldUp.store(false, ordering: .relaxed)
-        return descriptor
+      case true?: return descriptor
       case false?: usleep(pause)
       case nil: return nil
       }
       pause = min(pause * 2, 2000)
     }
-    isHeldUp.store(true, ordering: .relaxed)
+    isHeldUp = true
     return nil
   }
 
@@ -152,14 +146,14 @@ final class UsageFile: Sendable {
     return (record, false)
   }
 
-  private func write(_ record: UsageRecord, to descriptor: Int32) {
+  private func write(_ record: UsageRecord, to descriptor: Int32) -> Bool {
     do throws(DiskError) {
       try disk.write(record.encoded(), to: descriptor, at: 0)
+      return true
     } catch {
       // The file would differ from this cache's count, so no cache may trust it.
       try? disk.truncate(descriptor, to: 0)
-      own.withLock { $0 = record }
-      isBroken.store(true, ordering: .releasing)
+      return false
     }
   }
 }
