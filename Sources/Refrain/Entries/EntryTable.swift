@@ -163,14 +163,14 @@ final class EntryTable: Sendable {
 
   /// Looks at an entry in memory and on disk, and again if it closed meanwhile: the first look may
   /// have found it on disk before its last record was written, and not in memory any more.
-  func look<Found>(at key: CacheKey, _ look: () async throws -> Found) async rethrows -> Found {
+  func look<Look>(at key: CacheKey, _ look: () async throws -> Look) async rethrows -> Look {
     try await self.look(at: CollectionOfOne(key), look)
   }
 
   /// As `look` at one entry, at several ones at once.
-  func look<Found>(
-    at keys: some Collection<CacheKey>, _ look: () async throws -> Found
-  ) async rethrows -> Found {
+  func look<Look>(
+    at keys: some Collection<CacheKey>, _ look: () async throws -> Look
+  ) async rethrows -> Look {
     var entries: [Entry] = []
     for key in keys {
       guard let entry = await settledEntry(for: key) else { continue }

@@ -30,11 +30,11 @@
     ///   - port: the local port.
     func hasInput(at address: String, port: Int) -> Bool {
       let family = sa_family_t(address.contains(":") ? AF_INET6 : AF_INET)
-      guard let socket = open.first(where: { Self.isLocalEnd(of: $0, family, port) }) else {
-        return false
+      // Connections to several hosts may have the same local port: an error costs a new connection.
+      return open.contains { socket in
+        var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        return Self.isLocalEnd(of: socket, family, port) && poll(&state, 1, 0) != 0
       }
-      var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-      return poll(&state, 1, 0) != 0
     }
 
     private static func isLocalEnd(

@@ -20,17 +20,16 @@
       descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
       bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
       guard descriptor >= 0, bell >= 0 else {
+        // `deinit` closes what was opened: all properties are set.
         let reason = String(cString: strerror(errno))
-        if descriptor >= 0 { close(descriptor) }
-        if bell >= 0 { close(bell) }
         throw TransportError(.unreachable, "No request can be sent: \(reason).")
       }
       watch(bell, forReading: true, forWriting: false)
     }
 
     deinit {
-      close(descriptor)
-      close(bell)
+      if descriptor >= 0 { close(descriptor) }
+      if bell >= 0 { close(bell) }
     }
 
     /// Ends the current wait, or the next one. May be called on any thread.

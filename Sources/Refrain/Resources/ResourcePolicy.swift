@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+package import Foundation
 
 /// What a resource is to its user, beyond its bytes. A cache treats a resource without one as plain
 /// media.
@@ -58,4 +59,38 @@ extension ResourcePolicy: Hashable {
     hasher.combine(keep)
     hasher.combine(documents.map { ObjectIdentifier($0) })
   }
+}
+
+/// Receives the head of each response of an origin, redirects included. Observers are equal if their
+/// identities are. Resources with different observers are different, and the redirects of one are
+/// not known for the other.
+package struct ResponseObserver: Sendable, Hashable {
+  private let identity: any Hashable & Sendable
+  private let receive: @Sendable (URL, HeaderFields) -> Void
+
+  /// - Parameter receive: called with the URL that responded, and the fields of its response, on any
+  ///   thread; must not block.
+  package init(
+    identity: any Hashable & Sendable, receive: @escaping @Sendable (URL, HeaderFields) -> Void
+  ) {
+    self.identity = identity
+    self.receive = receive
+  }
+
+  package func received(_ headers: HeaderFields, from url: URL) { receive(url, headers) }
+
+  package static func == (left: ResponseObserver, right: ResponseObserver) -> Bool {
+    AnyHashable(left.identity) == AnyHashable(right.identity)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(AnyHashable(identity)) }
+}
+
+/// How far fetching goes beyond the bytes that readers ask for.
+public enum FillPolicy: String, Sendable, Hashable, Codable {
+  /// Nothing beyond the read-ahead window of a live reader.
+  case onDemand
+  /// While a reader has the resource open, its holes are filled to the end, behind the readers'
+  /// needs.
+  case wholeResource
 }

@@ -25,10 +25,11 @@ package final class ErrorResponse: Sendable, Hashable {
   private let isTaken = Atomic(false)
 
   init(
-    _ response: OriginExchange.Response, body: Data, rest: BodyRest?, to resource: Resource
+    status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date, body: Data,
+    rest: BodyRest?, to resource: Resource
   ) {
-    (status, headers) = (response.status, response.headers)
-    (requestTime, responseTime) = (response.requestTime, response.responseTime)
+    (self.status, self.headers) = (status, headers)
+    (self.requestTime, self.responseTime) = (requestTime, responseTime)
     (self.body, self.rest, self.resource) = (body, rest, resource)
   }
 
@@ -88,31 +89,27 @@ package final class ErrorResponse: Sendable, Hashable {
 /// Releasing it ends the response.
 package actor BodyRest {
   private var iterator: any AsyncIteratorProtocol<Data, any Error>
-  private let origin: Origin
-  private let traffic: EntryTraffic
+  private let limit: Limit
+  private let received: @Sendable (Int) async -> Void
 
+  /// Returns what the given work returns, unless the origin is silent for too long.
+  typealias Limit = @Sendable (@escaping @Sendable () async throws -> Data?) async throws -> Data?
+
+  /// - Parameters:
+  ///   - limit: limits the origin's silence, for whoever passes the response on.
+  ///   - received: counts bytes, and pauses for as long as the origin's rate requires.
   init(
-    _ body: any AsyncSequence<Data, any Error> & Sendable, from origin: Origin,
-    counting traffic: EntryTraffic
+    _ body: any AsyncSequence<Data, any Error> & Sendable, limit: @escaping Limit,
+    received: @escaping @Sendable (Int) async -> Void
   ) {
     iterator = body.makeAsyncIterator()
-    (self.origin, self.traffic) = (origin, traffic)
+    (self.limit, self.received) = (limit, received)
   }
 
   /// Returns the next bytes; nil at the end. One caller at a time.
   ///
   /// - Throws: the transport's error; `CancellationError`, also if the origin is silent for too long.
-  package func next() async throws -> Data? {
-    let reading = Task { try await read() }
-    let watch = origin.silence.watch { reading.cancel() }
-    watch.expect(within: origin.silenceTimeout)
-    defer { origin.silence.forget(watch) }
-    return try await withTaskCancellationHandler {
-      try await reading.value
-    } onCancel: {
-      reading.cancel()
-    }
-  }
+  package func next() async throws -> Data? { try await limit { try await self.read() } }
 
   /// As `next`, for the request, which limits the origin's silence itself.
   func read() async throws -> Data? {
@@ -123,58 +120,7 @@ package actor BodyRest {
       try Task.checkCancellation()
       return nil
     }
-    traffic.countReceived(bytes.count)
-    if let delay = origin.pace.delay(after: bytes.count) { await origin.pace.pause(delay) }
+    await received(bytes.count)
     return bytes
-  }
-}
-
-/// Keeps responses that bring no resource for readers that pass them on.
-extension OriginExchange {
-  /// Returns the error with the response that it reports, whose body is read here unless it is long.
-  /// Without it if that is repeated, or of another origin and behind no redirect: whoever passes it
-  /// on has to request it again.
-  ///
-  /// - Parameter given: the answered request, as its reader gave it; nil if that is not known.
-  func keeping(
-    _ response: Response, to given: Resource?, in failure: MediaCacheError
-  ) async -> MediaCacheError {
-    var failure = failure
-    failure.response = await kept(response, to: given) ?? response.redirect
-    return failure
-  }
-
-  /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
-  func kept(_ response: Response, to given: Resource?) async -> ErrorResponse? {
-    guard let given, Self.isKept(response) else { return nil }
-    do {
-      let (body, rest) = try await beginning(of: response)
-      return ErrorResponse(response, body: body, rest: rest, to: given)
-    } catch {
-      // The body broke off, or nobody waits for it any more. The head has reported the error.
-      return nil
-    }
-  }
-
-  private static func isKept(_ response: Response) -> Bool {
-    // 416 is about the range, which is the cache's own. So is one range of a body in a coding.
-    guard response.status != 416, response.status != 206, !response.isRepeated,
-      !response.isDecoded
-    else { return false }
-    // The fields of another origin, such as cookies and challenges, are not for this one.
-    return WebOrigin.isOne(of: response.url, response.askedURL)
-  }
-
-  /// Returns the body, or its beginning and the rest if it is long.
-  private func beginning(of response: Response) async throws -> (Data, BodyRest?) {
-    expectShortBody()
-    defer { self.rest() }
-    let reading = BodyRest(response.body, from: origin, counting: traffic)
-    var body = Data()
-    while let chunk = try await reading.read() {
-      body += chunk
-      guard body.count <= ErrorResponse.longestBody else { return (body, reading) }
-    }
-    return (body, nil)
   }
 }
