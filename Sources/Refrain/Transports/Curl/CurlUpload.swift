@@ -41,7 +41,7 @@
             await drained()
             try Task.checkCancellation()
           }
-          if end() { goOn() }
+          if hand(over: nil) { goOn() }
         } catch {
           onFailure(error)
         }
@@ -53,18 +53,11 @@
       if isStopped { task.cancel() }
     }
 
-    /// - Returns: whether libcurl waits for the part.
-    private func hand(over part: Data) -> Bool {
+    /// - Parameter part: nil: there are no more.
+    /// - Returns: whether libcurl waits for it.
+    private func hand(over part: Data?) -> Bool {
       state.withLock { state in
-        state.part = part
-        defer { state.isPaused = false }
-        return state.isPaused
-      }
-    }
-
-    private func end() -> Bool {
-      state.withLock { state in
-        state.isWhole = true
+        if let part { state.part = part } else { state.isWhole = true }
         defer { state.isPaused = false }
         return state.isPaused
       }
