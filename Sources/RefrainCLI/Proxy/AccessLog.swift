@@ -5,41 +5,41 @@ import Refrain
 import RefrainProxy
 import RefrainServer
 
-/// The access log of a proxy: a line for each request that has ended.
+/// The access log of a proxy: a line for each request that has ended. The lines wait in memory for
+/// whoever writes them: no request waits for a disk or a reader that stalls.
 struct AccessLog: Sendable {
-  enum Place: Sendable {
-    case file(AccessLogFile)
-    /// Standard output, whose reader may stall: the lines wait in memory.
-    case output(WritingQueue<String>)
+  private let queue: WritingQueue<String>
+  /// Whether URLs are written as paths.
+  private let hasOrigin: Bool
+  let isOnOutput: Bool
+
+  /// Creates a log in a file.
+  ///
+  /// - Parameter report: receives a sentence when lines are lost.
+  init(_ file: AccessLogFile, hasOrigin: Bool, report: @escaping @Sendable (String) -> Void) {
+    queue = WritingQueue(delay: .zero) { lines, leftOut in
+      if leftOut > 0 { report("\(leftOut) lines of the access log were lost.") }
+      for line in lines { file.write(line) }
+    }
+    (self.hasOrigin, isOnOutput) = (hasOrigin, false)
   }
 
-  let place: Place
-  /// Whether URLs are written as paths.
-  let hasOrigin: Bool
-
-  var isOnOutput: Bool {
-    switch place {
-    case .file: false
-    case .output: true
+  /// Creates a log on standard output.
+  init(hasOrigin: Bool, report: @escaping @Sendable (String) -> Void) {
+    queue = WritingQueue(delay: .zero) { lines, leftOut in
+      if leftOut > 0 { report("\(leftOut) lines of the access log were lost.") }
+      if !lines.isEmpty { try Console.shared.printAlone(lines.joined(separator: "\n")) }
     }
+    (self.hasOrigin, isOnOutput) = (hasOrigin, true)
   }
 
   /// Writes the line of a request that has just ended. May be called on any thread.
   func note(_ request: ServedRequest) {
-    let line = AccessLogLine(request: request, date: Date(), hasOrigin: hasOrigin).text()
-    switch place {
-    case .file(let file): file.write(line)
-    case .output(let queue): queue.note(line)
-    }
+    queue.note(AccessLogLine(request: request, date: Date(), hasOrigin: hasOrigin).text())
   }
 
-  /// Waits until what was noted is written, for at most some seconds if standard output stalls.
-  func end() async {
-    switch place {
-    case .file: break
-    case .output(let queue): await queue.end()
-    }
-  }
+  /// Waits until what was noted is written, for at most some seconds if that stalls.
+  func end() async { await queue.end() }
 }
 
 /// The access log of a proxy.
@@ -65,16 +65,10 @@ struct AccessLogOptions: ParsableArguments {
       guard level >= .warning else { return }
       Console.shared.noteLater("refrain: \(printable(text))")
     }
-    if isOnOutput {
-      let queue = WritingQueue<String>(delay: .zero) { lines, leftOut in
-        if leftOut > 0 { report("\(leftOut) lines of the access log were lost.") }
-        if !lines.isEmpty { try Console.shared.printAlone(lines.joined(separator: "\n")) }
-      }
-      return AccessLog(place: .output(queue), hasOrigin: hasOrigin)
-    }
+    if isOnOutput { return AccessLog(hasOrigin: hasOrigin, report: report) }
     let file = try await IOThreads.background.run { try AccessLogFile(path: path, report: report) }
     // Without a descriptor for it the signal is ignored: it must not end the program.
     if !SignalPipe.receive([SIGHUP], { _ in file.reopen() }) { signal(SIGHUP, SIG_IGN) }
-    return AccessLog(place: .file(file), hasOrigin: hasOrigin)
+    return AccessLog(file, hasOrigin: hasOrigin, report: report)
   }
 }

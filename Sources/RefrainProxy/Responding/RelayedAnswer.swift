@@ -114,21 +114,15 @@ struct RelayedAnswer: Sendable {
     guard response.status != 304 || !exchange.request.head.marks.contains(.conditional) else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
     }
-    exchange.report.note { $0.status = response.status }
-    let isHEAD = exchange.request.head.isHEAD
     let length = response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
-    let body = Self.body(response.status, length, isHEAD: isHEAD)
-    try await exchange.writer.begin(
-      ResponseHead(
-        status: response.status, fields: fields(response.headers, forwarded(isJoined: isJoined)),
-        body: body, isFetched: response.rest != nil))
-    switch body {
-    case .none, .omitted: break
-    case .length, .open:
-      if !response.body.isEmpty { try await write(response.body) }
-      while let bytes = try await response.rest?.next() { try await write(bytes) }
+    var beginning: Data? = response.body
+    try await send(
+      response.status, fields(response.headers, forwarded(isJoined: isJoined)), length: length,
+      isFetched: response.rest != nil
+    ) {
+      if let bytes = beginning.take(), !bytes.isEmpty { return bytes }
+      return try await response.rest?.next()
     }
-    try await exchange.writer.end()
   }
 
   /// Passes on a response that answered an earlier request, and may be reused.
@@ -139,14 +133,32 @@ struct RelayedAnswer: Sendable {
     status.key = exchange.service.cache.key(for: CachedAnswer(exchange: exchange).resource).rawValue
     var fields = fields(stored.fields, status)
     fields["Age"] = String(Int64(min(max(stored.freshness.age(at: now), 0), Double(1 << 31))))
-    let (code, bytes) = (stored.status, stored.body)
-    let isHEAD = exchange.request.head.isHEAD
-    let body = Self.body(code, Int64(bytes.count), isHEAD: isHEAD)
-    exchange.report.note { ($0.status, $0.source) = (code, .hit) }
-    try await exchange.writer.begin(ResponseHead(status: code, fields: fields, body: body))
-    if case .length = body, !bytes.isEmpty {
-      try await write(bytes)
-      exchange.report.note { $0.bytesFromCache = Int64(bytes.count) }
+    exchange.report.note { $0.source = .hit }
+    var body: Data? = stored.body
+    try await send(stored.status, fields, length: Int64(stored.body.count)) {
+      [report = exchange.report] in
+      guard let bytes = body.take(), !bytes.isEmpty else { return nil }
+      report.note { $0.bytesFromCache = Int64(bytes.count) }
+      return bytes
+    }
+  }
+
+  /// Sends a response.
+  ///
+  /// - Parameters:
+  ///   - length: that of the body; nil: unknown.
+  ///   - next: returns the next part of the body; nil at its end. Not called if none is sent.
+  private func send(
+    _ status: Int, _ fields: HeaderFields, length: Int64?, isFetched: Bool = false,
+    _ next: () async throws -> Data?
+  ) async throws {
+    exchange.report.note { $0.status = status }
+    let body = Self.body(status, length, isHEAD: exchange.request.head.isHEAD)
+    try await exchange.writer.begin(
+      ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched))
+    switch body {
+    case .none, .omitted: break
+    case .length, .open: while let bytes = try await next() { try await write(bytes) }
     }
     try await exchange.writer.end()
   }
@@ -193,25 +205,24 @@ struct RelayedAnswer: Sendable {
   }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
-    let writer = exchange.writer
-    let body = Self.body(response.status, response.headers.bodyLength, isHEAD: isHEAD)
     let fields = fields(response.headers, forwarded())
-    exchange.report.note { $0.status = response.status }
+    let length = response.headers.bodyLength
     if let isNamed = mayBeManifest(response, isHEAD: isHEAD) {
-      return try await passManifest(response, fields, body, isNamed: isNamed)
+      exchange.report.note { $0.status = response.status }
+      let framing = Self.body(response.status, length, isHEAD: isHEAD)
+      return try await passManifest(response, fields, framing, isNamed: isNamed)
     }
-    try await writer.begin(
-      ResponseHead(status: response.status, fields: fields, body: body, isFetched: true))
-    switch body {
-    case .none, .omitted: break
-    case .length, .open:
-      for try await bytes in response.body {
-        exchange.service.traffic.noteRelayed(bytes.count)
-        await exchange.service.cache.paceOrigin(bytes.count)
-        try await write(bytes)
-      }
+    var parts: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
+    try await send(response.status, fields, length: length, isFetched: true) {
+      guard let bytes = try await parts.next(isolation: nil) else { return nil }
+      await note(received: bytes)
+      return bytes
     }
-    try await writer.end()
+  }
+
+  private func note(received bytes: Data) async {
+    exchange.service.traffic.noteRelayed(bytes.count)
+    await exchange.service.cache.paceOrigin(bytes.count)
   }
 
   private func write(_ bytes: Data) async throws {
@@ -269,8 +280,7 @@ struct RelayedAnswer: Sendable {
     var isRecognized = isNamed
     var isPassing = false
     for try await bytes in response.body {
-      exchange.service.traffic.noteRelayed(bytes.count)
-      await exchange.service.cache.paceOrigin(bytes.count)
+      await note(received: bytes)
       if isPassing {
         try await write(bytes)
         continue

@@ -37,8 +37,12 @@ struct Responder: Sendable {
     } catch let error as MediaCacheError {
       await say(HTTPError(error))
     } catch {
-      // Usually a broken connection, which leaves no client to respond to.
-      await say(HTTPError(502, "The request to the origin failed: \(error)."))
+      // Usually a broken connection, which leaves no client to respond to: that is no error.
+      if await writer.hasBegun {
+        await writer.abort()
+      } else {
+        await say(HTTPError(502, "The request to the origin failed: \(error)."))
+      }
     }
     log(request.head.method)
   }

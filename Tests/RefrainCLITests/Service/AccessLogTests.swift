@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import Dispatch
   import Foundation
   import OriginServer
   import RefrainLocks
@@ -34,7 +35,7 @@
 
     private func log(_ url: URL) throws -> (AccessLog, file: AccessLogFile) {
       let file = try AccessLogFile(path: url.path()) { _ in }
-      return (AccessLog(place: .file(file), hasOrigin: true), file)
+      return (AccessLog(file, hasOrigin: true) { _ in }, file)
     }
 
     /// Returns the numbers of the logged requests.
@@ -54,6 +55,7 @@
             group.addTask { for number in 0..<200 { log.note(request(part * 200 + number)) } }
           }
         }
+        await log.end()
         #expect(try numbers(url).sorted() == Array(0..<1600))
       }
     }
@@ -67,8 +69,10 @@
         for number in 0..<100 { log.note(request(number)) }
         try FileManager.default.moveItem(at: url, to: old)
         for number in 100..<200 { log.note(request(number)) }
+        await log.end()
         file.reopen()
         for number in 200..<300 { log.note(request(number)) }
+        await log.end()
         #expect(try numbers(old) == Array(0..<200))
         #expect(try numbers(url) == Array(200..<300))
       }
@@ -138,15 +142,36 @@
         defer { close(reader) }
         let reports = Reports()
         let file = try AccessLogFile(path: pipe.path()) { reports.note($0) }
-        let log = AccessLog(place: .file(file), hasOrigin: true)
+        let log = AccessLog(file, hasOrigin: true) { _ in }
         // A pipe holds 64 KiB.
         for number in 0..<2000 { log.note(request(number)) }
+        await log.end()
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
         var received = bytes[..<max(0, read(reader, &bytes, bytes.count))].count
         received = bytes[..<received].count { $0 == 10 }
         #expect(received > 100)
         log.note(request(2000))
+        await log.end()
         #expect(reports.all.last?.contains("\(2000 - received) lines") == true, "\(reports.all)")
+      }
+    }
+
+    @Test func `A disk that stalls delays no request`() async throws {
+      try await withFolder { folder in
+        let url = folder.appending(path: "log")
+        let mayGoOn = DispatchSemaphore(value: 0)
+        let file = try AccessLogFile(path: url.path()) { descriptor, bytes in
+          mayGoOn.wait()
+          defer { mayGoOn.signal() }
+          return write(descriptor, bytes.baseAddress, bytes.count)
+        } report: { _ in
+        }
+        let log = AccessLog(file, hasOrigin: true) { _ in }
+        for number in 0..<3 { log.note(request(number)) }
+        #expect(try numbers(url) == [])
+        mayGoOn.signal()
+        await log.end()
+        #expect(try numbers(url) == [0, 1, 2])
       }
     }
 
