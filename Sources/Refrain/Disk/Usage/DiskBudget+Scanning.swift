@@ -65,9 +65,6 @@ extension DiskBudget {
     let began = ContinuousClock.now
     let start = usage.update { $0.beginMeasurement(dead: LiveWriters.dead(among: $0.writers)) }
     index.withLock { $0.beginScan() }
-    // Also if it fails, or is cancelled.
-    defer { index.withLock { $0.abandonScan() } }
-    var found: Set<String> = []
     var sum = try DiskBudget.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
     // In random order, so that the first entries are a sample of all.
@@ -80,8 +77,7 @@ extension DiskBudget {
       for name in names {
         guard let entry = try measure(name) else { continue }
         sum += entry.allocatedBytes
-        found.insert(name)
-        index.withLock { $0.note(entry, byScan: true) }
+        index.withLock { $0.note(entry) }
       }
       let path = "\(entriesPath)/\(shard)"
       if names.isEmpty { EntryDirectory.removeIfEmpty(path, disk: disk) }
@@ -89,7 +85,7 @@ extension DiskBudget {
       await Task.yield()
     }
     usage.update { [sum] in $0.endMeasurement(start, measured: sum, at: wallSeconds) }
-    index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
+    index.withLock { $0.endScan(began: began, ended: .now) }
   }
 
   /// The number of entries among which, in a large cache, one was probably not used for long.
