@@ -19,8 +19,8 @@ extension DiskBudget {
   /// its first write: somebody may have removed files by hand.
   private static let checkInterval: TimeInterval = 3600
 
-  /// Starts a measurement if the usage is a guess or was measured long ago, or if a writer has died.
-  /// Only the first call does so.
+  /// Starts a measurement if the usage is a guess or was measured long ago, or if a writer has
+  /// died. Only the first call does so.
   func checkUsage() {
     guard limit != nil else { return }
     let isFirst = scanning.withLock { scanning in
@@ -92,8 +92,8 @@ extension DiskBudget {
   private static let sample = 50
 
   /// Waits until enough entries are known to select from: `sample` of many, or all of a few; and
-  /// while the usage is a guess, because nothing should be evicted for a guess if the exact value is
-  /// available soon. No longer than `patience` if any entry is known.
+  /// while the usage is a guess, because nothing should be evicted for a guess if the exact value
+  /// is available soon. No longer than `patience` if any entry is known.
   func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while true {

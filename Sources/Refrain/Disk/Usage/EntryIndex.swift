@@ -19,8 +19,8 @@ struct EntryIndex: Sendable {
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
 
-  /// The number of the last scan that began. Entries measured while it runs, by it or by others, have
-  /// its number.
+  /// The number of the last scan that began. Entries measured while it runs, by it or by others,
+  /// have its number.
   private var scan = 0
   /// The latest known time of access.
   private var newest = -Double.infinity
