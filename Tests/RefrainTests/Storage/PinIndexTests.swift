@@ -57,10 +57,10 @@ struct PinIndexTests {
     for name in ["gone", "found", "open"] { index.note(entry(name, 1, pinned: 100)) }
     index.markOpen("open")
     index.beginScan()
-    index.note(entry("found", 1, pinned: 100), byScan: true)
+    index.note(entry("found", 1, pinned: 100))
     let fits = index.claim(100, for: "new", within: 1000)
     #expect(fits)
-    index.endScan(found: ["found"], began: .now, ended: .now)
+    index.endScan(began: .now, ended: .now)
     #expect(index.pinnedBytes(except: "") == 300)
     #expect(index.pinnedBytes(except: "gone") == 300)
   }

@@ -19,8 +19,8 @@ extension DiskBudget {
   /// its first write: somebody may have removed files by hand.
   private static let checkInterval: TimeInterval = 3600
 
-  /// Starts a measurement if the usage is a guess or was measured long ago, or if a writer has died.
-  /// Only the first call does so.
+  /// Starts a measurement if the usage is a guess or was measured long ago, or if a writer has
+  /// died. Only the first call does so.
   func checkUsage() {
     guard limit != nil else { return }
     let isFirst = scanning.withLock { scanning in
@@ -65,9 +65,6 @@ extension DiskBudget {
     let began = ContinuousClock.now
     let start = usage.update { $0.beginMeasurement(dead: LiveWriters.dead(among: $0.writers)) }
     index.withLock { $0.beginScan() }
-    // Also if it fails, or is cancelled.
-    defer { index.withLock { $0.abandonScan() } }
-    var found: Set<String> = []
     var sum = try DiskBudget.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
     // In random order, so that the first entries are a sample of all.
@@ -80,8 +77,7 @@ extension DiskBudget {
       for name in names {
         guard let entry = try measure(name) else { continue }
         sum += entry.allocatedBytes
-        found.insert(name)
-        index.withLock { $0.note(entry, byScan: true) }
+        index.withLock { $0.note(entry) }
       }
       let path = "\(entriesPath)/\(shard)"
       if names.isEmpty { EntryDirectory.removeIfEmpty(path, disk: disk) }
@@ -89,15 +85,15 @@ extension DiskBudget {
       await Task.yield()
     }
     usage.update { [sum] in $0.endMeasurement(start, measured: sum, at: wallSeconds) }
-    index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
+    index.withLock { $0.endScan(began: began, ended: .now) }
   }
 
   /// The number of entries among which, in a large cache, one was probably not used for long.
   private static let sample = 50
 
   /// Waits until enough entries are known to select from: `sample` of many, or all of a few; and
-  /// while the usage is a guess, because nothing should be evicted for a guess if the exact value is
-  /// available soon. No longer than `patience` if any entry is known.
+  /// while the usage is a guess, because nothing should be evicted for a guess if the exact value
+  /// is available soon. No longer than `patience` if any entry is known.
   func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while true {

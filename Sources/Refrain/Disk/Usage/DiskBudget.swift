@@ -153,12 +153,6 @@ final class DiskBudget: Sendable {
 
   // MARK: Room
 
-  enum Grant: Sendable {
-    case granted
-    /// Room has to be made first (`Evictor.makeRoom`).
-    case needsRoom
-  }
-
   /// The most bytes of allocated blocks; nil for no limit.
   var limit: Int64? { currentLimit.withLock { $0 } }
 

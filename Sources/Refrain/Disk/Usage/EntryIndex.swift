@@ -6,7 +6,7 @@ struct EntryIndex: Sendable {
   private var entries: [String: Eviction.Candidate] = [:]
   /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
   /// that selecting among the others takes no longer, however many are pinned.
-  private var pinned: [String: Int64] = [:]
+  private var pinned: [String: (bytes: Int64, scan: Int)] = [:]
   /// The entries that are about to be pinned: a scan that finds no pin yet changes nothing.
   private var claims: Set<String> = []
   /// The sum of `pinned`.
@@ -19,14 +19,16 @@ struct EntryIndex: Sendable {
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
 
-  /// Entries that were measured during the current scan, but not by it; nil while none runs: a
-  /// process that serves for days measures any number of them, and scans seldom.
-  private var noted: Set<String>?
+  /// The number of the last scan that began. Entries measured while it runs, by it or by others,
+  /// have its number.
+  private var scan = 0
   /// The latest known time of access.
   private var newest = -Double.infinity
 
-  mutating func note(_ entry: Eviction.Candidate, byScan: Bool = false) {
+  mutating func note(_ entry: Eviction.Candidate) {
     if entry.pinnedBytes == nil, claims.contains(entry.name) { return }
+    var entry = entry
+    entry.scan = scan
     setPinned(entry.pinnedBytes, entry.name)
     if entry.pinnedBytes == nil {
       if entries[entry.name]?.lastAccess != entry.lastAccess { queue.note(entry) }
@@ -34,16 +36,7 @@ struct EntryIndex: Sendable {
     }
     if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
     newest = max(newest, entry.lastAccess)
-    if !byScan { noted?.insert(entry.name) }
   }
-
-  mutating func beginScan() { noted = [] }
-
-  /// Ends a scan that has not seen all entries.
-  mutating func abandonScan() { noted = nil }
-
-  /// The number of names that are remembered for the current scan.
-  var notedCount: Int { noted?.count ?? 0 }
 
   mutating func forget(_ name: String) {
     entries[name] = nil
@@ -51,7 +44,7 @@ struct EntryIndex: Sendable {
   }
 
   /// Returns the disk space that all pinned entries but one claim, of those known.
-  func pinnedBytes(except name: String) -> Int64 { pinnedBytes &- (pinned[name] ?? 0) }
+  func pinnedBytes(except name: String) -> Int64 { pinnedBytes &- (pinned[name]?.bytes ?? 0) }
 
   /// Claims space for an entry that is about to be pinned, until `endClaim`.
   ///
@@ -69,7 +62,7 @@ struct EntryIndex: Sendable {
   private mutating func setPinned(_ bytes: Int64?, _ name: String) {
     if bytes != nil { entries[name] = nil }
     pinnedBytes = pinnedBytes(except: name) &+ (bytes ?? 0)
-    pinned[name] = bytes
+    pinned[name] = bytes.map { ($0, scan) }
   }
 
   /// Records that an entry is used now.
@@ -122,17 +115,15 @@ struct EntryIndex: Sendable {
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Ends a scan: entries that it did not find no longer exist.
-  mutating func endScan(
-    found: Set<String>, began: ContinuousClock.Instant, ended: ContinuousClock.Instant
-  ) {
-    func exists(_ name: String) -> Bool {
-      found.contains(name) || noted?.contains(name) == true || open[name] != nil
-        || claims.contains(name)
+  mutating func beginScan() { scan += 1 }
+
+  /// Ends a scan of all entries: those that were not measured since it began no longer exist.
+  mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
+    entries = entries.filter { $0.value.scan == scan || open[$0.key] != nil }
+    for (name, pin) in pinned where pin.scan != scan && open[name] == nil && !claims.contains(name)
+    {
+      setPinned(nil, name)
     }
-    entries = entries.filter { exists($0.key) }
-    for name in pinned.keys.filter({ !exists($0) }) { setPinned(nil, name) }
-    noted = nil
     lastScan = (ended, ended - began)
   }
 

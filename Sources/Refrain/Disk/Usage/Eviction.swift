@@ -11,6 +11,8 @@ struct Eviction: Sendable {
     var pinnedBytes: Int64?
     /// The seconds for which it stays after its last access; nil: for as long as there is room.
     var keep: Int64?
+    /// The scan during which `EntryIndex` received it.
+    var scan = 0
 
     /// Whether its time is over.
     ///
