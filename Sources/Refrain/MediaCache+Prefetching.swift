@@ -85,8 +85,10 @@ struct Prefetch: Sendable {
   }
 
   private func isTaken() async -> Bool {
-    let storage = reader.entry.storage
-    return await Task(executorPreference: IOThreads.background) { await storage.isTaken() }.value
+    let (storage, generation) = (reader.entry.storage, reader.generation)
+    return await Task(executorPreference: IOThreads.background) {
+      await storage.isTaken(for: generation)
+    }.value
   }
 
   private func isStored() async throws -> Bool {

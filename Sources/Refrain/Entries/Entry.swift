@@ -118,17 +118,25 @@ final class Entry: Sendable {
   /// open for long. Most entries are closed before that.
   func recordSoon(_ generation: Generation) {
     Task(executorPreference: IOThreads.background) { [weak self, weak generation] in
-      // Nothing cancels this task, so `sleep` cannot throw.
-      try? await Task.sleep(for: .seconds(1))
-      guard let self, let generation else { return }
-      await self.recordNow(generation)
+      var isWaiting = true
+      while isWaiting {
+        // Nothing cancels this task, so `sleep` cannot throw.
+        try? await Task.sleep(for: .seconds(1))
+        guard let self, let generation else { return }
+        await self.recordNow(generation)
+        // Nothing has arrived yet.
+        isWaiting = generation.withState { !$0.isOver && $0.storage.recordState == .deferred }
+      }
     }
   }
 
-  /// Writes a deferred record now, for programs that read the directory.
+  /// Writes a deferred record now, for programs that read the directory. Files without a byte are
+  /// not worth one: closing removes them.
   func recordNow(_ generation: Generation? = nil) async {
     guard let generation = generation ?? current,
-      generation.withState({ $0.storage.recordState == .deferred }), tryBeginTask()
+      generation.withState({
+        $0.storage.recordState == .deferred && (!$0.stored.isEmpty || $0.isComplete)
+      }), tryBeginTask()
     else { return }
     await Task(executorPreference: IOThreads.background) { [storage] in
       await storage.recordFirstBytes(generation)

@@ -132,6 +132,12 @@ extension Store {
       let files = Files(id: id, fileName: old.file, epoch: old.epoch)
       var record = try record(generation, files, spans: .init())
       (record.spans, record.isSharable) = (old.spans, old.isSharable)
+      // Whoever wrote them knew at least as much.
+      record.length = old.length ?? record.length
+      (record.mimeType, record.supportsRanges) = (old.mimeType, old.supportsRanges)
+      let replacements = record.validator.replacements
+      record.validator = old.validator
+      record.validator.replacements = replacements
       try directory.write(record, durably: true, keepsAge: true)
     }
     do {

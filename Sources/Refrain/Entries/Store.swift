@@ -206,8 +206,14 @@ actor Store {
     return lock != nil
   }
 
-  /// Whether another process stores the entry: this one cannot meanwhile.
-  func isTaken() -> Bool { lock == nil && WriterLock.isHeld(directory) }
+  /// Whether another process stores the entry: this one cannot meanwhile. If none does any more,
+  /// continues what another has stored, so that none of it is requested.
+  func isTaken(for generation: Generation) async -> Bool {
+    if lock != nil { return false }
+    if WriterLock.isHeld(directory) { return true }
+    if generation.withState({ $0.generationID != nil }) { _ = await prepare(generation) }
+    return false
+  }
 
   /// Reads the stored entry again: the contents loaded without the lock may be out of date.
   ///
@@ -237,7 +243,11 @@ actor Store {
     let journal = try makeJournal(files)
     open = (generation, files)
     let allocated = try contents.file.status().allocated
-    generation.withState { $0.storage.resume(contents, journal, allocated: allocated) }
+    generation.perform { state in
+      state.storage.resume(contents, journal, allocated: allocated)
+      // They may wait for bytes that another process has stored since.
+      return state.wakeServed()
+    }
     try writeDown(generation)
     do throws(DiskError) {
       // Files of other generations, which a process left when it ended suddenly.

@@ -55,7 +55,8 @@ struct WholeResourceFill: Sendable {
       case .moved: return generation.withState { $0.life == .closed }
       case .done: return true
       case .rest: try await Task.sleep(for: Self.pause)
-      case .wait where await entry.storage.isTaken(): try await Task.sleep(for: Self.pause)
+      case .wait where await entry.storage.isTaken(for: generation):
+        try await Task.sleep(for: Self.pause)
       case .wait(let hole):
         // Moves the reader there.
         _ = generation.lookUp(reader, at: hole, count: 0)

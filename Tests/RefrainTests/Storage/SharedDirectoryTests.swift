@@ -327,4 +327,73 @@ struct SharedDirectoryTests {
       #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
     }
   }
+
+  @Test func `A reader that waits receives what another cache has stored meanwhile`() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let writer = try await first.open(url)
+      _ = try await writer.bytes(in: 0..<500_000)
+      // Its own request would take minutes.
+      origin.script(
+        "/a.wav",
+        .on(.where { $0.headers.first("X-Reader") != nil }, .dribble(bytesPerSecond: 20_000)))
+      let reader = try await second.open(Resource(url: url, headers: ["X-Reader": "second"]))
+      _ = try await reader.bytes(in: 5_000_000..<5_000_100)
+      #expect(!reader.isStoring)
+      let range = 5_000_100..<length
+      let rest = Task { try await reader.bytes(in: range) }
+      _ = try await writer.bytes(in: 0..<length)
+      writer.cancel()
+      await first.close()
+      try await #expect([UInt8](rest.value) == bytes.bytes(in: range))
+      reader.cancel()
+      await second.close()
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  @Test func `A whole-resource reader requests nothing that the other writer has stored`()
+    async throws
+  {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let writer = try await first.open(url)
+      _ = try await writer.bytes(in: 0..<500_000)
+      let player = try await second.open(Resource(url: url), fill: .wholeResource)
+      _ = try await writer.bytes(in: 0..<length)
+      writer.cancel()
+      await first.close()
+      try await eventually("all is known to be stored") {
+        player.cachedSpans == RangeSet(0..<length)
+      }
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      #expect(log.bytesSentTwice == 0)
+      player.cancel()
+    }
+  }
+
+  @Test func `A cache that only read leaves the length that the writer has learned`() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.etag = "\"1\""
+      resource.headers.append(Field("Cache-Control", "no-cache"))
+      origin.serve(resource, at: "/a.wav")
+      origin.script("/a.wav", .on(.all, .ignoreRange, .chunked))
+      let writer = try await first.open(url)
+      _ = try await writer.bytes(in: 0..<500_000)
+      // Confirms the stored response, whose length is not known yet.
+      let reader = try await second.open(url)
+      _ = try await reader.bytes(in: 0..<100)
+      _ = try await writer.bytes(in: 0..<length)
+      writer.cancel()
+      await first.close()
+      reader.cancel()
+      await second.close()
+      let third = try MediaCache(directory: directory)
+      let entry = try await third.entry(for: CacheKey(url: url))
+      #expect(entry?.length == length && entry?.isComplete == true)
+      await third.close()
+    }
+  }
 }
