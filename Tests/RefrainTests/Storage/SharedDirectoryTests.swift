@@ -386,6 +386,7 @@ struct SharedDirectoryTests {
       let reader = try await second.open(url)
       _ = try await reader.bytes(in: 0..<100)
       _ = try await writer.bytes(in: 0..<length)
+      try await eventually("the end has come") { writer.knownInformation?.length == length }
       writer.cancel()
       await first.close()
       reader.cancel()
