@@ -371,30 +371,4 @@ struct SharedDirectoryTests {
       player.cancel()
     }
   }
-
-  @Test func `A cache that only read leaves the length that the writer has learned`() async throws {
-    try await withTwoCaches { directory, origin, first, second in
-      let url = origin.url("/a.wav")
-      var resource = OriginResource.synthetic(seed: 1, length: length)
-      resource.etag = "\"1\""
-      resource.headers.append(Field("Cache-Control", "no-cache"))
-      origin.serve(resource, at: "/a.wav")
-      origin.script("/a.wav", .on(.all, .ignoreRange, .chunked))
-      let writer = try await first.open(url)
-      _ = try await writer.bytes(in: 0..<500_000)
-      // Confirms the stored response, whose length is not known yet.
-      let reader = try await second.open(url)
-      _ = try await reader.bytes(in: 0..<100)
-      _ = try await writer.bytes(in: 0..<length)
-      try await eventually("the end has come") { writer.knownInformation?.length == length }
-      writer.cancel()
-      await first.close()
-      reader.cancel()
-      await second.close()
-      let third = try MediaCache(directory: directory)
-      let entry = try await third.entry(for: CacheKey(url: url))
-      #expect(entry?.length == length && entry?.isComplete == true)
-      await third.close()
-    }
-  }
 }
