@@ -17,8 +17,8 @@
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
   /// the process; and for the connections to origins that stay open without a request
-  /// (`CurlThread`, `SpareConnections`), which belong to no open entry.
-  private static let reserve = 64 + 32 + 4
+  /// (`CurlThread`), which belong to no open entry.
+  private static let reserve = 64 + 32
 
   package static var limit: Int {
     var limit = rlimit()
