@@ -39,7 +39,7 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk: any Disk,
-    bootIdentity: String = BootIdentity.current, room: EntryTable.Room = EntryTable.Room()
+    bootIdentity: String = BootIdentity.current, room: EntryRoom = .ofProcess
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(

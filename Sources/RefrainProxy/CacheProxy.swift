@@ -39,7 +39,10 @@ public final class CacheProxy: Sendable {
     setup = ConnectionSetup(
       ConnectionSettings(configuration, longestSilence: service.cache.longestSilence),
       service.phase, service.responders, ClientSide(service, front))
-    listener = Listener(setup, at: configuration.place, service.place, service.connections) {
+    listener = Listener(
+      setup, at: configuration.place, service.place, service.connections,
+      warn: { [cache = service.cache] in cache.report(warning: $0) }
+    ) {
       await Responder(service: service, request: $0, writer: $1).run(front)
     }
   }

@@ -13,22 +13,13 @@ final class EntryTable: Sendable {
 
   /// Idle entries, which are closed when room is needed.
   let leases = ReclaimableLeases()
-  private let room: Room
+  private let room: EntryRoom
 
-  init(room: Room = Room()) { self.room = room }
-
-  /// The number of entries that may be open.
-  struct Room: Sendable {
-    /// Called each time, because the limit can be changed from outside (prlimit(1)).
-    var entries: @Sendable () -> Int = { DescriptorBudget.forEntries }
-    /// The longest wait for one to close.
-    var patience: Duration = .seconds(30)
-  }
+  /// - Parameter room: shared by the tables that share its descriptors.
+  init(room: EntryRoom = .ofProcess) { self.room = room }
 
   private struct State {
     var slots: [CacheKey: Slot] = [:]
-    /// The number of callers that wait for room.
-    var waiting = 0
     var isClosed = false
   }
 
@@ -40,7 +31,7 @@ final class EntryTable: Sendable {
     case wait(Task<Entry, any Error>)
     case waitForClose(Task<Void, Never>)
     case use(Entry)
-    case waitForRoom(most: Int)
+    case waitForRoom
     case closed
   }
 
@@ -49,10 +40,10 @@ final class EntryTable: Sendable {
   func entry(
     for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
   ) async throws -> Entry {
-    var deadline: ContinuousClock.Instant?
+    var ticket: EntryRoom.Ticket?
+    defer { if let ticket { room.leave(ticket) } }
     while true {
       try Task.checkCancellation()
-      let most = room.entries()
       let step = state.withLock { state -> Step in
         if state.isClosed { return .closed }
         switch state.slots[key] {
@@ -60,14 +51,14 @@ final class EntryTable: Sendable {
         case .opening(let task): return .wait(task)
         case .closing(let task): return .waitForClose(task)
         case nil:
-          guard state.slots.count < most else { return .waitForRoom(most: most) }
+          guard room.take(ticket) else { return .waitForRoom }
           let task = Task(executorPreference: IOThreads.shared) {
             do {
               let entry = try await open()
               self.state.withLock { $0.slots[key] = .open(entry) }
               return entry
             } catch {
-              self.state.withLock { $0.slots[key] = nil }
+              self.free(key)
               throw error
             }
           }
@@ -77,11 +68,10 @@ final class EntryTable: Sendable {
       }
       switch step {
       case .use(let entry): if entry.tryHold() { return entry }
-      case .waitForRoom(let most):
-        let end = deadline ?? .now + room.patience
-        guard ContinuousClock.now < end else { throw Self.tooMany(most) }
-        deadline = end
-        try await waitForRoom()
+      case .waitForRoom:
+        let mine = ticket ?? room.queue()
+        ticket = mine
+        try await room.wait(mine) { _ = leases.releaseAll() }
       case .take(let task): return try await task.value
       case .wait(let task):
         let entry = try await task.value
@@ -93,26 +83,16 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// Has the entries closed that are held open only for speed, and waits a moment.
-  private func waitForRoom() async throws {
-    state.withLock { $0.waiting += 1 }
-    defer { state.withLock { $0.waiting -= 1 } }
-    _ = leases.releaseAll()
-    try await Task.sleep(for: .milliseconds(10))
-  }
-
-  private static func tooMany(_ most: Int) -> MediaCacheError {
-    MediaCacheError(
-      .storage,
-      "Too many resources are open at once: the limit of open files allows only \(most).",
-      remedy: "Close readers, or raise the limit (ulimit -n).")
+  private func free(_ key: CacheKey) {
+    state.withLock { $0.slots[key] = nil }
+    room.giveBack()
   }
 
   /// The number of entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
   /// The number of callers that wait until one more entry may be open.
-  var waiting: Int { state.withLock { $0.waiting } }
+  var waiting: Int { room.waiting }
 
   var isEmpty: Bool { count == 0 }
 
@@ -200,7 +180,7 @@ final class EntryTable: Sendable {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
         await close()
-        self.state.withLock { $0.slots[entry.key] = nil }
+        self.free(entry.key)
       }
       state.slots[entry.key] = .closing(task)
     }

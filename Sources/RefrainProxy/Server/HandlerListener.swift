@@ -21,7 +21,7 @@ package final class HandlerListener: Sendable {
   ) {
     listener = Listener(
       ConnectionSetup(settings, service.phase, RunningResponders(), nil), at: listening, place,
-      count
+      count, warn: { [cache = service.cache] in cache.report(warning: $0) }
     ) {
       [service, place] request, writer in
       let responder = Responder(

@@ -12,6 +12,7 @@ final class Listener: Sendable {
   private let place: ProxyPlace
   private let count: ConnectionCount
   private let respond: ProxyConnection.Respond
+  private let warn: @Sendable (String) -> Void
   private let probe = ListenerProbe()
   private let state = Mutex(State())
 
@@ -34,13 +35,15 @@ final class Listener: Sendable {
   ///   - listening: where to listen.
   ///   - place: receives the address.
   ///   - count: counts its connections.
+  ///   - warn: receives why the socket cannot be bound again, once for each time that it is lost.
   ///   - respond: responds to a request that cannot be served at once.
   init(
     _ setup: ConnectionSetup, at listening: ListeningPlace, _ place: ProxyPlace,
-    _ count: ConnectionCount, respond: @escaping ProxyConnection.Respond
+    _ count: ConnectionCount, warn: @escaping @Sendable (String) -> Void,
+    respond: @escaping ProxyConnection.Respond
   ) {
     (self.setup, self.listening, self.place) = (setup, listening, place)
-    (self.count, self.respond) = (count, respond)
+    (self.count, self.warn, self.respond) = (count, warn, respond)
   }
 
   /// The address on which it listens, or will listen again.
@@ -98,6 +101,7 @@ final class Listener: Sendable {
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
         guard state.withLock({ $0.port }) != nil, failures < mostFailures else { throw error }
+        if failures == 0 { warn("\(error)") }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }

@@ -32,7 +32,7 @@
       let cache = try MediaCache(
         directory: directory.appending(path: "full"),
         configuration: MediaCache.Configuration(), disk: SystemDisk(),
-        room: EntryTable.Room(entries: { 1 }, patience: .seconds(1000)))
+        room: EntryRoom(entries: { 1 }, patience: .seconds(1000)))
       let other = try await cache.open(Resource(url: tracks[0].url))
       try await body(cache)
       try await eventually("nothing waits any more") { cache.table.waiting == 0 }

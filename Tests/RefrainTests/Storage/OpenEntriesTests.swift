@@ -28,7 +28,7 @@ struct OpenEntriesTests {
     let configuration = TestCache.configuration { $0.transport = directory.transport() }
     let cache = try MediaCache(
       directory: directory.url, configuration: configuration, disk: SystemDisk(),
-      room: EntryTable.Room(entries: { entries }, patience: patience))
+      room: EntryRoom(entries: { entries }, patience: patience))
     try await body(cache)
     await cache.close()
   }
