@@ -234,8 +234,8 @@ extension Store {
   func removeFiles(except kept: Set<String> = []) throws(DiskError) {
     let (size, read) = try directory.allocatedBytes(except: kept)
     try budget.removing(size, read: read, of: name) { () throws(DiskError) in
-      held += read
       try directory.removeFiles(except: kept)
+      held += read
     }
   }
 }

@@ -196,7 +196,10 @@ actor Store {
   ///
   /// - Returns: whether this is the entry's writer.
   private func takeLock() throws(DiskError) -> Bool {
-    if lock != nil { return true }
+    if lock != nil {
+      try noteSize()
+      return true
+    }
     let taken = try WriterLock.acquire(directory)
     if taken != nil { try noteSize() }
     lock = taken
@@ -319,8 +322,8 @@ actor Store {
   /// - Parameter isClosed: whether this process no longer reads removed files of the entry.
   func concludeSize(isClosed: Bool) {
     let released = isClosed ? held : 0
-    guard hasOverhead || sizeBefore != nil || isClosed else { return }
-    let size = try? budget.sizeWithShard(name)
+    guard hasOverhead || sizeBefore != nil || released > 0 else { return }
+    let size = sizeBefore == nil ? nil : try? budget.sizeWithShard(name)
     budget.conclude(
       name, overhead: hasOverhead ? DiskBudget.overhead : 0, held: released,
       growth: sizeBefore.map { before in size.map { $0 - before.bytes } } ?? 0,

@@ -59,6 +59,13 @@ struct Account: Sendable {
     note(in: &record)
   }
 
+  /// Ends `hold` for files that could not be removed.
+  mutating func release(_ bytes: Int64, in record: inout UsageRecord) {
+    reserved -= bytes
+    record.ungrant(bytes)
+    note(in: &record)
+  }
+
   /// Records that files of an open entry were removed.
   mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
 
@@ -85,14 +92,20 @@ struct Account: Sendable {
     if isCounted { record.free(excess - unwritten) }
   }
 
-  /// Covers an overdrawn allowance, regardless of the limit, and gives the allowance back if this
-  /// cache has no entry open for writing.
+  /// The most that a cache with entries open for writing keeps unused.
+  private static let most: Int64 = 8 << 20
+
+  /// Covers an overdrawn allowance, regardless of the limit, and gives back what is too much of it:
+  /// all, if this cache has no entry open for writing.
   mutating func report(to record: inout UsageRecord) {
     if allowance < 0 {
       allowance += record.grant(-allowance, limit: nil) ?? 0
-    } else if reserved == 0 {
-      record.free(allowance)
-      allowance = 0
+    } else {
+      let rest = max(0, allowance - (reserved == 0 ? 0 : Self.most))
+      allowance -= rest
+      // They were never written: no measurement has seen them.
+      record.free(rest)
+      record.ungrant(rest)
     }
     note(in: &record)
   }

@@ -106,6 +106,7 @@ extension DiskBudget {
       if isScanned || count > 0, ContinuousClock.now - start > patience { return }
       do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
       if scanFailure != nil {
+        if isEnough { return }
         await scan.value
         if scanFailure != nil { return }
       }

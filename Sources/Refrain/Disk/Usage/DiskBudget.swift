@@ -247,7 +247,12 @@ final class DiskBudget: Sendable {
       account.hold(read, in: &record)
       return record.measurements
     }
-    try remove()
+    do {
+      try remove()
+    } catch {
+      update { $0.release(read, in: &$1) }
+      throw error
+    }
     account.withLock { $0.shrink(name, by: size) }
     free(size - read, since: mark)
   }

@@ -25,7 +25,7 @@ struct UsageRecord: Sendable, Hashable {
 
   /// Allocated bytes, and bytes that writers may allocate.
   var used: Int64 = 0
-  /// All bytes ever granted. Only counts up.
+  /// The bytes ever granted, without those that were given back unwritten.
   var granted: Int64 = 0
   /// Bytes granted since `used` became a guess; nil while it is not one.
   var guess: Int64?
@@ -66,6 +66,9 @@ struct UsageRecord: Sendable, Hashable {
   /// Subtracts bytes that are no longer allocated, or were granted and never will be.
   mutating func free(_ bytes: Int64) { add(-bytes) }
 
+  /// Records that bytes which were granted will never be written.
+  mutating func ungrant(_ bytes: Int64) { granted = max(0, granted - bytes) }
+
   private mutating func add(_ bytes: Int64) {
     used = max(0, used + bytes)
     guess = guess.map { max(0, $0 + bytes) }
@@ -105,7 +108,7 @@ struct UsageRecord: Sendable, Hashable {
     writers.removeAll { start.dead.contains($0.id) }
     measuredAt = now
     let grantedSince = granted - start.granted
-    let most = measured + start.outstanding + grantedSince
+    let most = measured + max(0, start.outstanding + grantedSince)
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
     let isTrusted = guess == nil && start.dead.isEmpty && !isContradicted

@@ -105,6 +105,50 @@ struct UsageRecordTests {
     #expect(record.writers.isEmpty)
   }
 
+  @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
+    let mebibyte: Int64 = 1 << 20
+    var record = UsageRecord(used: 900 * mebibyte, guess: 0, boot: 1)
+    let start = record.beginMeasurement()
+    for number in 0..<100 {
+      var account = Account(process: 1)
+      let isGranted = account.reserve(96 << 10, quantum: 8 * mebibyte, limit: nil, from: &record)
+      #expect(isGranted)
+      account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
+      account.conclude(
+        "\(number)", overhead: 32 << 10, held: 0, growth: 72 << 10, isCounted: true, in: &record)
+      account.report(to: &record)
+      #expect(account.outstanding == 0)
+    }
+    record.endMeasurement(start, measured: 900 * mebibyte, at: 5)
+    #expect(record.used == 900 * mebibyte + 100 * 72 << 10)
+  }
+
+  @Test func `A cache with open entries keeps at most one grant unused`() {
+    var record = UsageRecord(boot: 1)
+    var account = Account(process: 1)
+    for number in 0..<1000 {
+      let isGranted = account.reserve(32 << 10, quantum: 8 << 20, limit: nil, from: &record)
+      #expect(isGranted, "\(number)")
+    }
+    for number in 1..<1000 {
+      account.conclude(
+        "\(number)", overhead: 32 << 10, held: 0, growth: 12 << 10, isCounted: true, in: &record)
+      account.report(to: &record)
+      #expect(account.allowance <= 8 << 20)
+    }
+    #expect(record.used == 999 * 12 << 10 + account.outstanding)
+  }
+
+  @Test func `Files that could not be removed stay counted`() {
+    var record = UsageRecord(used: 600, boot: 1)
+    var account = Account(process: 1)
+    account.hold(500, in: &record)
+    account.release(500, in: &record)
+    account.conclude("a", overhead: 0, held: 0, growth: nil, isCounted: true, in: &record)
+    account.report(to: &record)
+    #expect(record.used == 600 && account.outstanding == 0)
+  }
+
   @Test func `Random operations keep the count at or above the bytes on disk`() {
     let seed = TestSeed.next()
     for round in 0..<500 {
