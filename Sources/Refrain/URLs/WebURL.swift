@@ -49,9 +49,14 @@ package struct WebOrigin: Sendable, Hashable {
   /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
   /// any. Servers may distinguish a name with a trailing dot.
   static func isOne(of left: URL, _ right: URL) -> Bool {
-    guard let origin = WebOrigin(left) else { return false }
-    return origin == WebOrigin(right)
-      && left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".")
+    guard left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".") else { return false }
+    if let origin = WebOrigin(left) { return origin == WebOrigin(right) }
+    // Resolvers may read the host or the port (`host:`, `127.1`) differently: only one spelling
+    // certainly has one origin.
+    guard let one = WebURL(left.absoluteString), let other = WebURL(right.absoluteString) else {
+      return false
+    }
+    return one.scheme == other.scheme && one.authority == other.authority
   }
 
   package init?(_ parts: WebURL) {

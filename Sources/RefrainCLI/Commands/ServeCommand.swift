@@ -240,6 +240,8 @@ struct ServeCommand: AsyncParsableCommand {
         try command.announce(server, record, in: file)
       } catch {
         await serving.stop()
+        await log.end()
+        await accessLog?.end()
         throw error
       }
       if command.open, let page = server.pageURL {

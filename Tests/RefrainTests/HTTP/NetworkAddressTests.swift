@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Testing
 
 @testable import Refrain
@@ -30,5 +31,16 @@ import Testing
   @Test func `A name behind an address and a zero byte is not taken for loopback`() {
     #expect(!NetworkAddress.isLoopback(host: "127.0.0.1\0.example"))
     #expect(Authority("[::ffff\0:1.2.3.4]:80") == nil)
+  }
+
+  @Test(arguments: [
+    ("http://a/1", "http://a:80/2", true), ("http://a/", "https://a/", false),
+    ("http://a/", "http://a./", false), ("http://127.1/a", "http://127.1/b", true),
+    ("http://a:0080/a", "http://a:0080/b", true), ("http://a:0080/a", "http://a/b", false),
+    ("http://127.1/a", "http://127.0.0.1/b", false), ("data:,", "data:,", false),
+  ])
+  func `URLs of one origin are known`(_ left: String, _ right: String, _ isOne: Bool) throws {
+    let (left, right) = (try #require(URL(string: left)), try #require(URL(string: right)))
+    #expect(WebOrigin.isOne(of: left, right) == isOne)
   }
 }

@@ -194,7 +194,7 @@
     private static let beginning = 512 << 10
 
     /// How much an exchange buffers. A killed process loses what was passed on but is not stored yet:
-    /// 64 KiB that precede an entry's first record, and a chunk of each exchange. Four exchanges that
+    /// 64 KiB that precede an entry's first record, and a chunk of each exchange. Five exchanges that
     /// start at the worst moments stay below 256 KiB.
     struct Limits: Hashable {
       /// The number of chunks. While the task stores one, another is filled: where exchanges are few,
@@ -206,7 +206,7 @@
 
       init(exchanges: Int) {
         chunks = exchanges > 2 ? 1 : 2
-        bytes = max(16 << 10, min(64 << 10, (112 << 10) / max(1, exchanges)))
+        bytes = max(16 << 10, min(64 << 10, (96 << 10) / max(1, exchanges)))
       }
     }
 
