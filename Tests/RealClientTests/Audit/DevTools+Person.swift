@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import TestSupport
+import Testing
 
 /// What a person does with a page: look, click, type.
 extension DevTools {
@@ -135,9 +136,15 @@ extension DevTools {
 
   /// Waits for the page's message to the person.
   func says(_ text: String) async throws {
-    try await wait(
-      for: "the page says \(text)",
-      "document.getElementById('message').textContent.startsWith(\(JSONText.of(text)))")
+    do {
+      try await wait(
+        for: "the page says \(text)",
+        "document.getElementById('message').textContent.startsWith(\(JSONText.of(text)))")
+    } catch {
+      let said: String = try await evaluate("document.getElementById('message').textContent")
+      Issue.record("The page says: \(said)")
+      throw error
+    }
   }
 }
 

@@ -352,6 +352,8 @@ function remove(row) {
   // A dialog that is closed says so later: when it may have been opened again.
   dialog.onclose = async () => {
     if (dialog.open || dialog.returnValue !== "yes") return;
+    // Two closings may both be reported after the second one.
+    dialog.returnValue = "";
     const index = placeOf(row.key);
     // The row may go before the response arrives.
     const next = shown[index + 1] ?? shown[index - 1];
