@@ -47,14 +47,18 @@ final class EntryRoom: Sendable {
     (self.entries, self.patience) = (entries, patience)
   }
 
+  /// The number of places: asks the system.
+  var places: Int { entries() }
+
   /// The number of callers that wait.
   var waiting: Int { state.withLock(\.waiters.count) }
 
   /// Takes a place if one is free, and nobody has waited longer.
   ///
-  /// - Parameter ticket: nil for a caller that has not waited.
-  func take(_ ticket: Ticket?) -> Bool {
-    let most = entries()
+  /// - Parameters:
+  ///   - ticket: nil for a caller that has not waited.
+  ///   - most: the number of places, as of now (`places`).
+  func take(_ ticket: Ticket?, of most: Int) -> Bool {
     let woken = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
       guard state.taken < most, state.waiters.first.map({ $0.ticket == ticket }) ?? true else {
         return nil

@@ -44,6 +44,7 @@ final class EntryTable: Sendable {
     defer { if let ticket { room.leave(ticket) } }
     while true {
       try Task.checkCancellation()
+      let places = room.places
       let step = state.withLock { state -> Step in
         if state.isClosed { return .closed }
         switch state.slots[key] {
@@ -51,7 +52,7 @@ final class EntryTable: Sendable {
         case .opening(let task): return .wait(task)
         case .closing(let task): return .waitForClose(task)
         case nil:
-          guard room.take(ticket) else { return .waitForRoom }
+          guard room.take(ticket, of: places) else { return .waitForRoom }
           let task = Task(executorPreference: IOThreads.shared) {
             do {
               let entry = try await open()

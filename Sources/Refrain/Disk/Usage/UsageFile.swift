@@ -23,18 +23,15 @@ final class UsageFile: Sendable {
   private let clock: @Sendable () -> Moment
   /// Returns the allocated size of the directory if it has no entries yet; otherwise nil.
   private let measureEmpty: @Sendable () -> Int64?
-  /// Held during each update. Threads of this process wait here until woken; the locked file can
-  /// only be polled.
-  private let state: Mutex<State>
-
-  private struct State {
-    /// The record used in place of the file if the file is unusable.
-    var own: UsageRecord
-    /// Whether writing the file failed: its contents are out of date.
-    var isBroken = false
-    /// Whether the last wait for the lock ran out.
-    var isHeldUp = false
-  }
+  /// The record used in place of the file if the file is unusable.
+  private let own: Mutex<UsageRecord>
+  /// Whether writing the file failed: its contents are out of date.
+  private let isBroken = Atomic(false)
+  /// Whether the last wait for the lock ran out.
+  private let isHeldUp = Atomic(false)
+  /// Orders the threads of this process, which can wait here until woken, and no longer than for the
+  /// file; a locked file can only be polled.
+  private let turn = NSLock()
 
   init(
     path: String, bootIdentity: String, disk: any Disk,
@@ -46,24 +43,26 @@ final class UsageFile: Sendable {
     self.clock = clock
     boot = UsageRecord.number(ofBoot: bootIdentity)
     self.measureEmpty = measureEmpty
-    state = Mutex(State(own: UsageRecord(guess: 0, boot: boot)))
+    own = Mutex(UsageRecord(guess: 0, boot: boot))
   }
 
   /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
-    state.withLock { state in
-      guard !state.isBroken, let descriptor = lockedDescriptor(&state.isHeldUp) else {
-        return body(&state.own)
-      }
-      defer { release(descriptor) }
-      let (before, isStored) = read(descriptor)
-      var record = before
-      let result = body(&record)
-      if record != before || !isStored, !write(record, to: descriptor) {
-        (state.own, state.isBroken) = (record, true)
-      }
-      return result
+    guard !isBroken.load(ordering: .acquiring), let descriptor = lockedDescriptor() else {
+      return own.withLock { body(&$0) }
     }
+    defer {
+      release(descriptor)
+      turn.unlock()
+    }
+    let (before, isStored) = read(descriptor)
+    var record = before
+    let result = body(&record)
+    if record != before || !isStored, !write(record, to: descriptor) {
+      own.withLock { $0 = record }
+      isBroken.store(true, ordering: .releasing)
+    }
+    return result
   }
 
   // MARK: Locking
@@ -75,22 +74,32 @@ final class UsageFile: Sendable {
   /// The wait for the lock after `longestWait` has once run out.
   private static let shortestWait: Duration = .milliseconds(50)
 
-  /// - Returns: nil if the file cannot be locked.
-  private func lockedDescriptor(_ isHeldUp: inout Bool) -> Int32? {
+  /// - Returns: nil if the file cannot be locked; otherwise the caller also holds `turn`.
+  private func lockedDescriptor() -> Int32? {
     let start = ContinuousClock.now
-    let patience = isHeldUp ? Self.shortestWait : Self.longestWait
-    isHeldUp = false
+    let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
+    guard turn.lock(before: Date(timeIntervalSinceNow: patience / .seconds(1))) else { return nil }
+    if let descriptor = lockedDescriptor(since: start, patience) { return descriptor }
+    turn.unlock()
+    return nil
+  }
+
+  private func lockedDescriptor(
+    since start: ContinuousClock.Instant, _ patience: Duration
+  ) -> Int32? {
     var pause: UInt32 = 20
     while ContinuousClock.now - start < patience {
       guard let descriptor = try? disk.open(path, .lock) else { return nil }
       switch lock(descriptor) {
-      case true?: return descriptor
+      case true?:
+        isHeldUp.store(false, ordering: .relaxed)
+        return descriptor
       case false?: usleep(pause)
       case nil: return nil
       }
       pause = min(pause * 2, 2000)
     }
-    isHeldUp = true
+    isHeldUp.store(true, ordering: .relaxed)
     return nil
   }
 
