@@ -272,8 +272,11 @@ final class UnusualOrigin: Sendable {
     switch random.number(below: 17) {
     case 0 where response.status == 200: response.status = 203
     case 1: response.lengthFields += response.lengthFields
-    case 2 where !response.lengthFields.isEmpty:
-      response.lengthFields = ["Content-Length: \(response.body.count), \(response.body.count)"]
+    // As stated, also of a body that is cut: the length of what is left of it would hide the cut.
+    case 2 where hasLength:
+      response.lengthFields = response.lengthFields.prefix(1).map {
+        $0 + ", " + $0.drop { !$0.isNumber }
+      }
     case 3:
       response.lengthFields = response.lengthFields.map {
         $0.replacingOccurrences(of: ":", with: " :")

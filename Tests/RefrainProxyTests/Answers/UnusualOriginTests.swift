@@ -114,10 +114,7 @@ import Testing
       guard !received.isEmpty else { return candidates }
       let fitting = candidates.filter { $0.has(received, at: offset) }
       if fitting.isEmpty {
-        let right = candidates.map { version in
-          zip(version.body(0..<version.length).dropFirst(offset), received)
-            .prefix { $0 == $1 }.count
-        }
+        let right = candidates.map { Self.equal(received, $0, at: offset) }
         Issue.record(
           """
           seed \(seed): a \(receiver) of \(path) received \(received.count) bytes at \(offset), \
@@ -126,6 +123,14 @@ import Testing
         return candidates
       }
       return fitting
+    }
+
+    /// The number of bytes up to the first that is not the version's.
+    private static func equal(
+      _ received: [UInt8], _ version: UnusualOrigin.Version, at offset: Int = 0
+    ) -> Int {
+      zip(version.body(0..<version.length).dropFirst(offset), received)
+        .prefix { $0 == $1 }.count
     }
 
     /// Sends requests to the proxy.
@@ -182,7 +187,12 @@ import Testing
           let isWhole = versions.suffix(kind == .inserted ? versions.count : 1).contains {
             $0.length == received.count && $0.has(received, at: 0)
           }
-          #expect(isWhole, "seed \(seed): \(path) after the faults")
+          #expect(
+            isWhole,
+            """
+            seed \(seed): \(path) after the faults has \(received.count) bytes; equal to those of the \
+            versions, and their lengths: \(versions.map { (Self.equal(received, $0), $0.length) })
+            """)
         }
       }
     }
