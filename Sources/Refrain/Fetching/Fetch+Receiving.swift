@@ -91,9 +91,9 @@ extension Fetch {
 
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
-    guard let delay = origin.pace.delay(after: count) else { return }
-    generation.perform { $0.announce(id) }
-    await origin.pace.pause(delay) {
+    await origin.pace.received(count) {
+      generation.perform { $0.announce(id) }
+    } unless: {
       // Nobody may be left whom it would serve.
       generation.withState { state in
         guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }

@@ -55,7 +55,7 @@ extension OriginExchange {
       }
     } received: { [origin, traffic] count in
       traffic.countReceived(count)
-      if let delay = origin.pace.delay(after: count) { await origin.pace.pause(delay) }
+      await origin.pace.received(count)
     }
     var body = Data()
     while let chunk = try await reading.read() {
