@@ -116,7 +116,7 @@ extension MediaCache.Configuration {
     Origin(
       transport, Origin.Settings(isOffline: offline, network: network), retry: retry,
       responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
-      bytesPerSecond: originRate, authorize: authorize.map { GroupRenewals.checked($0) },
+      bytesPerSecond: originRate, authorize: authorize,
       isShared: isShared, counters: CacheCounters(), clock: clock)
   }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
 import RefrainLocks
 
 /// What the requests of a cache to its origins share: the transport, the settings, and what origins have
@@ -13,8 +12,6 @@ final class Origin: Sendable {
   let responseTimeout: Duration
   /// The longest silence within a body.
   let silenceTimeout: Duration
-  /// The user's hook; nil if there is none. Throws `MediaCacheError` and `CancellationError` only.
-  let authorize: GroupRenewals.Hook?
   let renewals: GroupRenewals
   let pace: OriginPace
   let rests: OriginRests
@@ -47,8 +44,7 @@ final class Origin: Sendable {
     isOff = Atomic(settings.isOffline)
     self.retry = retry
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
-    self.authorize = authorize
-    renewals = GroupRenewals(isSharing: !isShared)
+    renewals = GroupRenewals(isSharing: !isShared, hook: authorize)
     pace = OriginPace(bytesPerSecond: bytesPerSecond)
     rests = OriginRests(longest: retry.longestDelay)
     self.counters = counters

@@ -245,7 +245,11 @@ final class OriginExchange: Sendable {
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
       let authorization: AskedResource.Authorization =
-        if attempts > 0 { try await authorize(number, response.status) } else { .none }
+        if attempts > 0 {
+          try await asked.authorize(refused: number, status: response.status, by: origin.renewals)
+        } else {
+          .none
+        }
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
@@ -262,14 +266,6 @@ final class OriginExchange: Sendable {
 
   /// The most authorizations of a request, of which the hook is called for one at most: the last.
   private static let mostAuthorizations = 2
-
-  private func authorize(_ number: Int, _ status: Int) async throws -> AskedResource.Authorization {
-    guard let hook = origin.authorize else { return .none }
-    let renewals = origin.renewals
-    return try await asked.authorize(refused: number, status: status) { refused, status in
-      try await renewals.renewed(refused, status, by: hook)
-    }
-  }
 
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
