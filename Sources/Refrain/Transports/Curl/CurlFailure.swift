@@ -142,44 +142,29 @@
     }
   }
 
-  /// Why a name has no address: there is no such host, or no name server responded. libcurl reports
-  /// both alike; the system's resolver distinguishes them (getaddrinfo(3)).
-  enum HostLookup: Sendable, Hashable {
-    case exists
-    case unknown
-    /// The name server did not respond, or there is no network.
-    case undecided
-
-    init(code: Int32) {
-      switch code {
-      case 0: self = .exists
-      case Self.noName, Self.noAddress: self = .unknown
-      default: self = .undecided
-      }
-    }
-
-    // EAI_NONAME and EAI_NODATA, which the headers hide behind feature macros.
-    private static let noName: Int32 = -2
-    private static let noAddress: Int32 = -5
-
-    /// Blocks.
-    init(host: String) {
+  extension TransportError {
+    /// Returns the error for a name without an address: there is no such host, or no name server
+    /// responded. libcurl reports both alike; the system's resolver distinguishes them. Blocks.
+    static func noAddress(of host: String) -> TransportError {
       // Such names never exist (RFC 6761 §6.4).
       if host.lowercased().split(separator: ".").last == "invalid" {
-        self = .unknown
-        return
+        return noAddress(of: host, code: noName)
       }
       var found: UnsafeMutablePointer<addrinfo>?
       let code = getaddrinfo(host, nil, nil, &found)
       if let found { freeaddrinfo(found) }
-      self.init(code: code)
+      return noAddress(of: host, code: code)
     }
 
-    /// Returns the error of a connection that failed without an address.
-    func refined(_ error: TransportError, host: String) -> TransportError {
-      self == .unknown
+    /// - Parameter code: of getaddrinfo(3).
+    static func noAddress(of host: String, code: Int32) -> TransportError {
+      code == noName || code == noData
         ? TransportError(.unknownHost, "The host \(host) does not exist.")
         : TransportError(.unreachable, "No name server could resolve \(host).")
     }
+
+    // EAI_NONAME and EAI_NODATA, which the headers hide behind feature macros.
+    private static let noName: Int32 = -2
+    private static let noData: Int32 = -5
   }
 #endif
