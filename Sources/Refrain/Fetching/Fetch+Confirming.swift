@@ -8,10 +8,10 @@ extension Fetch {
   func confirm(_ range: ByteRange) async {
     let beginning = now
     let asking = generation.withState {
-      state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool, keepsErrors: Bool)? in
+      state -> (FetchRequest, ResponseCheck.Known, isBrief: Bool, keepsErrors: Bool)? in
       guard let fetch = state.fetches[id], !state.isOver else { return nil }
       return (
-        ConfirmingRequest(
+        FetchRequest(
           range: range, fills: fetch.bringsBytes,
           isWhole: state.isRequestedWhole || state.isReceivedDocument),
         ResponseCheck.Known(
@@ -64,7 +64,7 @@ extension Fetch {
   }
 
   private func confirm(
-    by response: OriginExchange.Response, to request: ConfirmingRequest,
+    by response: OriginExchange.Response, to request: FetchRequest,
     _ known: ResponseCheck.Known,
     _ exchange: OriginExchange
   ) async -> Outcome {

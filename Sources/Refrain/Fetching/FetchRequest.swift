@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The request that confirms a stored generation and also fetches the bytes that a reader wants
-/// next: every response to it is used. A pure value.
-struct ConfirmingRequest: Sendable, Hashable {
+/// A request for the bytes that a reader wants next. If these are stored, it confirms the generation
+/// as well: every response to it is used. A pure value.
+struct FetchRequest: Sendable, Hashable {
   /// The requested range.
   var range: ByteRange
   /// Whether the bytes at the range's start are missing: the response brings them, and one without
@@ -100,10 +100,10 @@ extension GenerationState {
   /// Returns the request that confirms this generation for a reader.
   ///
   /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.
-  func confirmingRequest(for reader: Reader, at offset: Int64?) -> ConfirmingRequest {
+  func confirmingRequest(for reader: Reader, at offset: Int64?) -> FetchRequest {
     if isOneResponse {
       let hole = hole(from: 0)
-      return ConfirmingRequest(range: (hole ?? 0)..<(length ?? .max), fills: hole != nil)
+      return FetchRequest(range: (hole ?? 0)..<(length ?? .max), fills: hole != nil)
     }
     let start = offset ?? reader.position
     var limits = currentLimits
@@ -132,18 +132,18 @@ extension GenerationState {
       if !there.contains(hole), length.map({ hole < $0 }) != false {
         demand.position = hole
         if case .start(let range) = limits.decide(for: demand, readable: there, running: []) {
-          return ConfirmingRequest(range: range, fills: true)
+          return FetchRequest(range: range, fills: true)
         }
       }
-      if asksBeyond { return ConfirmingRequest(range: start..<start + 1, fills: false) }
+      if asksBeyond { return FetchRequest(range: start..<start + 1, fills: false) }
     }
-    if !wantsBytes { return ConfirmingRequest(range: start..<start + 1, fills: false) }
+    if !wantsBytes { return FetchRequest(range: start..<start + 1, fills: false) }
     // The length of a replacement is not known.
     limits.length = nil
     if reader.fillsWhole { demand.readsOn = true }
     guard case .start(let range) = limits.decide(for: demand, readable: .init(), running: []) else {
-      return ConfirmingRequest(range: start..<start + 1, fills: false)
+      return FetchRequest(range: start..<start + 1, fills: false)
     }
-    return ConfirmingRequest(range: range, fills: false)
+    return FetchRequest(range: range, fills: false)
   }
 }
