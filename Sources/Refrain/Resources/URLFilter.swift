@@ -21,13 +21,6 @@ package final class URLFilter: Sendable, Hashable {
     self.allowed = allowed
   }
 
-  /// Returns a filter for what a public URL refers to: it allows no private network.
-  package static func publicOnly() -> URLFilter {
-    URLFilter(
-      remedy: "What a public URL names may not be in a private network. Fetch this by its own URL.",
-      referred: ReferredHosts(), allows: { !PrivateNetwork.contains($0) })
-  }
-
   package func allows(_ url: URL) -> Bool { allowed(url) }
 
   /// Records that a document or a redirect refers to a URL.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 internal import Foundation
 internal import Refrain
+internal import RefrainStreams
 
 /// The hosts that may be requested: `example.com` is that host only, `*.example.com` all below it,
 /// and a port may follow.
