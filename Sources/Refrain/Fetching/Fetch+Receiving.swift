@@ -43,11 +43,8 @@ extension Fetch {
         return .askAnew
       } catch {
         exchange.rest()
-        return exchange.outcome(of: error) {
-          brokenOff(hasBegun ? $0 : $0.withoutFirstByte)
-        } cancelled: {
-          .done
-        }
+        guard let problem = exchange.problem(error) else { return .done }
+        return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
       }
       let arrived = chunk?.count ?? 0
       // Before any byte is counted: offsets are those of the audio.

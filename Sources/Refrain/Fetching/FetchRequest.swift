@@ -119,10 +119,10 @@ extension GenerationState {
     for fetch in fetches.values where fetch.position < fetch.range.upperBound {
       there.insert(contentsOf: fetch.position..<fetch.range.upperBound)
     }
+    let one = FetchRequest(range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
-    let wantsBytes = offset != nil || reader.end > start + 1
-    let isBeyondEnd = length.map { start >= $0 } ?? false
-    if wantsBytes, !isBeyondEnd {
+    guard offset != nil || reader.end > start + 1 else { return one }
+    if length.map({ start < $0 }) != false {
       let isUnconditional = validator.conditional.isEmpty
       let isInUse = readers.values.contains(where: \.hasRead)
       // Without a validator, and with a reader that continues whatever the response, the next hole
@@ -135,14 +135,13 @@ extension GenerationState {
           return FetchRequest(range: range, fills: true)
         }
       }
-      if asksBeyond { return FetchRequest(range: start..<start + 1, fills: false) }
+      if asksBeyond { return one }
     }
-    if !wantsBytes { return FetchRequest(range: start..<start + 1, fills: false) }
     // The length of a replacement is not known.
     limits.length = nil
     if reader.fillsWhole { demand.readsOn = true }
     guard case .start(let range) = limits.decide(for: demand, readable: .init(), running: []) else {
-      return FetchRequest(range: start..<start + 1, fills: false)
+      return one
     }
     return FetchRequest(range: range, fills: false)
   }

@@ -128,8 +128,8 @@ final class OriginExchange: Sendable {
       } catch let error as MediaCacheError {
         return failure(error, error.retry == nil)
       } catch {
-        return self.outcome(
-          of: error, { failure($0.withoutFirstByte, Self.isLasting(error)) }, cancelled: cancelled)
+        guard let problem = self.problem(error) else { return cancelled() }
+        return failure(problem.withoutFirstByte, Self.isLasting(error))
       }
     }
     let isOver = state.withLock { state in
@@ -204,22 +204,20 @@ final class OriginExchange: Sendable {
     }
   }
 
-  /// Returns the outcome for an error of the transport.
-  func outcome<Outcome>(
-    of error: any Error, _ failure: (MediaCacheError) -> Outcome, cancelled: () -> Outcome
-  ) -> Outcome {
+  /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
+  func problem(_ error: any Error) -> MediaCacheError? {
     let host = asked.resource.url.host() ?? "The origin"
     if watch?.hasFired == true {
       var error = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
       error.isTimeout = true
-      return failure(error)
+      return error
     }
-    if error is CancellationError { return cancelled() }
+    if error is CancellationError { return nil }
     guard let error = error as? TransportError else {
-      return failure(MediaCacheError(.unreachable, "The request to \(host) failed: \(error)."))
+      return MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
     }
-    return failure(MediaCacheError(error, purpose))
+    return MediaCacheError(error, purpose)
   }
 
   private static func isLasting(_ error: any Error) -> Bool {
