@@ -40,20 +40,18 @@ package struct CacheControl: Sendable, Hashable {
     }
   }
 
-  /// Parses a field for one class of caches, as CDN-Cache-Control is for shared ones. Its syntax is
-  /// strict (RFC 9213 §2.1).
+  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
   ///
-  /// - Returns: nil if the field is absent, empty, or violates the syntax, and is ignored.
-  init?(targeted value: String?) {
-    guard let value, let members = Self.members(of: value), !members.isEmpty else { return nil }
+  /// - Returns: nil if there are none, or they violate the syntax, which is strict (§2.1).
+  init?(targetedBy headers: HeaderFields) {
+    guard let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
+      !members.isEmpty
+    else { return nil }
     // A name alone is true. What is no number of seconds, such as a negative one, counts as zero.
     for (name, value) in members where value != "?0" {
       apply(name, value == "?1" ? nil : value.map { String($0) })
     }
   }
-
-  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
-  init?(targetedBy headers: HeaderFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
 
   /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5).
   func forbidsStoring(status: Int) -> Bool {
@@ -63,10 +61,7 @@ package struct CacheControl: Sendable, Hashable {
   /// Whether the cache does what a status requires of caches: those of RFC 9110 that it stores or
   /// follows.
   private static func isUnderstood(_ status: Int) -> Bool {
-    switch status {
-    case 200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501: true
-    default: false
-    }
+    Freshness.isHeuristicallyCacheable(status) || [302, 303, 307].contains(status)
   }
 
   /// Whether shared caches may give the response to everybody, whoever requested it.
@@ -74,7 +69,11 @@ package struct CacheControl: Sendable, Hashable {
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
   package static func isForEverybody(_ headers: HeaderFields) -> Bool {
-    (CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])).isForEverybody
+    forSharedCaches(headers).isForEverybody
+  }
+
+  static func forSharedCaches(_ headers: HeaderFields) -> CacheControl {
+    CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
   }
 
   private mutating func apply(_ name: String, _ argument: String?) {

@@ -76,13 +76,22 @@ package struct Freshness: Codable, Sendable, Hashable {
     noStore =
       control.forbidsStoring(status: status)
       || (keeper.isShared && !Self.isSharable(control, headers, keeper))
-    initialAge = Self.initialAge(
-      headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
+    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    let age = Self.statedAge(headers)
+    // In whole seconds, as Date is: a document may be useful for less than one.
+    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
+    let delay = keeper.wasHeldBack ? 0 : responseTime.timeIntervalSince(requestTime)
+    initialAge = Self.bounded(max(apparent, Double(age ?? 0) + Self.bounded(delay)))
+    // A response of unknown age counts as stale: RFC 9111 §4.2 encourages that for any invalid
+    // freshness information.
+    let isAgeInvalid = headers["Age"] != nil && age == nil
     let stated =
-      Self.isAgeInvalid(headers)
-      ? 0 : Self.lifetime(headers, control, responseTime, keeper, hasExpires: targeted == nil)
+      isAgeInvalid
+      ? 0
+      : Self.lifetime(
+        headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
     isGuessed = stated == nil ? true : nil
-    lifetime = stated ?? Self.guess(status, headers, responseTime)
+    lifetime = stated ?? Self.guess(status, headers, sent: sent, responseTime)
     staleWhileRevalidate = control.staleWhileRevalidate.map { Double($0) }
     staleIfError = control.staleIfError.map { Double($0) }
   }
@@ -168,16 +177,6 @@ package struct Freshness: Codable, Sendable, Hashable {
     return outdated
   }
 
-  private static func initialAge(
-    _ headers: HeaderFields, _ requestTime: Date, _ responseTime: Date
-  ) -> Double {
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-    // In whole seconds, as Date is: a document may be useful for less than one.
-    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
-    let delay = responseTime.timeIntervalSince(requestTime)
-    return bounded(max(apparent, Double(statedAge(headers) ?? 0) + bounded(delay)))
-  }
-
   /// The first member of Age, if it is a number (RFC 9111 §5.1).
   private static func statedAge(_ headers: HeaderFields) -> Int64? {
     guard let field = headers.values(of: "Age").first else { return nil }
@@ -185,16 +184,10 @@ package struct Freshness: Codable, Sendable, Hashable {
     return Int64(saturatingDigits: first, at: CacheControl.longest)
   }
 
-  /// Whether Age is invalid. A response of unknown age counts as stale: RFC 9111 §4.2 encourages
-  /// that for any invalid freshness information.
-  private static func isAgeInvalid(_ headers: HeaderFields) -> Bool {
-    headers["Age"] != nil && statedAge(headers) == nil
-  }
-
   /// Returns the lifetime that the origin sent; nil if it sent none.
   private static func lifetime(
-    _ headers: HeaderFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper,
-    hasExpires: Bool
+    _ headers: HeaderFields, _ control: CacheControl, sent: Date, _ responseTime: Date,
+    _ keeper: Keeper, hasExpires: Bool
   ) -> Double? {
     // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
     let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
@@ -205,8 +198,6 @@ package struct Freshness: Codable, Sendable, Hashable {
     }
     if keeper.isShared, let maxAge = control.sharedMaxAge { return Double(maxAge) }
     if let maxAge = control.maxAge { return Double(maxAge) }
-
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     if hasExpires, let expires = headers.values(of: "Expires").first {
       // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
       let date = HTTPDate.parse(expires, now: responseTime, .strict)
@@ -216,19 +207,19 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   /// RFC 9111 §4.2.2.
-  private static func guess(_ status: Int, _ headers: HeaderFields, _ responseTime: Date) -> Double
-  {
+  private static func guess(
+    _ status: Int, _ headers: HeaderFields, sent: Date, _ responseTime: Date
+  ) -> Double {
     guard isHeuristicallyCacheable(status),
       let modified = headers["Last-Modified"].flatMap({
         HTTPDate.parse($0, now: responseTime, .strict)
       })
     else { return 0 }
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     return min(bounded(sent.timeIntervalSince(modified)) / 10, longestHeuristic)
   }
 
   /// RFC 9110 §15.1.
-  private static func isHeuristicallyCacheable(_ status: Int) -> Bool {
+  static func isHeuristicallyCacheable(_ status: Int) -> Bool {
     switch status {
     case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
     default: false

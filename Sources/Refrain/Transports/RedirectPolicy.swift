@@ -144,9 +144,5 @@ struct RedirectPolicy: Sendable, Hashable {
 
 extension HeaderFields {
   /// The fields that another origin may see.
-  package var forOtherOrigins: HeaderFields {
-    HeaderFields(
-      fields.lazy.filter { RedirectPolicy.carried.contains($0.name.lowercased()) }
-        .map { ($0.name, $0.value) })
-  }
+  package var forOtherOrigins: HeaderFields { only(RedirectPolicy.carried) }
 }
