@@ -64,7 +64,7 @@ struct AllowedHosts: Sendable {
     guard isEmpty, elsePublicOnly else {
       return URLFilter(remedy: Self.remedy) { allows($0) }
     }
-    return URLFilter(remedy: Self.remedy, referred: ReferredHosts()) {
+    return URLFilter(remedy: Self.remedy, checksAddresses: true) {
       !PrivateNetwork.contains($0)
     }
   }

@@ -27,6 +27,6 @@ extension URLFilter {
   package static func publicOnly() -> URLFilter {
     URLFilter(
       remedy: "What a public URL names may not be in a private network. Fetch this by its own URL.",
-      referred: ReferredHosts(), allows: { !PrivateNetwork.contains($0) })
+      checksAddresses: true, allows: { !PrivateNetwork.contains($0) })
   }
 }
