@@ -77,3 +77,8 @@ package struct ContentRange: Sendable, Hashable {
     self.init(range: first..<(last + 1), total: total)
   }
 }
+
+extension HeaderFields {
+  /// Content-Range; nil if it is missing or invalid.
+  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
+}

@@ -243,7 +243,7 @@ extension OriginExchange {
   /// have the bytes all the same.
   private static func refusesFirstByte(_ response: Response, _ sent: HeaderFields) -> Bool {
     guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
-    return response.headers["Content-Range"].flatMap(ContentRange.init)?.total != 0
+    return response.headers.contentRange?.total != 0
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
@@ -282,7 +282,6 @@ extension OriginExchange {
 extension OriginExchange.Response {
   /// The length of the resource in Content-Range, unless it is that of its encoded bytes.
   fileprivate var totalLength: Int64? {
-    guard headers.contentCodings.isEmpty else { return nil }
-    return headers["Content-Range"].flatMap(ContentRange.init)?.total
+    headers.contentCodings.isEmpty ? headers.contentRange?.total : nil
   }
 }

@@ -128,14 +128,12 @@ extension DocumentRules {
 }
 
 extension OriginExchange.Response {
-  /// The range that the response states; nil if it states none.
-  private var content: ContentRange? { headers["Content-Range"].flatMap { ContentRange($0) } }
-
   /// Whether the body is all of the resource, also as a range.
   fileprivate var isWhole: Bool {
     guard status == 206 else { return WholeResponse.statuses.contains(status) }
+    let content = headers.contentRange
     return content?.range.map { $0.lowerBound == 0 && $0.upperBound == content?.total } ?? false
   }
 
-  fileprivate var wholeLength: Int64? { headers.bodyLength ?? content?.total }
+  fileprivate var wholeLength: Int64? { headers.bodyLength ?? headers.contentRange?.total }
 }
