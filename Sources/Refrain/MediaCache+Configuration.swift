@@ -114,7 +114,7 @@ extension MediaCache {
 extension MediaCache.Configuration {
   func origin(_ transport: any Transport) -> Origin {
     Origin(
-      transport, Origin.Settings(isOffline: offline, network: network), retry: retry,
+      transport, isOffline: offline, network: network, retry: retry,
       responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
       bytesPerSecond: originRate, authorize: authorize,
       isShared: isShared, counters: CacheCounters(), clock: clock)

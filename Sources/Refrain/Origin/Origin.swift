@@ -26,22 +26,15 @@ final class Origin: Sendable {
   /// No lock, since it is read for each response.
   private let isOff: Atomic<Bool>
 
-  /// What can change while the cache is in use.
-  struct Settings: Sendable {
-    /// Whether no request is made at all.
-    var isOffline: Bool
-    var network: NetworkPolicy
-  }
-
   init(
-    _ transport: any Transport, _ settings: Settings, retry: RetryPolicy,
+    _ transport: any Transport, isOffline: Bool, network: NetworkPolicy, retry: RetryPolicy,
     responseTimeout: Duration, silenceTimeout: Duration, bytesPerSecond: Int64?,
     authorize: GroupRenewals.Hook?, isShared: Bool, counters: CacheCounters,
     clock: @escaping @Sendable () -> Moment
   ) {
     self.transport = transport
-    policy = Mutex(settings.network)
-    isOff = Atomic(settings.isOffline)
+    policy = Mutex(network)
+    isOff = Atomic(isOffline)
     self.retry = retry
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
     renewals = GroupRenewals(isSharing: !isShared, hook: authorize)
@@ -54,11 +47,14 @@ final class Origin: Sendable {
 
   var now: Moment { clock() }
 
-  var isOffline: Bool { isOff.load(ordering: .acquiring) }
+  /// Whether no request is made at all.
+  var isOffline: Bool {
+    get { isOff.load(ordering: .acquiring) }
+    set { isOff.store(newValue, ordering: .releasing) }
+  }
 
-  func setOffline(_ isOffline: Bool) { isOff.store(isOffline, ordering: .releasing) }
-
-  var network: NetworkPolicy { policy.withLock { $0 } }
-
-  func setNetwork(_ network: NetworkPolicy) { policy.withLock { $0 = network } }
+  var network: NetworkPolicy {
+    get { policy.withLock { $0 } }
+    set { policy.withLock { $0 = newValue } }
+  }
 }
