@@ -44,15 +44,9 @@ extension OriginExchange {
     expectShortBody()
     defer { self.rest() }
     let reading = BodyRest(response.body) { [origin] read in
-      let reading = Task { try await read() }
-      let watch = origin.silence.watch { reading.cancel() }
+      let watch = SilenceTimeout.Watch()
       watch.expect(within: origin.silenceTimeout)
-      defer { origin.silence.forget(watch) }
-      return try await withTaskCancellationHandler {
-        try await reading.value
-      } onCancel: {
-        reading.cancel()
-      }
+      return try await origin.silence.run(watch, read)
     } received: { [origin, traffic] count in
       traffic.countReceived(count)
       await origin.pace.received(count)

@@ -57,7 +57,9 @@ final class OriginExchange: Sendable {
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
-  private let state = Mutex(State())
+  /// Ends the exchange when the origin is silent for too long.
+  private let watch = SilenceTimeout.Watch()
+  private let isAbandoned = Atomic(false)
 
   /// How a wait for a network continues.
   enum Waiting: Sendable {
@@ -66,14 +68,6 @@ final class OriginExchange: Sendable {
     case ends
     /// Another request may be answered where this one waits.
     case beginsAnew
-  }
-
-  private struct State {
-    /// Ends the exchange when the origin is silent for too long; nil before it begins.
-    var watch: SilenceTimeout.Watch?
-    var isOver = false
-    var beginsAnew = false
-    var cancel: (@Sendable () -> Void)?
   }
 
   /// The timeout of a request without whose response stored bytes play, in place of the usual one.
@@ -116,10 +110,7 @@ final class OriginExchange: Sendable {
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
-    let watch = origin.silence.watch { [weak self] in self?.end() }
-    state.withLock { $0.watch = watch }
-    defer { origin.silence.forget(watch) }
-    let task = Task(executorPreference: IOThreads.shared) {
+    await origin.silence.run(watch) {
       do {
         let response = try await self.exchange()
         self.traffic.note(
@@ -132,34 +123,16 @@ final class OriginExchange: Sendable {
         return failure(problem.withoutFirstByte, Self.isLasting(error))
       }
     }
-    let isOver = state.withLock { state in
-      state.cancel = { task.cancel() }
-      return state.isOver
-    }
-    if isOver { task.cancel() }
-    defer { state.withLock { $0.cancel = nil } }
-    return await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
-    }
-  }
-
-  private func end() {
-    state.withLock { state in
-      state.isOver = true
-      return state.cancel
-    }?()
   }
 
   /// Ends this exchange, so that another one may send a different request.
   func beginAnew() {
-    state.withLock { $0.beginsAnew = true }
-    end()
+    isAbandoned.store(true, ordering: .releasing)
+    watch.end()
   }
 
   /// Whether `beginAnew` ended this exchange.
-  var beginsAnew: Bool { state.withLock { $0.beginsAnew } }
+  var beginsAnew: Bool { isAbandoned.load(ordering: .acquiring) }
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
@@ -168,26 +141,22 @@ final class OriginExchange: Sendable {
     return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
   }
 
-  func expectHead() { expect(within: headTimeout) }
+  func expectHead() { watch.expect(within: headTimeout) }
 
   /// - Parameter isFirst: whether nothing of the body has come yet.
   func expectBody(isFirst: Bool) {
     let limit = origin.silenceTimeout
-    expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
+    watch.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
   /// Expects all of a short body, of which nothing is used but that it ended, or that helps no
   /// reader to play.
-  func expectShortBody() { expect(within: min(headTimeout, origin.silenceTimeout)) }
+  func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
   /// The longest silence of an origin that holds its response back until the resource exists.
   private static let heldBackTimeout: Duration = .seconds(60)
 
-  private func expect(within limit: Duration) { watch?.expect(within: limit) }
-
-  func rest() { watch?.rest() }
-
-  private var watch: SilenceTimeout.Watch? { state.withLock(\.watch) }
+  func rest() { watch.rest() }
 
   /// Suspends the timeout while the transport waits for a network, which is not the origin's
   /// silence: only cancellation limits that wait.
@@ -199,7 +168,7 @@ final class OriginExchange: Sendable {
     }
     switch waiting {
     case .goesOn: break
-    case .ends: end()
+    case .ends: watch.end()
     case .beginsAnew: beginAnew()
     }
   }
@@ -207,7 +176,7 @@ final class OriginExchange: Sendable {
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
   func problem(_ error: any Error) -> MediaCacheError? {
     let host = asked.resource.url.host() ?? "The origin"
-    if watch?.hasFired == true {
+    if watch.hasFired {
       var error = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
       error.isTimeout = true
