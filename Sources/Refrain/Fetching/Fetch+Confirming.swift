@@ -127,7 +127,7 @@ extension Fetch {
       }
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
-      state.representation.respond(merged, selectedBy: response.asked)
+      state.representation.respond(merged, selectedBy: response.resource.headers)
       let earlier = state.representation.confirm(at: response.url)
       state.noteConstancy()
       state.storage.noteRecordStale()
@@ -142,12 +142,9 @@ extension Fetch {
   }
 
   func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
-    Freshness.Keeper(
+    response.keeper(
       isShared: entry.storage.isShared,
-      isAuthorized: response.asked["Authorization"] != nil,
-      hasCookies: response.asked["Cookie"] != nil,
-      isSecret: entry.resource.policy.group?.isSecret == true,
-      wasHeldBack: response.wasHeldBack)
+      isSecret: entry.resource.policy.group?.isSecret == true)
   }
 }
 

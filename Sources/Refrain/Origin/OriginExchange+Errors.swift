@@ -36,7 +36,7 @@ extension OriginExchange {
       !response.isDecoded
     else { return false }
     // The fields of another origin, such as cookies and challenges, are not for this one.
-    return WebOrigin.isOne(of: response.url, response.askedURL)
+    return WebOrigin.isOne(of: response.url, response.resource.url)
   }
 
   /// Returns the body, or its beginning and the rest if it is long.

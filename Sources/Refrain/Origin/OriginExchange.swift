@@ -12,16 +12,14 @@ final class OriginExchange: Sendable {
     var hasMore: (@Sendable () -> Bool)?
     /// See `OriginResponse.isDecoded`.
     var isDecoded = false
-    /// The URL that responded.
-    var url: URL
-    /// The URL that was requested, before redirects.
-    var askedURL: URL
+    /// The request that was answered, after redirects.
+    var request: OriginRequest
+    /// The resource that was requested, before redirects.
+    var resource: Resource
     /// The redirects from there, also those of an earlier request that led to `url`.
     var redirections: [Redirection] = []
     /// The first of them, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
-    /// The user's headers that were sent.
-    var asked: HeaderFields
     /// The resource as its reader gave it; nil if that is not known any more.
     var given: Resource?
     /// Whether the range of the request was dropped, since the response to it was unusable.

@@ -61,15 +61,15 @@ package final class URLFilter: Sendable, Hashable {
     }
   }
 
-  /// Returns the error for a refused URL.
-  ///
-  /// - Parameters:
-  ///   - reason: nil: the URL is not allowed.
-  ///   - status: of the redirect that leads there.
-  func refusal(of url: URL, because reason: String? = nil, status: Int? = nil) -> MediaCacheError {
-    MediaCacheError(
-      .redirect, reason ?? "Requests to \(url.host() ?? "that host") are not allowed.",
-      remedy: remedy, status: status)
+  /// - Parameter status: of the redirect that leads there.
+  /// - Throws: if the URL may not be requested.
+  func check(_ url: URL, status: Int? = nil) throws(MediaCacheError) {
+    guard !allows(url) else { return }
+    throw refusal("Requests to \(url.host() ?? "that host") are not allowed.", status: status)
+  }
+
+  func refusal(_ reason: String, status: Int? = nil) -> MediaCacheError {
+    MediaCacheError(.redirect, reason, remedy: remedy, status: status)
   }
 
   package static func == (left: URLFilter, right: URLFilter) -> Bool { left === right }
