@@ -25,9 +25,7 @@ struct FetchRequest: Sendable, Hashable {
     let isUnconditional = fills || (known.isDocument && !validator.followsDocument)
     var headers: HeaderFields = isUnconditional ? [:] : validator.conditional
     if isWhole { return headers }
-    headers.append(
-      "Range",
-      RangeHeader.value(range.lowerBound, to: range.upperBound == .max ? nil : range.upperBound))
+    headers.append("Range", range.fieldValue)
     if let ifRange = sentIfRange(validator) { headers.append("If-Range", ifRange) }
     return headers
   }

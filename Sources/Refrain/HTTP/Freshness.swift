@@ -9,13 +9,13 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// The same time on a clock that nobody can set.
   var confirmedUptime: Uptime?
   /// The age of the response then, in seconds (RFC 9111 §4.2.3, `corrected_initial_age`).
-  var initialAge: Double
+  var initialAge: Double = 0
   /// The age at which the response becomes stale, in seconds.
   package var lifetime: Double
   /// Whether the stale response must not be used while the origin is unavailable (RFC 9111 §4.2.4).
-  package var mustRevalidate: Bool
+  package var mustRevalidate = false
   /// Whether the response must not be stored (RFC 9111 §3, §5.2.2.5).
-  package var noStore: Bool
+  package var noStore = false
   /// Whether the origin sent no lifetime, so that it is a heuristic one (RFC 9111 §4.2.2).
   package var isGuessed: Bool?
   /// Whether the response was found to have changed, or a request may have changed it (RFC 9111
@@ -37,17 +37,6 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// The longest heuristic lifetime: a day (RFC 9111 §4.2.2).
   static let longestHeuristic: Double = 24 * 3600
 
-  init(
-    confirmedAt: Date, initialAge: Double = 0, lifetime: Double, mustRevalidate: Bool = false,
-    noStore: Bool = false
-  ) {
-    self.confirmedAt = confirmedAt
-    self.initialAge = initialAge
-    self.lifetime = lifetime
-    self.mustRevalidate = mustRevalidate
-    self.noStore = noStore
-  }
-
   /// The properties of the cache and of the request that decide on storing.
   struct Keeper: Sendable, Hashable {
     /// Whether the cache serves more than one person.
@@ -62,26 +51,17 @@ package struct Freshness: Codable, Sendable, Hashable {
     /// says nothing of its age.
     var wasHeldBack = false
   }
+}
 
+extension Freshness {
   init(
     status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) {
     let targeted = keeper.isShared ? CacheControl(targetedBy: headers) : nil
     let control = targeted ?? CacheControl(headers["Cache-Control"])
-    confirmedAt = responseTime
-    mustRevalidate =
-      control.mustRevalidate || control.noCache
-      || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
-    noStore =
-      control.forbidsStoring(status: status)
-      || (keeper.isShared && !Self.isSharable(control, headers, keeper))
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     let age = Self.statedAge(headers)
-    // In whole seconds, as Date is: a document may be useful for less than one.
-    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
-    let delay = keeper.wasHeldBack ? 0 : responseTime.timeIntervalSince(requestTime)
-    initialAge = Self.bounded(max(apparent, Double(age ?? 0) + Self.bounded(delay)))
     // A response of unknown age counts as stale: RFC 9111 §4.2 encourages that for any invalid
     // freshness information.
     let isAgeInvalid = headers["Age"] != nil && age == nil
@@ -90,8 +70,20 @@ package struct Freshness: Codable, Sendable, Hashable {
       ? 0
       : Self.lifetime(
         headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
+    self.init(
+      confirmedAt: responseTime,
+      lifetime: stated ?? Self.guess(status, headers, sent: sent, responseTime))
     isGuessed = stated == nil ? true : nil
-    lifetime = stated ?? Self.guess(status, headers, sent: sent, responseTime)
+    // In whole seconds, as Date is: a document may be useful for less than one.
+    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
+    let delay = keeper.wasHeldBack ? 0 : responseTime.timeIntervalSince(requestTime)
+    initialAge = Self.bounded(max(apparent, Double(age ?? 0) + Self.bounded(delay)))
+    mustRevalidate =
+      control.mustRevalidate || control.noCache
+      || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
+    noStore =
+      control.forbidsStoring(status: status)
+      || (keeper.isShared && !Self.isSharable(control, headers, keeper))
     staleWhileRevalidate = control.staleWhileRevalidate.map { Double($0) }
     staleIfError = control.staleIfError.map { Double($0) }
   }

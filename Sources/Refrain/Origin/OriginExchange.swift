@@ -234,8 +234,7 @@ final class OriginExchange: Sendable {
 
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
-    fields["Range"] = nil
-    fields["If-Range"] = nil
+    fields.dropRange()
     fields["If-None-Match"] = nil
     fields["If-Modified-Since"] = nil
     fields["Accept-Encoding"] = "identity"
@@ -243,9 +242,10 @@ final class OriginExchange: Sendable {
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
     for field in headers.fields { fields.append(field.name, field.value) }
     let plain = resource.url.withoutUserInfo
-    let text = plain.absoluteString
     // The fragment is only for the user agent (RFC 9110 §4.2.5).
-    let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
+    let url = URL(
+      string: URIReference(plain.absoluteString).textWithoutFragment,
+      encodingInvalidCharacters: false)
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = origin.network
     request.purpose = purpose
