@@ -256,7 +256,7 @@ extension Fetch {
     _ response: OriginExchange.Response, in failure: MediaCacheError, _ exchange: OriginExchange
   ) async -> MediaCacheError {
     guard generation.withState(\.passesOnErrors) else { return failure }
-    return await exchange.keeping(response, to: response.given, in: failure)
+    return await exchange.keeping(response, in: failure)
   }
 
   /// Whether the request is sent again at once after an error response, before it is reported.

@@ -6,19 +6,15 @@ extension OriginExchange {
   /// Returns the error with the response that it reports, whose body is read here unless it is long.
   /// Without it if that is repeated, or of another origin and behind no redirect: whoever passes it
   /// on has to request it again.
-  ///
-  /// - Parameter given: the answered request, as its reader gave it; nil if that is not known.
-  func keeping(
-    _ response: Response, to given: Resource?, in failure: MediaCacheError
-  ) async -> MediaCacheError {
+  func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
     var failure = failure
-    failure.response = await kept(response, to: given) ?? response.redirect
+    failure.response = await kept(response) ?? response.redirect
     return failure
   }
 
   /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
-  func kept(_ response: Response, to given: Resource?) async -> ErrorResponse? {
-    guard let given, Self.isKept(response) else { return nil }
+  func kept(_ response: Response) async -> ErrorResponse? {
+    guard let given = response.given, Self.isKept(response) else { return nil }
     do {
       let (body, rest) = try await beginning(of: response)
       return ErrorResponse(

@@ -46,12 +46,12 @@ extension OriginExchange {
       } catch {
         guard keepsErrors else { throw error }
         var error = error
-        error.response = isFirst ? await kept(response, for: resource) : first
+        error.response = isFirst ? await kept(response) : first
         throw error
       }
       if isRedirect {
         if isFirst, keepsErrors, Self.isShort(response) {
-          first = await kept(response, for: resource)
+          first = await kept(response)
         }
         if first == nil || !isFirst { try await drain(response) }
         continue
@@ -89,11 +89,6 @@ extension OriginExchange {
     return true
   }
 
-  /// Returns a redirect to the resource, for whoever passes it on.
-  private func kept(_ response: Response, for resource: Resource) async -> ErrorResponse? {
-    await kept(response, to: asked.given(for: resource))
-  }
-
   /// Throws if a redirect is for the requester alone, who then has to follow it: a shared cache stores
   /// nothing behind it (RFC 9111 §3).
   private func checkIsForEverybody(_ response: Response) throws(MediaCacheError) {
@@ -128,6 +123,7 @@ extension OriginExchange {
       return unasked(request, for: resource, rest)
     }
     if let response = redirected(request, for: resource) { return response }
+    let given = asked.given(for: resource)
     expectHead()
     traffic.countRequest()
     let requestTime = origin.now.wall
@@ -139,7 +135,7 @@ extension OriginExchange {
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, request: request,
-      resource: resource, requestTime: requestTime, responseTime: origin.now.wall)
+      resource: resource, given: given, requestTime: requestTime, responseTime: origin.now.wall)
     received.wasHeldBack = isHeldBack
     received.headers.dropNoCodings()
     received.droppedRange = headers["Range"] != nil && request.headers["Range"] == nil
@@ -176,6 +172,7 @@ extension OriginExchange {
       var response = origin.redirected.take(for: request, at: origin.now.wall)
     else { return nil }
     (response.resource, response.request) = (resource, request)
+    response.given = asked.given(for: resource)
     response.isRepeated = true
     return response
   }

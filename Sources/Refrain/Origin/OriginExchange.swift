@@ -202,11 +202,9 @@ final class OriginExchange: Sendable {
     var isWhole = false
     while true {
       let (resource, number) = asked.authorized(by: origin.renewals)
-      let given = asked.given(for: resource)
       var request = request(for: resource)
       if isWhole { request.headers.dropRange() }
-      var response = try await follow(request, for: resource)
-      response.given = given
+      let response = try await follow(request, for: resource)
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
       let authorization: AskedResource.Authorization =
