@@ -114,9 +114,9 @@ extension MediaCache {
 extension MediaCache.Configuration {
   func origin(_ transport: any Transport) -> Origin {
     Origin(
-      transport, Origin.Settings(isOffline: offline, network: network), retry: retry,
+      transport, isOffline: offline, network: network, retry: retry,
       responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
-      bytesPerSecond: originRate, authorize: authorize.map { GroupRenewals.checked($0) },
+      bytesPerSecond: originRate, authorize: authorize,
       isShared: isShared, counters: CacheCounters(), clock: clock)
   }
 

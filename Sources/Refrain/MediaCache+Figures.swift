@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 #if canImport(Glibc)
   import Glibc
@@ -38,8 +39,10 @@ extension MediaCache {
       (budget.usage.update { $0.used }, Self.freeBytes(budget.directory))
     }
     return Figures(
-      originRequests: counters.originRequests, originBytes: counters.originBytes,
-      evictions: counters.evictionCount, evictedBytes: counters.evictedBytes,
+      originRequests: counters.originRequests.load(ordering: .relaxed),
+      originBytes: counters.originBytes.load(ordering: .relaxed),
+      evictions: counters.evictions.load(ordering: .relaxed),
+      evictedBytes: counters.evictedBytes.load(ordering: .relaxed),
       openEntries: open.count,
       readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.count } ?? 0) },
       usedBytes: used, limit: limit, freeBytes: free)

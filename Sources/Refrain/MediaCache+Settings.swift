@@ -9,7 +9,7 @@ extension MediaCache {
   public var isOffline: Bool {
     get { origin.isOffline }
     set {
-      origin.setOffline(newValue)
+      origin.isOffline = newValue
       for entry in table.openEntries { entry.followOffline() }
     }
   }
@@ -18,7 +18,7 @@ extension MediaCache {
   /// requests from now on; a request that runs is finished.
   public var network: NetworkPolicy {
     get { origin.network }
-    set { origin.setNetwork(newValue) }
+    set { origin.network = newValue }
   }
 
   /// The most bytes per second that are received from all origins together; nil for no limit. A

@@ -211,3 +211,11 @@ private struct HLSMediaPlaylistParser {
     return list.count - 1
   }
 }
+
+extension Int64 {
+  /// Returns the sum; a sum that becomes too large becomes the greatest number.
+  func addingSaturated(_ other: Int64) -> Int64 {
+    let (sum, overflowed) = addingReportingOverflow(other)
+    return overflowed ? .max : sum
+  }
+}

@@ -125,14 +125,31 @@ struct ChunkSink: Sendable {
 
   // MARK: Storing
 
+  /// Writes bytes; once more if there was no room on the disk, and some could be made.
   private func store(
     _ bytes: Data, at range: ByteRange, _ admission: GenerationState.Admission
   ) async -> Bool {
     guard admission.isPrepared, let file = admission.file else { return false }
     // Blocks at either end may be new.
-    var granted = Int64(bytes.count) + 8192
-    guard await reserve(granted), await write(bytes, at: range, to: file, &granted) else {
-      return false
+    let granted = Int64(bytes.count) + 8192
+    var isFirst = true
+    while true {
+      guard await reserve(granted) else { return false }
+      do throws(DiskError) {
+        try file.write(bytes, at: range.lowerBound)
+        break
+      } catch {
+        settle(granted, by: generation.withState { Self.growth(of: file, &$0) })
+        if isFirst, error.isNoSpace {
+          isFirst = false
+          generation.perform { $0.announce(id) }
+          let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
+          let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
+          if hasRoom { continue }
+        }
+        await entry.storage.writeFailed(generation, error)
+        return false
+      }
     }
     await commit(range, to: file, granted, isExamined: admission.mayBeDocument)
     return true
@@ -165,32 +182,6 @@ struct ChunkSink: Sendable {
     // Entries in use fill the limit; retried soon.
     generation.refuse(.noRoom, for: .milliseconds(500))
     return false
-  }
-
-  /// Writes bytes; once more if there was no room on the disk, and some could be made.
-  ///
-  /// - Parameter granted: for the write, and not settled yet.
-  private func write(
-    _ bytes: Data, at range: ByteRange, to file: EntryFile, _ granted: inout Int64
-  ) async -> Bool {
-    while true {
-      do throws(DiskError) {
-        try file.write(bytes, at: range.lowerBound)
-        return true
-      } catch {
-        let isFirst = granted > 0
-        settle(granted, by: generation.withState { Self.growth(of: file, &$0) })
-        granted = 0
-        if isFirst, error.isNoSpace {
-          generation.perform { $0.announce(id) }
-          let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
-          let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
-          if hasRoom { continue }
-        }
-        await entry.storage.writeFailed(generation, error)
-        return false
-      }
-    }
   }
 
   /// Returns the growth of the file, and of the record, since it was last measured; nil if it is no

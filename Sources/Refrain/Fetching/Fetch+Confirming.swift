@@ -8,10 +8,10 @@ extension Fetch {
   func confirm(_ range: ByteRange) async {
     let beginning = now
     let asking = generation.withState {
-      state -> (ConfirmingRequest, ResponseCheck.Known, isBrief: Bool, keepsErrors: Bool)? in
+      state -> (FetchRequest, ResponseCheck.Known, isBrief: Bool, keepsErrors: Bool)? in
       guard let fetch = state.fetches[id], !state.isOver else { return nil }
       return (
-        ConfirmingRequest(
+        FetchRequest(
           range: range, fills: fetch.bringsBytes,
           isWhole: state.isRequestedWhole || state.isReceivedDocument),
         ResponseCheck.Known(
@@ -64,7 +64,7 @@ extension Fetch {
   }
 
   private func confirm(
-    by response: OriginExchange.Response, to request: ConfirmingRequest,
+    by response: OriginExchange.Response, to request: FetchRequest,
     _ known: ResponseCheck.Known,
     _ exchange: OriginExchange
   ) async -> Outcome {
@@ -127,7 +127,7 @@ extension Fetch {
       }
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
-      state.representation.respond(merged, selectedBy: response.asked)
+      state.representation.respond(merged, selectedBy: response.resource.headers)
       let earlier = state.representation.confirm(at: response.url)
       state.noteConstancy()
       state.storage.noteRecordStale()
@@ -142,12 +142,9 @@ extension Fetch {
   }
 
   func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
-    Freshness.Keeper(
+    response.keeper(
       isShared: entry.storage.isShared,
-      isAuthorized: response.asked["Authorization"] != nil,
-      hasCookies: response.asked["Cookie"] != nil,
-      isSecret: entry.resource.policy.group?.isSecret == true,
-      wasHeldBack: response.wasHeldBack)
+      isSecret: entry.resource.policy.group?.isSecret == true)
   }
 }
 

@@ -43,11 +43,8 @@ extension Fetch {
         return .askAnew
       } catch {
         exchange.rest()
-        return exchange.outcome(of: error) {
-          brokenOff(hasBegun ? $0 : $0.withoutFirstByte)
-        } cancelled: {
-          .done
-        }
+        guard let problem = exchange.problem(error) else { return .done }
+        return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
       }
       let arrived = chunk?.count ?? 0
       // Before any byte is counted: offsets are those of the audio.
@@ -91,9 +88,9 @@ extension Fetch {
 
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
-    guard let delay = origin.pace.delay(after: count) else { return }
-    generation.perform { $0.announce(id) }
-    await origin.pace.pause(delay) {
+    await origin.pace.received(count) {
+      generation.perform { $0.announce(id) }
+    } unless: {
       // Nobody may be left whom it would serve.
       generation.withState { state in
         guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }

@@ -108,23 +108,21 @@ extension Fetch {
       describes
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
           .varying(by: response.redirections) : headers,
-      selectedBy: response.asked)
+      selectedBy: response.resource.headers)
     state.lastContact = .responded(at: now.uptime)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.noteRange() }
     // A station's support for ranges is useless: the same range of its next response has other
     // bytes.
     let supportsRanges = facts.supportsRanges && !state.isLive && state.ranges != .refused
+    let isFirst = state.info == nil
+    if isFirst { state.representation.identify(by: facts.validator) }
     var information =
       state.info
       ?? ContentInformation(
         length: facts.length, mimeType: facts.mimeType, supportsRanges: supportsRanges,
-        validator: facts.validator.display, finalURL: response.url)
-    if state.info == nil {
-      state.representation.identify(by: facts.validator)
-      information.validator = facts.validator.display
-      state.storage.noteRecordStale()
-    } else if state.representation.learn(from: facts.validator) {
+        validator: nil, finalURL: response.url)
+    if isFirst || state.representation.learn(from: facts.validator) {
       information.validator = state.validator.display
       state.storage.noteRecordStale()
     }

@@ -145,16 +145,8 @@ struct Fetch: Sendable {
 
   // MARK: One attempt
 
-  private struct Asking: Sendable {
-    var range: ByteRange
-    /// Whether the request names no range.
-    var isWhole: Bool
-    var ifRange: String?
-    var known: ResponseCheck.Known?
-  }
-
   private func attempt() async -> Outcome {
-    let asking = generation.withState { state -> Asking? in
+    let asking = generation.withState { state -> (FetchRequest, Validator, isKnown: Bool)? in
       guard let fetch = state.fetches[id], !state.isOver else { return nil }
       // Bytes stored in the meantime need not be requested again. An origin without ranges begins
       // at its first byte whatever the request.
@@ -162,28 +154,18 @@ struct Fetch: Sendable {
         return nil
       }
       state.fetches[id]?.position = start
-      let isWhole = state.isRequestedWhole
-      return Asking(
-        range: start..<fetch.range.upperBound, isWhole: isWhole,
-        ifRange: state.info == nil || isWhole ? nil : state.validator.ifRange,
-        known: state.info.map { .init(length: $0.length, validator: state.validator) })
+      let request = FetchRequest(
+        range: start..<fetch.range.upperBound, fills: true, isWhole: state.isRequestedWhole)
+      return (request, state.validator, state.info != nil)
     }
-    guard let asking else { return .done }
-
-    var headers = HeaderFields()
-    if !asking.isWhole {
-      headers["Range"] = RangeHeader.value(
-        asking.range.lowerBound,
-        to: asking.range.upperBound == .max ? nil : asking.range.upperBound)
-    }
-    let ifRange = asking.ifRange
-    if let ifRange { headers.append("If-Range", ifRange) }
+    guard let (request, validator, isKnown) = asking else { return .done }
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
     let exchange = OriginExchange(
-      entry.asked, of: origin, counting: entry.traffic, headers: headers, purpose: purpose,
-      usesShortcut: asking.known != nil, keepsErrors: generation.withState(\.passesOnErrors),
-      optionalRange: generation.withState { $0.optionalRange(asking.range) }
+      entry.asked, of: origin, counting: entry.traffic,
+      headers: request.headers(of: .init(validator: validator)), purpose: purpose,
+      usesShortcut: isKnown, keepsErrors: generation.withState(\.passesOnErrors),
+      optionalRange: generation.withState { $0.optionalRange(request.range) }
     ) { connectivity in
       switch connectivity {
       case .waiting:
@@ -212,9 +194,10 @@ struct Fetch: Sendable {
     let began = ContinuousClock.now
     return await exchange.run { response in
       generation.withState { $0.fetches.noteLatency(.now - began) }
-      let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
+      let verdict = await judge(
+        response, asked: request.range, sentIfRange: request.sentIfRange(validator) != nil)
       guard let verdict else { return .done }
-      return await use(verdict, of: response, asked: asking.range, exchange: exchange)
+      return await use(verdict, of: response, asked: request.range, exchange: exchange)
     } failure: { error, isLasting in
       failure(error, isLasting, purpose)
     } cancelled: {
@@ -273,7 +256,7 @@ extension Fetch {
     _ response: OriginExchange.Response, in failure: MediaCacheError, _ exchange: OriginExchange
   ) async -> MediaCacheError {
     guard generation.withState(\.passesOnErrors) else { return failure }
-    return await exchange.keeping(response, to: response.given, in: failure)
+    return await exchange.keeping(response, in: failure)
   }
 
   /// Whether the request is sent again at once after an error response, before it is reported.

@@ -4,19 +4,12 @@
 /// header is parsed or written.
 public typealias ByteRange = Range<Int64>
 
-/// Writes the Range header (RFC 9110 §14.2).
-enum RangeHeader {
-  /// Returns `bytes=a-b`, with HTTP's inclusive last byte; `bytes=a-` if the end is unknown.
-  ///
-  /// - Parameters:
-  ///   - from: the first byte; negative values count as zero.
-  ///   - to: the byte after the last; it must lie beyond `from`. Nil requests everything that
-  ///     follows.
-  static func value(_ from: Int64, to: Int64?) -> String {
-    let from = max(from, 0)
-    guard let to else { return "bytes=\(from)-" }
-    assert(to > from, "an empty range cannot be requested")
-    return "bytes=\(from)-\(max(from, to > .min ? to - 1 : to))"
+extension ByteRange {
+  /// The value of Range that requests these bytes, at least one (RFC 9110 §14.2): `bytes=a-b`, with
+  /// HTTP's inclusive last byte; `bytes=a-` if the end is unknown (`.max`).
+  var fieldValue: String {
+    let last = upperBound == .max ? "" : "\(Swift.max(upperBound - 1, lowerBound))"
+    return "bytes=\(lowerBound)-\(last)"
   }
 }
 
@@ -76,4 +69,9 @@ package struct ContentRange: Sendable, Hashable {
     if let total, last >= total { return nil }
     self.init(range: first..<(last + 1), total: total)
   }
+}
+
+extension HeaderFields {
+  /// Content-Range; nil if it is missing or invalid.
+  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RegexBuilder
 
 /// The directives of a response's Cache-Control that the cache acts upon (RFC 9111 §5.2.2). Unknown
 /// ones are ignored.
@@ -39,26 +40,18 @@ package struct CacheControl: Sendable, Hashable {
     }
   }
 
-  /// Parses a field for one class of caches, as CDN-Cache-Control is for shared ones. Its syntax is
-  /// strict (RFC 9213 §2.1).
+  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
   ///
-  /// - Returns: nil if the field is absent, empty, or violates the syntax, and is ignored.
-  init?(targeted value: String?) {
-    guard let value, let dictionary = StructuredDictionary(value), !dictionary.members.isEmpty
+  /// - Returns: nil if there are none, or they violate the syntax, which is strict (§2.1).
+  init?(targetedBy headers: HeaderFields) {
+    guard let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
+      !members.isEmpty
     else { return nil }
-    for (name, value) in dictionary.members {
-      switch value {
-      case .boolean(false): break
-      case .boolean(true): apply(name, nil)
-      // A negative number is no number of seconds, and counts as zero.
-      case .integer(let number): apply(name, String(number))
-      case .other: apply(name, "")
-      }
+    // A name alone is true. What is no number of seconds, such as a negative one, counts as zero.
+    for (name, value) in members where value != "?0" {
+      apply(name, value == "?1" ? nil : value.map { String($0) })
     }
   }
-
-  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
-  init?(targetedBy headers: HeaderFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
 
   /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5).
   func forbidsStoring(status: Int) -> Bool {
@@ -68,10 +61,7 @@ package struct CacheControl: Sendable, Hashable {
   /// Whether the cache does what a status requires of caches: those of RFC 9110 that it stores or
   /// follows.
   private static func isUnderstood(_ status: Int) -> Bool {
-    switch status {
-    case 200, 203, 204, 206, 300, 301, 302, 303, 307, 308, 404, 405, 410, 414, 501: true
-    default: false
-    }
+    Freshness.isHeuristicallyCacheable(status) || [302, 303, 307].contains(status)
   }
 
   /// Whether shared caches may give the response to everybody, whoever requested it.
@@ -79,7 +69,11 @@ package struct CacheControl: Sendable, Hashable {
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
   package static func isForEverybody(_ headers: HeaderFields) -> Bool {
-    (CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])).isForEverybody
+    forSharedCaches(headers).isForEverybody
+  }
+
+  static func forSharedCaches(_ headers: HeaderFields) -> CacheControl {
+    CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
   }
 
   private mutating func apply(_ name: String, _ argument: String?) {
@@ -103,5 +97,66 @@ package struct CacheControl: Sendable, Hashable {
 
   private static func seconds(_ argument: String?) -> Int64 {
     Int64(saturatingDigits: (argument ?? "").trimmingOWS, at: longest) ?? 0
+  }
+
+  /// Returns the members of a Dictionary of structured fields (RFC 8941 §3.2), parsed strictly by
+  /// §4.2.2; nil if any part of the text violates the syntax. Of several members with one name, the
+  /// last counts. Parameters and the contents of inner lists are checked, but not kept.
+  private static func members(of text: String) -> [String: Substring?]? {
+    let key = #/[a-z*][a-z0-9_.*\-]*/#
+    let item = ChoiceOf {
+      // A decimal, an integer.
+      #/-?[0-9]{1,12}\.[0-9]{1,3}/#
+      #/-?[0-9]{1,15}/#
+      // A string, a token, a byte sequence, a Boolean.
+      #/"(?:[ !#-\[\]-~]|\\["\\])*"/#
+      #/[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:\/\-]*/#
+      #/:[A-Za-z0-9+\/=]*:/#
+      #/\?[01]/#
+    }
+    let parameters = ZeroOrMore {
+      #/;\x20*/#
+      key
+      Optionally {
+        "="
+        item
+      }
+    }
+    let list = Regex {
+      #/\(\x20*/#
+      ZeroOrMore {
+        item
+        parameters
+        // Spaces separate the items.
+        #/\x20+|(?=\))/#
+      }
+      ")"
+    }
+    let member = Regex {
+      Capture(key)
+      Optionally {
+        "="
+        Capture {
+          ChoiceOf {
+            item
+            list
+          }
+        }
+      }
+      parameters
+      #/[ \t]*/#
+      Capture(#/(?:,[ \t]*)?/#)
+    }
+    var members: [String: Substring?] = [:]
+    var rest = text.drop { $0 == " " }
+    while !rest.isEmpty {
+      guard let match = rest.prefixMatch(of: member) else { return nil }
+      let (_, name, value, comma) = match.output
+      members.updateValue(value, forKey: String(name))
+      rest = rest[match.range.upperBound...]
+      // A comma separates two members.
+      guard rest.isEmpty == comma.isEmpty else { return nil }
+    }
+    return members
   }
 }

@@ -83,10 +83,4 @@ extension Int64 {
     let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(digit - 0x30))
     self = overflowed || overflowedToo ? .max : sum
   }
-
-  /// Returns the sum; a sum that becomes too large becomes the greatest number.
-  package func addingSaturated(_ other: Int64) -> Int64 {
-    let (sum, overflowed) = addingReportingOverflow(other)
-    return overflowed ? .max : sum
-  }
 }

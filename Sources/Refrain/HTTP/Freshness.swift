@@ -9,13 +9,13 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// The same time on a clock that nobody can set.
   var confirmedUptime: Uptime?
   /// The age of the response then, in seconds (RFC 9111 §4.2.3, `corrected_initial_age`).
-  var initialAge: Double
+  var initialAge: Double = 0
   /// The age at which the response becomes stale, in seconds.
   package var lifetime: Double
   /// Whether the stale response must not be used while the origin is unavailable (RFC 9111 §4.2.4).
-  package var mustRevalidate: Bool
+  package var mustRevalidate = false
   /// Whether the response must not be stored (RFC 9111 §3, §5.2.2.5).
-  package var noStore: Bool
+  package var noStore = false
   /// Whether the origin sent no lifetime, so that it is a heuristic one (RFC 9111 §4.2.2).
   package var isGuessed: Bool?
   /// Whether the response was found to have changed, or a request may have changed it (RFC 9111
@@ -37,17 +37,6 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// The longest heuristic lifetime: a day (RFC 9111 §4.2.2).
   static let longestHeuristic: Double = 24 * 3600
 
-  init(
-    confirmedAt: Date, initialAge: Double = 0, lifetime: Double, mustRevalidate: Bool = false,
-    noStore: Bool = false
-  ) {
-    self.confirmedAt = confirmedAt
-    self.initialAge = initialAge
-    self.lifetime = lifetime
-    self.mustRevalidate = mustRevalidate
-    self.noStore = noStore
-  }
-
   /// The properties of the cache and of the request that decide on storing.
   struct Keeper: Sendable, Hashable {
     /// Whether the cache serves more than one person.
@@ -62,27 +51,39 @@ package struct Freshness: Codable, Sendable, Hashable {
     /// says nothing of its age.
     var wasHeldBack = false
   }
+}
 
+extension Freshness {
   init(
     status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) {
     let targeted = keeper.isShared ? CacheControl(targetedBy: headers) : nil
     let control = targeted ?? CacheControl(headers["Cache-Control"])
-    confirmedAt = responseTime
+    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    let age = Self.statedAge(headers)
+    // A response of unknown age counts as stale: RFC 9111 §4.2 encourages that for any invalid
+    // freshness information.
+    let isAgeInvalid = headers["Age"] != nil && age == nil
+    let stated =
+      isAgeInvalid
+      ? 0
+      : Self.lifetime(
+        headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
+    self.init(
+      confirmedAt: responseTime,
+      lifetime: stated ?? Self.guess(status, headers, sent: sent, responseTime))
+    isGuessed = stated == nil ? true : nil
+    // In whole seconds, as Date is: a document may be useful for less than one.
+    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
+    let delay = keeper.wasHeldBack ? 0 : responseTime.timeIntervalSince(requestTime)
+    initialAge = Self.bounded(max(apparent, Double(age ?? 0) + Self.bounded(delay)))
     mustRevalidate =
       control.mustRevalidate || control.noCache
       || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
     noStore =
       control.forbidsStoring(status: status)
       || (keeper.isShared && !Self.isSharable(control, headers, keeper))
-    initialAge = Self.initialAge(
-      headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
-    let stated =
-      Self.isAgeInvalid(headers)
-      ? 0 : Self.lifetime(headers, control, responseTime, keeper, hasExpires: targeted == nil)
-    isGuessed = stated == nil ? true : nil
-    lifetime = stated ?? Self.guess(status, headers, responseTime)
     staleWhileRevalidate = control.staleWhileRevalidate.map { Double($0) }
     staleIfError = control.staleIfError.map { Double($0) }
   }
@@ -168,16 +169,6 @@ package struct Freshness: Codable, Sendable, Hashable {
     return outdated
   }
 
-  private static func initialAge(
-    _ headers: HeaderFields, _ requestTime: Date, _ responseTime: Date
-  ) -> Double {
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-    // In whole seconds, as Date is: a document may be useful for less than one.
-    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
-    let delay = responseTime.timeIntervalSince(requestTime)
-    return bounded(max(apparent, Double(statedAge(headers) ?? 0) + bounded(delay)))
-  }
-
   /// The first member of Age, if it is a number (RFC 9111 §5.1).
   private static func statedAge(_ headers: HeaderFields) -> Int64? {
     guard let field = headers.values(of: "Age").first else { return nil }
@@ -185,16 +176,10 @@ package struct Freshness: Codable, Sendable, Hashable {
     return Int64(saturatingDigits: first, at: CacheControl.longest)
   }
 
-  /// Whether Age is invalid. A response of unknown age counts as stale: RFC 9111 §4.2 encourages
-  /// that for any invalid freshness information.
-  private static func isAgeInvalid(_ headers: HeaderFields) -> Bool {
-    headers["Age"] != nil && statedAge(headers) == nil
-  }
-
   /// Returns the lifetime that the origin sent; nil if it sent none.
   private static func lifetime(
-    _ headers: HeaderFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper,
-    hasExpires: Bool
+    _ headers: HeaderFields, _ control: CacheControl, sent: Date, _ responseTime: Date,
+    _ keeper: Keeper, hasExpires: Bool
   ) -> Double? {
     // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
     let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
@@ -205,8 +190,6 @@ package struct Freshness: Codable, Sendable, Hashable {
     }
     if keeper.isShared, let maxAge = control.sharedMaxAge { return Double(maxAge) }
     if let maxAge = control.maxAge { return Double(maxAge) }
-
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     if hasExpires, let expires = headers.values(of: "Expires").first {
       // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
       let date = HTTPDate.parse(expires, now: responseTime, .strict)
@@ -216,19 +199,19 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   /// RFC 9111 §4.2.2.
-  private static func guess(_ status: Int, _ headers: HeaderFields, _ responseTime: Date) -> Double
-  {
+  private static func guess(
+    _ status: Int, _ headers: HeaderFields, sent: Date, _ responseTime: Date
+  ) -> Double {
     guard isHeuristicallyCacheable(status),
       let modified = headers["Last-Modified"].flatMap({
         HTTPDate.parse($0, now: responseTime, .strict)
       })
     else { return 0 }
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     return min(bounded(sent.timeIntervalSince(modified)) / 10, longestHeuristic)
   }
 
   /// RFC 9110 §15.1.
-  private static func isHeuristicallyCacheable(_ status: Int) -> Bool {
+  static func isHeuristicallyCacheable(_ status: Int) -> Bool {
     switch status {
     case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
     default: false

@@ -68,16 +68,14 @@ package enum HTTPDate {
       default: byte
       }
     }
-    if shape.elementsEqual("aaa, 00 aaa 0000 00:00:00 aaa".utf8)
-      || shape.elementsEqual("aaa aaa 00 00:00:00 0000".utf8)
-      || shape.elementsEqual("aaa aaa  0 00:00:00 0000".utf8)
-    {
-      return !text.hasSuffix("UTC")
-    }
     // "Friday", "Wednesday": no short name is among those with six letters and more.
-    let afterName = shape.drop { $0 == UInt8(ascii: "a") }
-    return shape.count - afterName.count >= 6
-      && afterName.elementsEqual(", 00-aaa-00 00:00:00 aaa".utf8) && !text.hasSuffix("UTC")
+    let name = shape.prefix { $0 == UInt8(ascii: "a") }
+    let forms =
+      name.count < 6
+      ? [
+        "aaa, 00 aaa 0000 00:00:00 aaa", "aaa aaa 00 00:00:00 0000", "aaa aaa  0 00:00:00 0000",
+      ] : [String(decoding: name, as: UTF8.self) + ", 00-aaa-00 00:00:00 aaa"]
+    return !text.hasSuffix("UTC") && forms.contains { shape.elementsEqual($0.utf8) }
   }
 
   /// Returns the date as IMF-fixdate, in whole seconds, rounded down. Dates outside the years 0 to

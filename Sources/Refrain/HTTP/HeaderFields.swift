@@ -60,10 +60,14 @@ extension HeaderFields {
   package var setsCookie: Bool { Self.settingCookies.contains { self[$0] != nil } }
 
   /// The fields of a request that grant access.
-  package var grantingAccess: HeaderFields {
+  package var grantingAccess: HeaderFields { only(["authorization", "cookie"]) }
+
+  /// Returns the fields with these names.
+  ///
+  /// - Parameter names: in lower case.
+  func only(_ names: Set<String>) -> HeaderFields {
     HeaderFields(
-      fields.lazy.filter { ["authorization", "cookie"].contains($0.name.lowercased()) }
-        .map { ($0.name, $0.value) })
+      fields.lazy.filter { names.contains($0.name.lowercased()) }.map { ($0.name, $0.value) })
   }
 }
 
@@ -76,11 +80,7 @@ extension HeaderFields {
   ]
 
   /// The fields that any host may receive.
-  package var harmless: HeaderFields {
-    HeaderFields(
-      fields.lazy.filter { Self.harmlessNames.contains($0.name.lowercased()) }
-        .map { ($0.name, $0.value) })
-  }
+  package var harmless: HeaderFields { only(Self.harmlessNames) }
 
   /// Adds the fields that are missing, without which some origins, and firewalls before them, refuse
   /// a request. `Accept: */*` means the same as no Accept (RFC 9110 §12.5.1).

@@ -15,9 +15,6 @@ package struct RequestDirectives: Sendable, Hashable {
   /// In seconds; the greatest of several.
   package var minFresh: Int64?
 
-  /// The maximum; greater numbers of seconds are reduced to it (RFC 9111 §1.2.2).
-  private static let longest: Int64 = 1 << 31
-
   package init() {}
 
   package init(_ fields: HeaderFields) {
@@ -50,7 +47,7 @@ package struct RequestDirectives: Sendable, Hashable {
   }
 
   private static func seconds(_ argument: String?) -> Int64? {
-    argument.flatMap { Int64(saturatingDigits: $0, at: longest) }
+    argument.flatMap { Int64(saturatingDigits: $0, at: CacheControl.longest) }
   }
 
   /// Whether the client wants no response older than it says.

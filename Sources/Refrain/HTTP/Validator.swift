@@ -10,7 +10,7 @@ struct Validator: Sendable, Hashable, Codable {
   var lastModified: String?
   /// Whether Last-Modified identifies the bytes: the Date of its response is at least one second
   /// later, so that the resource did not change twice within that second (RFC 9110 §8.8.2.2).
-  var isStrongLastModified: Bool
+  var isStrongLastModified = false
   /// Whether the ETag came after bytes that were stored without it: it distinguishes later
   /// responses, but does not identify those bytes.
   var isLateETag: Bool?
@@ -19,18 +19,14 @@ struct Validator: Sendable, Hashable, Codable {
   /// The number of versions in a row, before this one, that the origin replaced before all of them
   /// had come; nil for none.
   var replacements: Int?
+}
 
-  init(etag: String? = nil, lastModified: String? = nil, isStrongLastModified: Bool = false) {
-    self.etag = etag
-    self.lastModified = lastModified
-    self.isStrongLastModified = isStrongLastModified
-  }
-
+extension Validator {
   /// Values that are empty, longer than any real one, or could not be sent back, count as absent.
   init(headers: HeaderFields) {
-    etag = Self.usable(headers["ETag"], longest: 4096)
-    lastModified = Self.usable(headers["Last-Modified"], longest: 256)
-    isStrongLastModified = false
+    self.init(
+      etag: Self.usable(headers["ETag"], longest: 4096),
+      lastModified: Self.usable(headers["Last-Modified"], longest: 256))
     if let lastModified, let modified = HTTPDate.parse(lastModified),
       let sent = headers["Date"].flatMap({ HTTPDate.parse($0) })
     {

@@ -4,8 +4,6 @@ import RefrainLocks
 /// The resource that an entry's requests ask for at present, as the newest reader gave it or as the
 /// user's hook replaced it, and the end of its last chain of redirects.
 final class AskedResource: Sendable {
-  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> GroupRenewals.Renewed?
-
   /// The outcome of an authorization.
   enum Authorization: Sendable {
     case none
@@ -96,27 +94,23 @@ final class AskedResource: Sendable {
   /// - Parameter authorization: the number of the refused request, by `authorized(by:)`.
   /// - Returns: whether there is another request to try.
   /// - Throws: the error of the hook; `CancellationError`.
-  func authorize(refused authorization: Int, status: Int, by hook: @escaping Hook) async throws
-    -> Authorization
-  {
-    try await authorizations.value(for: authorization) { [weak self] in
+  func authorize(
+    refused authorization: Int, status: Int, by renewals: GroupRenewals
+  ) async throws -> Authorization {
+    try await authorizations.value(for: authorization) { [weak self, key] in
       guard let (resource, current) = self?.state.withLock({ ($0.resource, $0.authorization) })
       else { throw CancellationError() }
       // The hook has already answered another fetch.
       if current != authorization { return resource.policy.group == nil ? .renewed : .shared }
-      guard let renewed = try await hook(resource, status) else { return .none }
+      guard let renewed = try await renewals.renewed(resource, status) else { return .none }
       // Whoever was refused may have left, and the hook may have been called again.
       try Task.checkCancellation()
-      self?.adopt(renewed.resource)
+      self?.state.withLock { state in
+        state.resource = state.resource.replaced(by: renewed.resource)
+        state.resource.key = key
+        state.authorization += 1
+      }
       return renewed.isShared ? .shared : .renewed
-    }
-  }
-
-  private func adopt(_ renewed: Resource) {
-    state.withLock { state in
-      state.resource = state.resource.replaced(by: renewed)
-      state.resource.key = key
-      state.authorization += 1
     }
   }
 }

@@ -24,13 +24,13 @@ final class EntryTraffic: Sendable {
 
   func countReceived(_ bytes: Int) {
     state.withLock { $0.received += Int64(bytes) }
-    counters.noteReceived(bytes)
+    counters.originBytes.add(Int64(bytes), ordering: .relaxed)
     events.sendTraffic(.received(key, bytes))
   }
 
   func countRequest() {
     state.withLock { $0.requests += 1 }
-    counters.noteRequest()
+    counters.originRequests.add(1, ordering: .relaxed)
   }
 
   /// Records the status of the origin's last response, and the way on which it came.
@@ -56,22 +56,13 @@ final class EntryTraffic: Sendable {
 
 /// Counts the work of a cache since it was opened. May be used from any thread.
 final class CacheCounters: Sendable {
-  private let requests = Atomic<Int64>(0)
-  private let received = Atomic<Int64>(0)
-  private let evictions = Atomic<Int64>(0)
-  private let evicted = Atomic<Int64>(0)
-
-  func noteRequest() { requests.add(1, ordering: .relaxed) }
-
-  func noteReceived(_ bytes: Int) { received.add(Int64(bytes), ordering: .relaxed) }
+  let originRequests = Atomic<Int64>(0)
+  let originBytes = Atomic<Int64>(0)
+  let evictions = Atomic<Int64>(0)
+  let evictedBytes = Atomic<Int64>(0)
 
   func noteEvicted(_ bytes: Int64) {
     evictions.add(1, ordering: .relaxed)
-    evicted.add(bytes, ordering: .relaxed)
+    evictedBytes.add(bytes, ordering: .relaxed)
   }
-
-  var originRequests: Int64 { requests.load(ordering: .relaxed) }
-  var originBytes: Int64 { received.load(ordering: .relaxed) }
-  var evictionCount: Int64 { evictions.load(ordering: .relaxed) }
-  var evictedBytes: Int64 { evicted.load(ordering: .relaxed) }
 }

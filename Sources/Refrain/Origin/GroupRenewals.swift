@@ -6,9 +6,10 @@ import RefrainLocks
   import FoundationNetworking
 #endif
 
-/// The answers of the user's hook for the groups of a cache: one answer renews all requests of a
-/// group. Kept in memory only, since headers and parameters are secrets. In a cache for several
-/// people, where requests of one group have different rights, nothing is shared.
+/// Asks the user's hook for a request in place of a refused one, once for all requests of a group,
+/// which its answer renews. Answers are kept in memory only, since headers and parameters are secrets.
+/// In a cache for several people, where requests of one group have different rights, nothing is
+/// shared.
 ///
 /// All methods may be called from any thread.
 final class GroupRenewals: Sendable {
@@ -21,36 +22,30 @@ final class GroupRenewals: Sendable {
     var isShared: Bool
   }
 
-  private enum Call: Sendable, Hashable {
-    case group(CacheKey)
-    case resource(Resource)
-  }
-
   private struct Answer: Sendable {
     var refused: Resource
     /// Nil if the hook gave up.
     var renewed: Result<Renewed?, any Error>
   }
 
-  private struct State {
-    var renewals: [CacheKey: [GroupRenewal]] = [:]
-    /// The groups, the most recently renewed last.
-    var order: [CacheKey] = []
-  }
-
   static let mostGroups = 64
   static let mostRenewals = 16
 
+  private let hook: Hook?
   private let isSharing: Bool
-  private let state = Mutex(State())
-  private let calls = JoinedCalls<Call, Answer>()
+  private let renewals = Mutex<[CacheKey: [GroupRenewal]]>([:])
+  private let calls = JoinedCalls<CacheKey, Answer>()
 
-  init(isSharing: Bool) { self.isSharing = isSharing }
+  /// - Parameter hook: nil: every refusal stays.
+  init(isSharing: Bool, hook: Hook?) {
+    self.isSharing = isSharing
+    self.hook = hook
+  }
 
   /// Returns the resource with all that the hook has changed for its group.
   func current(_ resource: Resource) -> Resource {
     guard isSharing, let group = resource.policy.group?.first else { return resource }
-    let renewals = state.withLock { $0.renewals[group] } ?? []
+    let renewals = renewals.withLock { $0[group] } ?? []
     return renewals.reduce(resource) { $1.applied(to: $0) }
   }
 
@@ -58,30 +53,26 @@ final class GroupRenewals: Sendable {
   /// or else the hook's answer. Concurrent refusals of a group wait for one call.
   ///
   /// - Returns: nil if the hook gives up.
-  /// - Throws: the error of the hook; `CancellationError`.
-  func renewed(
-    _ refused: Resource, _ status: Int, by hook: @escaping Hook
-  ) async throws -> Renewed? {
+  /// - Throws: `MediaCacheError`, as the hook; `CancellationError`.
+  func renewed(_ refused: Resource, _ status: Int) async throws -> Renewed? {
     guard isSharing, let group = refused.policy.group?.first else {
-      return try await hook(refused, status).map {
-        Renewed(resource: refused.replaced(by: $0), isShared: false)
-      }
+      return try await ask(refused, status)
     }
     if let known = shared(refused) { return known }
-    let answer = try await calls.value(for: .group(group)) {
+    let answer = try await calls.value(for: group) {
       // The call before this one may have ended in the meantime.
       if let known = self.shared(refused) {
         return Answer(refused: refused, renewed: .success(known))
       }
-      return await self.ask(refused, status, group, hook)
+      do {
+        return Answer(refused: refused, renewed: .success(try await self.ask(refused, status)))
+      } catch {
+        return Answer(refused: refused, renewed: .failure(error))
+      }
     }
     if answer.refused == refused { return try answer.renewed.get() }
-    if let known = shared(refused) { return known }
-    // The answer is not for this request. Others of its kind do not wait for each other.
-    let own = try await calls.value(for: .resource(refused)) {
-      await self.ask(refused, status, group, hook)
-    }
-    return try own.renewed.get()
+    // If the answer is not for this request, it has one of its own.
+    return if let known = shared(refused) { known } else { try await ask(refused, status) }
   }
 
   private func shared(_ refused: Resource) -> Renewed? {
@@ -89,33 +80,30 @@ final class GroupRenewals: Sendable {
     return now == refused ? nil : Renewed(resource: now, isShared: true)
   }
 
-  private func ask(
-    _ refused: Resource, _ status: Int, _ group: CacheKey, _ hook: Hook
-  ) async -> Answer {
+  private func ask(_ refused: Resource, _ status: Int) async throws -> Renewed? {
+    guard let hook else { return nil }
+    let answer: Resource?
     do {
-      guard let answer = try await hook(refused, status) else {
-        return Answer(refused: refused, renewed: .success(nil))
-      }
-      let renewed = refused.replaced(by: answer)
-      if let renewal = GroupRenewal(from: refused, to: renewed) { record(renewal, of: group) }
-      return Answer(
-        refused: refused, renewed: .success(Renewed(resource: renewed, isShared: false)))
+      answer = try await hook(refused, status)
+    } catch let error as MediaCacheError {
+      throw error
     } catch {
-      return Answer(refused: refused, renewed: .failure(error))
+      // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
+      if error is CancellationError || Task.isCancelled { throw CancellationError() }
+      throw MediaCacheError(authorizationFailed: error, status: status)
     }
-  }
-
-  private func record(_ renewal: GroupRenewal, of group: CacheKey) {
-    state.withLock { state in
-      state.renewals[group, default: []].removeAll { $0 == renewal }
-      let all = state.renewals[group, default: []] + [renewal]
-      state.renewals[group] = all.suffix(Self.mostRenewals)
-      state.order.removeAll { $0 == group }
-      state.order.append(group)
-      if state.order.count > Self.mostGroups {
-        state.renewals[state.order.removeFirst()] = nil
+    guard let answer else { return nil }
+    let renewed = refused.replaced(by: answer)
+    if isSharing, let group = refused.policy.group?.first,
+      let renewal = GroupRenewal(from: refused, to: renewed)
+    {
+      renewals.withLock { renewals in
+        if renewals.count >= Self.mostGroups, renewals[group] == nil { renewals = [:] }
+        let others = renewals[group, default: []].filter { $0 != renewal }
+        renewals[group] = (others + [renewal]).suffix(Self.mostRenewals)
       }
     }
+    return Renewed(resource: renewed, isShared: false)
   }
 }
 
@@ -197,26 +185,6 @@ struct GroupRenewal: Sendable, Hashable {
     }
     reference.query = all.map { $0.name + ($0.value.map { "=" + $0 } ?? "") }.joined(separator: "&")
     return URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false)
-  }
-}
-
-extension GroupRenewals {
-  /// Returns the user's hook, with its errors as those of requests: throws `MediaCacheError` and
-  /// `CancellationError` only.
-  static func checked(_ hook: @escaping Hook) -> Hook {
-    { refused, status in
-      do {
-        return try await hook(refused, status)
-      } catch let error as MediaCacheError {
-        throw error
-      } catch let error as CancellationError {
-        throw error
-      } catch {
-        // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
-        if Task.isCancelled { throw CancellationError() }
-        throw MediaCacheError(authorizationFailed: error, status: status)
-      }
-    }
   }
 }
 

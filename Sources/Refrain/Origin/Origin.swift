@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
 import RefrainLocks
 
 /// What the requests of a cache to its origins share: the transport, the settings, and what origins have
@@ -13,8 +12,6 @@ final class Origin: Sendable {
   let responseTimeout: Duration
   /// The longest silence within a body.
   let silenceTimeout: Duration
-  /// The user's hook; nil if there is none. Throws `MediaCacheError` and `CancellationError` only.
-  let authorize: GroupRenewals.Hook?
   let renewals: GroupRenewals
   let pace: OriginPace
   let rests: OriginRests
@@ -29,26 +26,18 @@ final class Origin: Sendable {
   /// No lock, since it is read for each response.
   private let isOff: Atomic<Bool>
 
-  /// What can change while the cache is in use.
-  struct Settings: Sendable {
-    /// Whether no request is made at all.
-    var isOffline: Bool
-    var network: NetworkPolicy
-  }
-
   init(
-    _ transport: any Transport, _ settings: Settings, retry: RetryPolicy,
+    _ transport: any Transport, isOffline: Bool, network: NetworkPolicy, retry: RetryPolicy,
     responseTimeout: Duration, silenceTimeout: Duration, bytesPerSecond: Int64?,
     authorize: GroupRenewals.Hook?, isShared: Bool, counters: CacheCounters,
     clock: @escaping @Sendable () -> Moment
   ) {
     self.transport = transport
-    policy = Mutex(settings.network)
-    isOff = Atomic(settings.isOffline)
+    policy = Mutex(network)
+    isOff = Atomic(isOffline)
     self.retry = retry
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
-    self.authorize = authorize
-    renewals = GroupRenewals(isSharing: !isShared)
+    renewals = GroupRenewals(isSharing: !isShared, hook: authorize)
     pace = OriginPace(bytesPerSecond: bytesPerSecond)
     rests = OriginRests(longest: retry.longestDelay)
     self.counters = counters
@@ -58,11 +47,14 @@ final class Origin: Sendable {
 
   var now: Moment { clock() }
 
-  var isOffline: Bool { isOff.load(ordering: .acquiring) }
+  /// Whether no request is made at all.
+  var isOffline: Bool {
+    get { isOff.load(ordering: .acquiring) }
+    set { isOff.store(newValue, ordering: .releasing) }
+  }
 
-  func setOffline(_ isOffline: Bool) { isOff.store(isOffline, ordering: .releasing) }
-
-  var network: NetworkPolicy { policy.withLock { $0 } }
-
-  func setNetwork(_ network: NetworkPolicy) { policy.withLock { $0 = network } }
+  var network: NetworkPolicy {
+    get { policy.withLock { $0 } }
+    set { policy.withLock { $0 = newValue } }
+  }
 }

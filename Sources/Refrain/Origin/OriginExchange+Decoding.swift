@@ -12,13 +12,13 @@ extension OriginExchange {
   ///
   /// - Throws: as reading the body; `MediaCacheError` if the body is cut short or damaged, or longer
   ///   than any document.
-  func decoded(_ response: Response, to request: OriginRequest) async throws -> Response {
+  func decoded(_ response: Response) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
-    let longest = request.documents?.longest ?? 0
+    let longest = response.request.documents?.longest ?? 0
     let body: Data
     if response.isDecoded {
       body = try await wholeBody(of: response, limit: longest, longest)
-    } else if let decoder = Self.decoder(of: response, to: request) {
+    } else if let decoder = Self.decoder(of: response) {
       // Bytes that cannot be compressed become slightly longer.
       let encoded = try await wholeBody(of: response, limit: longest + 64 << 10, longest)
       body = try Self.decode(encoded, by: decoder, of: response, longest)
@@ -38,19 +38,18 @@ extension OriginExchange {
 
   /// Whether a response brings a part of an encoded document, which cannot be decoded: the same
   /// request without a range brings the whole one.
-  static func isPartOfEncodedDocument(_ response: Response, to request: OriginRequest) -> Bool {
-    response.status == 206 && request.headers["Range"] != nil
-      && decoder(of: response, to: request) != nil
+  static func isPartOfEncodedDocument(_ response: Response) -> Bool {
+    response.status == 206 && response.request.headers["Range"] != nil
+      && decoder(of: response) != nil
   }
 
   /// Returns the decoder of an encoded document.
-  private static func decoder(
-    of response: Response, to request: OriginRequest
-  ) -> DocumentDecoder? {
+  private static func decoder(of response: Response) -> DocumentDecoder? {
+    let type = MediaType.essence(response.headers["Content-Type"])
     guard let coding = response.headers["Content-Encoding"],
-      request.isForDocument(mimeType: MediaType.essence(response.headers["Content-Type"]))
+      response.request.isForDocument(mimeType: type)
     else { return nil }
-    return request.documents?.decoder(of: coding)
+    return response.request.documents?.decoder(of: coding)
   }
 
   private func wholeBody(

@@ -6,19 +6,15 @@ extension OriginExchange {
   /// Returns the error with the response that it reports, whose body is read here unless it is long.
   /// Without it if that is repeated, or of another origin and behind no redirect: whoever passes it
   /// on has to request it again.
-  ///
-  /// - Parameter given: the answered request, as its reader gave it; nil if that is not known.
-  func keeping(
-    _ response: Response, to given: Resource?, in failure: MediaCacheError
-  ) async -> MediaCacheError {
+  func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
     var failure = failure
-    failure.response = await kept(response, to: given) ?? response.redirect
+    failure.response = await kept(response) ?? response.redirect
     return failure
   }
 
   /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
-  func kept(_ response: Response, to given: Resource?) async -> ErrorResponse? {
-    guard let given, Self.isKept(response) else { return nil }
+  func kept(_ response: Response) async -> ErrorResponse? {
+    guard let given = response.given, Self.isKept(response) else { return nil }
     do {
       let (body, rest) = try await beginning(of: response)
       return ErrorResponse(
@@ -36,7 +32,7 @@ extension OriginExchange {
       !response.isDecoded
     else { return false }
     // The fields of another origin, such as cookies and challenges, are not for this one.
-    return WebOrigin.isOne(of: response.url, response.askedURL)
+    return WebOrigin.isOne(of: response.url, response.resource.url)
   }
 
   /// Returns the body, or its beginning and the rest if it is long.
@@ -44,18 +40,12 @@ extension OriginExchange {
     expectShortBody()
     defer { self.rest() }
     let reading = BodyRest(response.body) { [origin] read in
-      let reading = Task { try await read() }
-      let watch = origin.silence.watch { reading.cancel() }
+      let watch = SilenceTimeout.Watch()
       watch.expect(within: origin.silenceTimeout)
-      defer { origin.silence.forget(watch) }
-      return try await withTaskCancellationHandler {
-        try await reading.value
-      } onCancel: {
-        reading.cancel()
-      }
+      return try await origin.silence.run(watch, read)
     } received: { [origin, traffic] count in
       traffic.countReceived(count)
-      if let delay = origin.pace.delay(after: count) { await origin.pace.pause(delay) }
+      await origin.pace.received(count)
     }
     var body = Data()
     while let chunk = try await reading.read() {

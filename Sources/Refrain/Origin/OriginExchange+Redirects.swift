@@ -46,21 +46,20 @@ extension OriginExchange {
       } catch {
         guard keepsErrors else { throw error }
         var error = error
-        error.response = isFirst ? await kept(response, for: resource) : first
+        error.response = isFirst ? await kept(response) : first
         throw error
       }
       if isRedirect {
         if isFirst, keepsErrors, Self.isShort(response) {
-          first = await kept(response, for: resource)
+          first = await kept(response)
         }
         if first == nil || !isFirst { try await drain(response) }
         continue
       }
-      switch judge(response, to: chain.request) {
+      switch judge(response) {
       case .response(var received):
         if !isShortcut, !isFirst, !isForRequesterAlone(received) {
-          received = origin.redirected.noting(
-            received, to: chain.request, isPublic: Self.isPublic(chain.request, resource.filter))
+          received = origin.redirected.noting(received)
         }
         received.redirections = chain.redirections
         received.redirect = first
@@ -84,15 +83,10 @@ extension OriginExchange {
       status: response.status, headers: response.headers, askedAt: response.requestTime,
       at: response.responseTime)
     guard let next else { return false }
-    try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
+    try resource.filter?.check(next.url, status: response.status)
     try checkIsForEverybody(response)
     resource.filter?.noteReference(to: next.url, from: resource.url)
     return true
-  }
-
-  /// Returns a redirect to the resource, for whoever passes it on.
-  private func kept(_ response: Response, for resource: Resource) async -> ErrorResponse? {
-    await kept(response, to: asked.given(for: resource))
   }
 
   /// Throws if a redirect is for the requester alone, who then has to follow it: a shared cache stores
@@ -109,12 +103,9 @@ extension OriginExchange {
   /// Whether no other client of a shared cache may receive the response (RFC 9111 §3).
   private func isForRequesterAlone(_ response: Response) -> Bool {
     guard origin.isShared else { return false }
-    let keeper = Freshness.Keeper(
-      isShared: true, isAuthorized: response.asked["Authorization"] != nil,
-      hasCookies: response.asked["Cookie"] != nil)
     return Freshness(
       status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: keeper
+      responseTime: response.responseTime, keeper: response.keeper(isShared: true)
     ).noStore
   }
 
@@ -124,48 +115,41 @@ extension OriginExchange {
   }
 
   private func ask(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    try Self.check(request.url, against: resource.filter)
+    var request = request
+    request.requiresPublicAddress =
+      resource.filter?.requiresPublicAddress(of: request.url) ?? false
+    try resource.filter?.check(request.url)
     if let rest = origin.rests.rest(of: resource, at: origin.now) {
       return unasked(request, for: resource, rest)
     }
     if let response = redirected(request, for: resource) { return response }
+    let given = asked.given(for: resource)
     expectHead()
     traffic.countRequest()
     let requestTime = origin.now.wall
-    let response = try await send(request, resource.filter)
+    let response = try await send(request, for: resource)
     resource.observer?.received(response.headers, from: request.url)
     rest()
     origin.rests.note(
       resource, status: response.status, headers: response.headers, at: origin.now)
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
-      hasMore: response.hasMore, isDecoded: response.isDecoded, url: request.url,
-      askedURL: resource.url, asked: resource.headers, requestTime: requestTime,
-      responseTime: origin.now.wall)
+      hasMore: response.hasMore, isDecoded: response.isDecoded, request: request,
+      resource: resource, given: given, requestTime: requestTime, responseTime: origin.now.wall)
     received.wasHeldBack = isHeldBack
     received.headers.dropNoCodings()
     received.droppedRange = headers["Range"] != nil && request.headers["Range"] == nil
-    return try await decoded(received, to: request)
+    return try await decoded(received)
   }
 
   private func send(
-    _ request: OriginRequest, _ filter: URLFilter?
+    _ request: OriginRequest, for resource: Resource
   ) async throws -> OriginResponse {
-    guard let filter, Self.isPublic(request, filter) else {
-      return try await origin.transport.send(request)
-    }
-    var request = request
-    request.requiresPublicAddress = true
     do {
       return try await origin.transport.send(request)
     } catch let error as TransportError where error.cause == .privateAddress {
-      throw filter.refusal(of: request.url, because: error.reason)
+      throw resource.filter?.refusal(error.reason) ?? error
     }
-  }
-
-  /// Whether a request must reach a public address.
-  private static func isPublic(_ request: OriginRequest, _ filter: URLFilter?) -> Bool {
-    filter?.requiresPublicAddress(of: request.url) ?? false
   }
 
   /// Repeats a response with which the origin asked for a pause, without a request.
@@ -175,8 +159,8 @@ extension OriginExchange {
     let now = origin.now.wall
     var response = Response(
       status: rest.status, headers: ["Retry-After": String(rest.seconds)],
-      body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
-      askedURL: resource.url, asked: resource.headers, requestTime: now, responseTime: now)
+      body: AsyncThrowingStream<Data, any Error> { $0.finish() }, request: request,
+      resource: resource, requestTime: now, responseTime: now)
     response.isRepeated = true
     return response
   }
@@ -185,12 +169,10 @@ extension OriginExchange {
   /// is none, or the request is to confirm stored bytes.
   private func redirected(_ request: OriginRequest, for resource: Resource) -> Response? {
     guard !isConfirmation, request.url == resource.url,
-      var response = origin.redirected.take(
-        for: request, isPublic: Self.isPublic(request, resource.filter),
-        at: origin.now.wall)
+      var response = origin.redirected.take(for: request, at: origin.now.wall)
     else { return nil }
-    response.askedURL = resource.url
-    response.asked = resource.headers
+    (response.resource, response.request) = (resource, request)
+    response.given = asked.given(for: resource)
     response.isRepeated = true
     return response
   }
@@ -208,14 +190,6 @@ extension OriginExchange {
     response.headers.bodyLength.map { $0 <= 16 << 10 } ?? false
   }
 
-  /// - Parameter status: of the redirect that leads there.
-  private static func check(
-    _ url: URL, against filter: URLFilter?, redirectedBy status: Int? = nil
-  ) throws(MediaCacheError) {
-    guard let filter, !filter.allows(url) else { return }
-    throw filter.refusal(of: url, status: status)
-  }
-
   // MARK: Asking otherwise
 
   private enum Judgment {
@@ -224,10 +198,10 @@ extension OriginExchange {
     case askAgain(without: [String])
   }
 
-  private func judge(_ response: Response, to request: OriginRequest) -> Judgment {
-    let sent = request.headers
+  private func judge(_ response: Response) -> Judgment {
+    let sent = response.request.headers
     if Self.refusesFirstByte(response, sent) || refusesRange(response, sent)
-      || Self.isPartOfEncodedDocument(response, to: request)
+      || Self.isPartOfEncodedDocument(response)
     {
       return .askAgain(without: HeaderFields.ofRange)
     }
@@ -243,7 +217,7 @@ extension OriginExchange {
   /// have the bytes all the same.
   private static func refusesFirstByte(_ response: Response, _ sent: HeaderFields) -> Bool {
     guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
-    return response.headers["Content-Range"].flatMap(ContentRange.init)?.total != 0
+    return response.headers.contentRange?.total != 0
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
@@ -280,9 +254,18 @@ extension OriginExchange {
 }
 
 extension OriginExchange.Response {
+  /// The URL that responded.
+  var url: URL { request.url }
+
+  func keeper(isShared: Bool, isSecret: Bool = false) -> Freshness.Keeper {
+    Freshness.Keeper(
+      isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
+      hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
+      wasHeldBack: wasHeldBack)
+  }
+
   /// The length of the resource in Content-Range, unless it is that of its encoded bytes.
   fileprivate var totalLength: Int64? {
-    guard headers.contentCodings.isEmpty else { return nil }
-    return headers["Content-Range"].flatMap(ContentRange.init)?.total
+    headers.contentCodings.isEmpty ? headers.contentRange?.total : nil
   }
 }

@@ -12,16 +12,14 @@ final class OriginExchange: Sendable {
     var hasMore: (@Sendable () -> Bool)?
     /// See `OriginResponse.isDecoded`.
     var isDecoded = false
-    /// The URL that responded.
-    var url: URL
-    /// The URL that was requested, before redirects.
-    var askedURL: URL
+    /// The request that was answered, after redirects.
+    var request: OriginRequest
+    /// The resource that was requested, before redirects.
+    var resource: Resource
     /// The redirects from there, also those of an earlier request that led to `url`.
     var redirections: [Redirection] = []
     /// The first of them, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
-    /// The user's headers that were sent.
-    var asked: HeaderFields
     /// The resource as its reader gave it; nil if that is not known any more.
     var given: Resource?
     /// Whether the range of the request was dropped, since the response to it was unusable.
@@ -57,7 +55,9 @@ final class OriginExchange: Sendable {
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
-  private let state = Mutex(State())
+  /// Ends the exchange when the origin is silent for too long.
+  private let watch = SilenceTimeout.Watch()
+  private let isAbandoned = Atomic(false)
 
   /// How a wait for a network continues.
   enum Waiting: Sendable {
@@ -66,14 +66,6 @@ final class OriginExchange: Sendable {
     case ends
     /// Another request may be answered where this one waits.
     case beginsAnew
-  }
-
-  private struct State {
-    /// Ends the exchange when the origin is silent for too long; nil before it begins.
-    var watch: SilenceTimeout.Watch?
-    var isOver = false
-    var beginsAnew = false
-    var cancel: (@Sendable () -> Void)?
   }
 
   /// The timeout of a request without whose response stored bytes play, in place of the usual one.
@@ -116,10 +108,7 @@ final class OriginExchange: Sendable {
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
-    let watch = origin.silence.watch { [weak self] in self?.end() }
-    state.withLock { $0.watch = watch }
-    defer { origin.silence.forget(watch) }
-    let task = Task(executorPreference: IOThreads.shared) {
+    await origin.silence.run(watch) {
       do {
         let response = try await self.exchange()
         self.traffic.note(
@@ -128,38 +117,21 @@ final class OriginExchange: Sendable {
       } catch let error as MediaCacheError {
         return failure(error, error.retry == nil)
       } catch {
-        return self.outcome(
-          of: error, { failure($0.withoutFirstByte, Self.isLasting(error)) }, cancelled: cancelled)
+        guard let problem = self.problem(error) else { return cancelled() }
+        let isLasting = [.badURL, .networkNotAllowed].contains(problem.code)
+        return failure(problem.withoutFirstByte, isLasting)
       }
     }
-    let isOver = state.withLock { state in
-      state.cancel = { task.cancel() }
-      return state.isOver
-    }
-    if isOver { task.cancel() }
-    defer { state.withLock { $0.cancel = nil } }
-    return await withTaskCancellationHandler {
-      await task.value
-    } onCancel: {
-      task.cancel()
-    }
-  }
-
-  private func end() {
-    state.withLock { state in
-      state.isOver = true
-      return state.cancel
-    }?()
   }
 
   /// Ends this exchange, so that another one may send a different request.
   func beginAnew() {
-    state.withLock { $0.beginsAnew = true }
-    end()
+    isAbandoned.store(true, ordering: .releasing)
+    watch.end()
   }
 
   /// Whether `beginAnew` ended this exchange.
-  var beginsAnew: Bool { state.withLock { $0.beginsAnew } }
+  var beginsAnew: Bool { isAbandoned.load(ordering: .acquiring) }
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
@@ -168,26 +140,22 @@ final class OriginExchange: Sendable {
     return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
   }
 
-  func expectHead() { expect(within: headTimeout) }
+  func expectHead() { watch.expect(within: headTimeout) }
 
   /// - Parameter isFirst: whether nothing of the body has come yet.
   func expectBody(isFirst: Bool) {
     let limit = origin.silenceTimeout
-    expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
+    watch.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
   /// Expects all of a short body, of which nothing is used but that it ended, or that helps no
   /// reader to play.
-  func expectShortBody() { expect(within: min(headTimeout, origin.silenceTimeout)) }
+  func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
   /// The longest silence of an origin that holds its response back until the resource exists.
   private static let heldBackTimeout: Duration = .seconds(60)
 
-  private func expect(within limit: Duration) { watch?.expect(within: limit) }
-
-  func rest() { watch?.rest() }
-
-  private var watch: SilenceTimeout.Watch? { state.withLock(\.watch) }
+  func rest() { watch.rest() }
 
   /// Suspends the timeout while the transport waits for a network, which is not the origin's
   /// silence: only cancellation limits that wait.
@@ -199,34 +167,25 @@ final class OriginExchange: Sendable {
     }
     switch waiting {
     case .goesOn: break
-    case .ends: end()
+    case .ends: watch.end()
     case .beginsAnew: beginAnew()
     }
   }
 
-  /// Returns the outcome for an error of the transport.
-  func outcome<Outcome>(
-    of error: any Error, _ failure: (MediaCacheError) -> Outcome, cancelled: () -> Outcome
-  ) -> Outcome {
+  /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
+  func problem(_ error: any Error) -> MediaCacheError? {
     let host = asked.resource.url.host() ?? "The origin"
-    if watch?.hasFired == true {
+    if watch.hasFired {
       var error = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
       error.isTimeout = true
-      return failure(error)
+      return error
     }
-    if error is CancellationError { return cancelled() }
+    if error is CancellationError { return nil }
     guard let error = error as? TransportError else {
-      return failure(MediaCacheError(.unreachable, "The request to \(host) failed: \(error)."))
+      return MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
     }
-    return failure(MediaCacheError(error, purpose))
-  }
-
-  private static func isLasting(_ error: any Error) -> Bool {
-    switch (error as? TransportError)?.code {
-    case .badURL, .networkNotAllowed: true
-    default: false
-    }
+    return MediaCacheError(error, purpose)
   }
 
   // MARK: Exchange
@@ -237,15 +196,17 @@ final class OriginExchange: Sendable {
     var isWhole = false
     while true {
       let (resource, number) = asked.authorized(by: origin.renewals)
-      let given = asked.given(for: resource)
       var request = request(for: resource)
       if isWhole { request.headers.dropRange() }
-      var response = try await follow(request, for: resource)
-      response.given = given
+      let response = try await follow(request, for: resource)
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
       let authorization: AskedResource.Authorization =
-        if attempts > 0 { try await authorize(number, response.status) } else { .none }
+        if attempts > 0 {
+          try await asked.authorize(refused: number, status: response.status, by: origin.renewals)
+        } else {
+          .none
+        }
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
@@ -263,18 +224,9 @@ final class OriginExchange: Sendable {
   /// The most authorizations of a request, of which the hook is called for one at most: the last.
   private static let mostAuthorizations = 2
 
-  private func authorize(_ number: Int, _ status: Int) async throws -> AskedResource.Authorization {
-    guard let hook = origin.authorize else { return .none }
-    let renewals = origin.renewals
-    return try await asked.authorize(refused: number, status: status) { refused, status in
-      try await renewals.renewed(refused, status, by: hook)
-    }
-  }
-
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
-    fields["Range"] = nil
-    fields["If-Range"] = nil
+    fields.dropRange()
     fields["If-None-Match"] = nil
     fields["If-Modified-Since"] = nil
     fields["Accept-Encoding"] = "identity"
@@ -282,9 +234,10 @@ final class OriginExchange: Sendable {
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
     for field in headers.fields { fields.append(field.name, field.value) }
     let plain = resource.url.withoutUserInfo
-    let text = plain.absoluteString
     // The fragment is only for the user agent (RFC 9110 §4.2.5).
-    let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
+    let url = URL(
+      string: URIReference(plain.absoluteString).textWithoutFragment,
+      encodingInvalidCharacters: false)
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = origin.network
     request.purpose = purpose

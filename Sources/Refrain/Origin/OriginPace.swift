@@ -8,14 +8,6 @@ final class OriginPace: Sendable {
     var bytesPerSecond: Int64?
     /// Nil if the rate is not bounded.
     var bucket: TokenBucket?
-    /// How often the rate has changed.
-    var changes: UInt64 = 0
-  }
-
-  /// How long to pause, and for which rate.
-  struct Delay: Sendable {
-    fileprivate let duration: Duration
-    fileprivate let changes: UInt64
   }
 
   private let state: Mutex<State>
@@ -46,33 +38,34 @@ final class OriginPace: Sendable {
     get { state.withLock { $0.bytesPerSecond } }
     set {
       state.withLock { state in
-        guard state.bytesPerSecond != newValue else { return }
-        let changes = state.changes + 1
-        state = Self.state(newValue)
-        state.changes = changes
+        if state.bytesPerSecond != newValue { state = Self.state(newValue) }
       }
     }
   }
 
-  /// Counts received bytes. Returns how long to pause before more are received; nil: not at all.
-  func delay(after count: Int) -> Delay? {
-    state.withLock { state in
-      let seconds = state.bucket?.spend(Double(count), at: Self.now) ?? 0
-      return seconds > 0 ? Delay(duration: .seconds(seconds), changes: state.changes) : nil
+  /// Counts received bytes, and pauses for as long as the rate requires.
+  ///
+  /// Cancellation ends the pause too: whoever reads on then notices it.
+  ///
+  /// - Parameters:
+  ///   - beginning: called before a pause.
+  ///   - isOver: asked several times a second; true ends the pause.
+  func received(
+    _ count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
+  ) async {
+    guard spend(count) > 0 else { return }
+    beginning()
+    while case let debt = spend(0), debt > 0, !Task.isCancelled {
+      try? await Task.sleep(for: min(.seconds(debt), Self.patience))
+      if isOver() { return }
     }
   }
 
-  /// Pauses, until the rate changes; not at all if it has changed since the delay was counted.
-  /// Cancellation ends the pause too: whoever reads on then notices it.
+  /// Counts received bytes.
   ///
-  /// - Parameter isOver: asked several times a second; true ends the pause.
-  func pause(_ delay: Delay, unless isOver: () -> Bool = { false }) async {
-    var rest = delay.duration
-    while rest > .zero, !Task.isCancelled, state.withLock(\.changes) == delay.changes {
-      try? await Task.sleep(for: min(rest, Self.patience))
-      rest -= Self.patience
-      if isOver() { return }
-    }
+  /// - Returns: the seconds until the rate permits them; 0 if it does.
+  func spend(_ count: Int) -> Double {
+    state.withLock { $0.bucket?.spend(Double(count), at: Self.now) ?? 0 }
   }
 }
 

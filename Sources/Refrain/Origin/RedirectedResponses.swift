@@ -8,34 +8,24 @@ import RefrainLocks
 ///
 /// All methods may be called from any thread.
 final class RedirectedResponses: Sendable {
-  private struct Known {
-    var request: HeaderFields
-    /// Whether the request was to reach a public address (`URLFilter.requiresPublicAddress`).
-    var isPublic: Bool
-    var response: OriginExchange.Response
-
-    func isUsable(at now: Date) -> Bool {
-      (0..<patience).contains(now.timeIntervalSince(response.responseTime))
-    }
-  }
+  typealias Response = OriginExchange.Response
 
   /// A client that is redirected comes at once.
   private static let patience: TimeInterval = 5
   private static let capacity = 16
 
   /// By their URLs.
-  private let known = Mutex<[URL: Known]>([:])
+  private let known = Mutex<[URL: Response]>([:])
 
   /// Returns a response with a body that is kept here once it has come as a whole, if it is that of
   /// a document and may be stored; other responses as they are.
-  func noting(
-    _ response: OriginExchange.Response, to request: OriginRequest, isPublic: Bool
-  ) -> OriginExchange.Response {
+  func noting(_ response: Response) -> Response {
+    let url = response.url
     let type = MediaType.essence(response.headers["Content-Type"])
     let length = response.wholeLength
-    guard let rules = request.documents, response.isWhole, length ?? 0 <= rules.longest
+    guard let rules = response.request.documents, response.isWhole, length ?? 0 <= rules.longest
     else { return response }
-    let isNamed = rules.isDocument(mimeType: type, url: request.url)
+    let isNamed = rules.isDocument(mimeType: type, url: url)
     guard isNamed || rules.mayBeUnnamed(mimeType: type),
       !CacheControl(response.headers["Cache-Control"]).noStore,
       response.headers["Vary"]?.contains("*") != true
@@ -43,40 +33,40 @@ final class RedirectedResponses: Sendable {
     var noted = response
     noted.body = CopiedBody(body: response.body, length: length, longest: rules.longest) {
       [self] body in
-      guard isNamed || rules.isDocument(body, at: request.url) else { return }
+      guard isNamed || rules.isDocument(body, at: url) else { return }
       var kept = response
       kept.hasMore = nil
       kept.body = AsyncThrowingStream<Data, any Error> { continuation in
         if !body.isEmpty { continuation.yield(body) }
         continuation.finish()
       }
-      insert(Known(request: request.headers, isPublic: isPublic, response: kept), at: request.url)
+      known.withLock { known in
+        known = known.filter { Self.isUsable($0.value, at: response.responseTime) }
+        if known.count < Self.capacity { known[url] = kept }
+      }
     }
     return noted
   }
 
-  private func insert(_ new: Known, at url: URL) {
-    known.withLock { known in
-      known = known.filter { $0.value.isUsable(at: new.response.responseTime) }
-      if known.count < Self.capacity { known[url] = new }
-    }
+  private static func isUsable(_ response: Response, at now: Date) -> Bool {
+    (0..<patience).contains(now.timeIntervalSince(response.responseTime))
   }
 
   /// Returns and forgets the response to a request that would bring the same one again; nil if none
   /// is kept for this request.
-  func take(
-    for request: OriginRequest, isPublic: Bool, at now: Date
-  ) -> OriginExchange.Response? {
+  func take(for request: OriginRequest, at now: Date) -> Response? {
     guard request.headers["Range"]?.hasPrefix("bytes=0-") != false else { return nil }
     return known.withLock { known in
-      guard let found = known[request.url], found.isUsable(at: now),
-        found.isPublic || !isPublic,
-        found.request.grantingAccess == request.headers.grantingAccess
+      guard let found = known[request.url], Self.isUsable(found, at: now),
+        found.request.requiresPublicAddress || !request.requiresPublicAddress,
+        found.request.headers.grantingAccess == request.headers.grantingAccess
       else { return nil }
-      let names = Variant.names(in: found.response.headers)
-      guard Variant.of(found.request, names: names) == Variant.of(request.headers, names: names)
+      let names = Variant.names(in: found.headers)
+      guard
+        Variant.of(found.request.headers, names: names) == Variant.of(request.headers, names: names)
       else { return nil }
-      return known.removeValue(forKey: request.url)?.response
+      known[request.url] = nil
+      return found
     }
   }
 }
@@ -128,14 +118,12 @@ extension DocumentRules {
 }
 
 extension OriginExchange.Response {
-  /// The range that the response states; nil if it states none.
-  private var content: ContentRange? { headers["Content-Range"].flatMap { ContentRange($0) } }
-
   /// Whether the body is all of the resource, also as a range.
   fileprivate var isWhole: Bool {
     guard status == 206 else { return WholeResponse.statuses.contains(status) }
+    let content = headers.contentRange
     return content?.range.map { $0.lowerBound == 0 && $0.upperBound == content?.total } ?? false
   }
 
-  fileprivate var wholeLength: Int64? { headers.bodyLength ?? content?.total }
+  fileprivate var wholeLength: Int64? { headers.bodyLength ?? headers.contentRange?.total }
 }

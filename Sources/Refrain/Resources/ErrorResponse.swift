@@ -46,8 +46,7 @@ package final class ErrorResponse: Sendable, Hashable {
   package func mayBeShared(isShared: Bool) -> Bool {
     guard rest == nil, !headers.setsCookie else { return false }
     guard isShared else { return true }
-    let control =
-      CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
+    let control = CacheControl.forSharedCaches(headers)
     return !control.noStore && !control.isPrivate
   }
 

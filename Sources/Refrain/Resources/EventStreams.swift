@@ -13,17 +13,17 @@ final class EventStreams: Sendable {
     var wantsTraffic: Bool
   }
 
-  private let hasListeners = Atomic(false)
-  private let hasTrafficListeners = Atomic(false)
-  private let nextID = Atomic<UInt64>(0)
-  private let state = Mutex(State())
-
   private struct State {
     var listeners: [UInt64: Listener] = [:]
+    var nextID: UInt64 = 0
     /// Events from before the first listener.
     var early: [CacheEvent] = []
     var isFinished = false
   }
+
+  private let hasListeners = Atomic(false)
+  private let hasTrafficListeners = Atomic(false)
+  private let state = Mutex(State())
 
   deinit { finish() }
 
@@ -32,29 +32,32 @@ final class EventStreams: Sendable {
   func stream(includingTraffic: Bool, takesEarly: Bool = true) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
-    let id = nextID.add(1, ordering: .relaxed).newValue
-    continuation.onTermination = { [weak self] _ in self?.remove(id) }
-    let (missed, isFinished) = state.withLock { state in
-      state.listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
-      note(state.listeners)
+    let (id, missed, isFinished) = change { state in
+      state.nextID += 1
+      state.listeners[state.nextID] = Listener(
+        continuation: continuation, wantsTraffic: includingTraffic)
       defer { if takesEarly { state.early = [] } }
-      return (takesEarly ? state.early : [], state.isFinished)
+      return (state.nextID, takesEarly ? state.early : [], state.isFinished)
     }
+    continuation.onTermination = { [weak self] _ in self?.change { $0.listeners[id] = nil } }
     for event in missed { continuation.yield(event) }
     if isFinished { continuation.finish() }
     return stream
   }
 
-  private func note(_ listeners: [UInt64: Listener]) {
-    hasListeners.store(!listeners.isEmpty, ordering: .releasing)
-    hasTrafficListeners.store(
-      listeners.values.contains(where: \.wantsTraffic), ordering: .releasing)
+  private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+    state.withLock { state in
+      defer {
+        hasListeners.store(!state.listeners.isEmpty, ordering: .releasing)
+        hasTrafficListeners.store(
+          state.listeners.values.contains(where: \.wantsTraffic), ordering: .releasing)
+      }
+      return body(&state)
+    }
   }
 
   func send(_ event: @autoclosure () -> CacheEvent) {
-    guard hasListeners.load(ordering: .acquiring) else { return }
-    let event = event()
-    for listener in all { listener.continuation.yield(event) }
+    if hasListeners.load(ordering: .acquiring) { deliver(event()) { _ in true } }
   }
 
   /// As `send`, for events while the cache is being opened: nobody can listen yet, and the first
@@ -65,11 +68,11 @@ final class EventStreams: Sendable {
 
   /// As `send`, for events that occur with every chunk of bytes.
   func sendTraffic(_ event: @autoclosure () -> CacheEvent) {
-    guard hasTrafficListeners.load(ordering: .acquiring) else { return }
-    let event = event()
-    for listener in all where listener.wantsTraffic {
-      listener.continuation.yield(event)
-    }
+    if hasTrafficListeners.load(ordering: .acquiring) { deliver(event(), to: \.wantsTraffic) }
+  }
+
+  private func deliver(_ event: CacheEvent, to isMeant: (Listener) -> Bool) {
+    for listener in all where isMeant(listener) { listener.continuation.yield(event) }
   }
 
   /// Ends all streams.
@@ -79,13 +82,6 @@ final class EventStreams: Sendable {
   }
 
   private var all: [Listener] { state.withLock { Array($0.listeners.values) } }
-
-  private func remove(_ id: UInt64) {
-    state.withLock { state in
-      state.listeners[id] = nil
-      note(state.listeners)
-    }
-  }
 }
 
 /// Something that happened in a cache.

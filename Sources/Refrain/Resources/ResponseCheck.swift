@@ -58,8 +58,13 @@ struct ResponseCheck: Sendable {
 
   func verdict(status: Int, headers: HeaderFields, now: Date) -> Verdict {
     let isWhole = WholeResponse.statuses.contains(status)
-    if isNoPage, isWhole || status == 206, let page = page(headers) {
-      return .transient(page, retryAfter: nil)
+    if isWhole || status == 206 {
+      if isNoPage, let page = page(headers) { return .transient(page, retryAfter: nil) }
+      if let problem = Self.coding(headers) {
+        // An origin that begins with a coding continues with it. One that sent plain bytes before may
+        // do so again.
+        return known == nil ? .failed(problem) : .invalid(problem)
+      }
     }
     switch status {
     case 206: return partial(headers)
@@ -87,18 +92,11 @@ struct ResponseCheck: Sendable {
   }
 
   private func partial(_ headers: HeaderFields) -> Verdict {
-    if let problem = Self.coding(headers) {
-      // An origin that begins with a coding continues with it. One that sent plain bytes before may
-      // do so again.
-      return known == nil ? .failed(problem) : .invalid(problem)
-    }
     let type = MediaType.essence(headers["Content-Type"])
     if type == "multipart/byteranges" {
       return .invalid(Self.invalid("sends several parts for one range"))
     }
-    guard let field = headers["Content-Range"], let content = ContentRange(field),
-      let range = content.range
-    else {
+    guard let content = headers.contentRange, let range = content.range else {
       return .invalid(Self.invalid("answered 206 without a valid Content-Range"))
     }
     let facts = Facts(
@@ -122,11 +120,6 @@ struct ResponseCheck: Sendable {
   }
 
   private func whole(_ headers: HeaderFields) -> Verdict {
-    if let problem = Self.coding(headers) {
-      // An origin that begins with a coding continues with it. One that sent plain bytes before may
-      // do so again.
-      return known == nil ? .failed(problem) : .invalid(problem)
-    }
     let facts = Facts(
       length: headers.bodyLength, mimeType: MediaType.essence(headers["Content-Type"]),
       // The origin may have ignored the range only this once.
@@ -143,7 +136,7 @@ struct ResponseCheck: Sendable {
   }
 
   private func unsatisfied(_ headers: HeaderFields) -> Verdict {
-    let length = headers["Content-Range"].flatMap(ContentRange.init)?.total
+    let length = headers.contentRange?.total
     if let known, known.validator.matches(Validator(headers: headers)) == .different {
       return .changed
     }

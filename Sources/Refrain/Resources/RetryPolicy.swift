@@ -128,8 +128,8 @@ extension MediaCacheError {
 
 /// Parses Retry-After: a number of seconds, or a date (RFC 9110 §10.2.3).
 enum RetryAfter {
-  /// The longest wait; longer ones are reduced to it.
-  static let longest: Int64 = 1 << 31
+  /// Longer waits are reduced to it.
+  private static let longest = CacheControl.longest
 
   /// Returns the wait from `now` on, never negative; nil if the value is neither.
   static func parse(_ value: String, now: Date) -> Duration? {

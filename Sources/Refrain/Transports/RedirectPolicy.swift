@@ -20,17 +20,12 @@ struct RedirectPolicy: Sendable, Hashable {
   /// The headers of `request` without the chain's cookies.
   private var headers: HeaderFields
   private var cookies = Cookies()
-  private var visited: Set<Visit>
+  /// The URLs of the chain's requests, each with the Cookie field, or nil if that has nothing of the
+  /// chain's.
+  private var visited: Set<[String?]>
   private var leftOrigin = false
   /// Credentials from a Location, for the chain's current origin.
   private var authorization: String?
-
-  /// What distinguishes the requests of a chain.
-  private struct Visit: Sendable, Hashable {
-    var url: String
-    /// The Cookie field; nil if it has nothing of the chain's.
-    var cookies: String?
-  }
 
   /// Begins a chain where an earlier one ended: headers dropped on the way stay dropped, and its
   /// cookies are sent again.
@@ -58,7 +53,7 @@ struct RedirectPolicy: Sendable, Hashable {
   init(request: OriginRequest) {
     self.request = request
     headers = request.headers
-    visited = [Visit(url: URIReference(request.url.absoluteString).textWithoutFragment)]
+    visited = [[URIReference(request.url.absoluteString).textWithoutFragment, nil]]
   }
 
   /// Returns the request with the chain's cookies for its URL, which are newer than the user's.
@@ -115,8 +110,7 @@ struct RedirectPolicy: Sendable, Hashable {
     next.headers = headers
     next = withCookies(next, at: now)
     let field = next.headers["Cookie"]
-    let visit = Visit(
-      url: url.absoluteString, cookies: field == headers["Cookie"] ? nil : field)
+    let visit = [url.absoluteString, field == headers["Cookie"] ? nil : field]
     guard visited.insert(visit).inserted else {
       throw refusal("redirects in a loop", status)
     }
@@ -144,9 +138,5 @@ struct RedirectPolicy: Sendable, Hashable {
 
 extension HeaderFields {
   /// The fields that another origin may see.
-  package var forOtherOrigins: HeaderFields {
-    HeaderFields(
-      fields.lazy.filter { RedirectPolicy.carried.contains($0.name.lowercased()) }
-        .map { ($0.name, $0.value) })
-  }
+  package var forOtherOrigins: HeaderFields { only(RedirectPolicy.carried) }
 }

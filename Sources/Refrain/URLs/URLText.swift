@@ -21,20 +21,6 @@ extension URL {
     self.init(string: target.textWithoutFragment, encodingInvalidCharacters: false)
   }
 
-  /// The URL as its origin resolves it (RFC 3986 §5.2.4): without `.` and `..` in its path, also
-  /// percent-encoded ones, which are equivalent (§6.2.2.2).
-  package var withoutDotSegments: URL {
-    let text = absoluteString
-    guard text.contains("/.") || text.contains("/%2") else { return self }
-    var reference = URIReference(text)
-    let segments = reference.path.split(separator: "/", omittingEmptySubsequences: false).map {
-      let decoded = $0.lowercased().replacing("%2e", with: ".")
-      return decoded == "." || decoded == ".." ? decoded : String($0)
-    }
-    reference.path = URIReference.removingDotSegments(segments.joined(separator: "/"))
-    return URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false) ?? self
-  }
-
   /// Returns `xn--bcher-kva.example` for `bücher.example`; unchanged if there is no such form.
   private static func inASCII(_ authority: String) -> String {
     guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return authority }

@@ -252,7 +252,7 @@ struct RelayedAnswer: Sendable {
     guard response.status == 206 else {
       return WholeResponse.statuses.contains(response.status)
     }
-    guard let content = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
+    guard let content = response.headers.contentRange,
       let range = content.range
     else { return false }
     return range.lowerBound == 0 && range.upperBound == content.total

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 internal import Foundation
 internal import Refrain
+internal import RefrainStreams
 
 /// The hosts that may be requested: `example.com` is that host only, `*.example.com` all below it,
 /// and a port may follow.
@@ -63,7 +64,7 @@ struct AllowedHosts: Sendable {
     guard isEmpty, elsePublicOnly else {
       return URLFilter(remedy: Self.remedy) { allows($0) }
     }
-    return URLFilter(remedy: Self.remedy, referred: ReferredHosts()) {
+    return URLFilter(remedy: Self.remedy, checksAddresses: true) {
       !PrivateNetwork.contains($0)
     }
   }

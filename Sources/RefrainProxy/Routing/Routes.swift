@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// Maps requests to the proxy to URLs of origins, and back.
 struct Routes: Sendable {
@@ -322,5 +323,21 @@ extension Routes {
     guard isOurs(host: host, localAddress: request.localAddress, listening: address) else {
       throw HTTPError(421, "This is not \(host). Use the address or a name of the proxy.")
     }
+  }
+}
+
+extension URL {
+  /// The URL as its origin resolves it (RFC 3986 §5.2.4): without `.` and `..` in its path, also
+  /// percent-encoded ones, which are equivalent (§6.2.2.2).
+  fileprivate var withoutDotSegments: URL {
+    let text = absoluteString
+    guard text.contains("/.") || text.contains("/%2") else { return self }
+    var reference = URIReference(text)
+    let segments = reference.path.split(separator: "/", omittingEmptySubsequences: false).map {
+      let decoded = $0.lowercased().replacing("%2e", with: ".")
+      return decoded == "." || decoded == ".." ? decoded : String($0)
+    }
+    reference.path = URIReference.removingDotSegments(segments.joined(separator: "/"))
+    return URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false) ?? self
   }
 }

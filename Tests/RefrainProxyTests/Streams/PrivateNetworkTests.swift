@@ -2,6 +2,7 @@
 import Foundation
 import OriginServer
 import Refrain
+import RefrainStreams
 import Testing
 
 @testable import RefrainProxy

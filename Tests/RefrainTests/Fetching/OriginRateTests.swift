@@ -34,9 +34,9 @@ import Testing
       }
       // Stored bytes cost no time of the rate.
       let pace = test.cache.origin.pace
-      try await eventually("the pauses are over") { pace.delay(after: 0) == nil }
+      try await eventually("the pauses are over") { pace.spend(0) == 0 }
       _ = try await test.read("/a")
-      #expect(pace.delay(after: 0) == nil)
+      #expect(pace.spend(0) == 0)
     }
   }
 
@@ -58,31 +58,30 @@ import Testing
       #expect(test.cache.originRate == 277)
       async let bytes = test.read("/a")
       let pace = test.cache.origin.pace
-      try await eventually("the fetch pauses") { pace.delay(after: 0) != nil }
+      try await eventually("the fetch pauses") { pace.spend(0) > 0 }
       test.cache.originRate = nil
       #expect(try await bytes == SyntheticBytes(seed: 1).bytes(in: 0..<1_000_000))
-      #expect(test.cache.originRate == nil && pace.delay(after: 1 << 40) == nil)
+      #expect(test.cache.originRate == nil && pace.spend(1 << 40) == 0)
     }
   }
 
-  @Test func `A delay that was counted for an earlier rate is no pause`() async throws {
+  @Test func `Another rate ends the pause for an earlier one`() async throws {
     let pace = OriginPace(bytesPerSecond: 1)
     // Eleven days.
-    let delay = try #require(pace.delay(after: 1_000_000))
-    pace.bytesPerSecond = nil
-    await pace.pause(delay)
-    pace.bytesPerSecond = 1
-    await pace.pause(delay)
-    #expect(pace.delay(after: 0) == nil)
+    let pause = Task { await pace.received(1_000_000) }
+    try await eventually("it pauses") { pace.spend(0) > 0 }
+    pace.bytesPerSecond = 2
+    await pause.value
+    #expect(pace.spend(0) == 0)
   }
 
   @Test func `A rate that is set again forgets no debt, and another one does`() {
     let pace = OriginPace(bytesPerSecond: 1000)
-    _ = pace.delay(after: 1_000_000)
+    _ = pace.spend(1_000_000)
     pace.bytesPerSecond = 1000
-    #expect(pace.delay(after: 0) != nil)
+    #expect(pace.spend(0) > 0)
     pace.bytesPerSecond = 2000
-    #expect(pace.delay(after: 0) == nil)
-    #expect(pace.delay(after: 1_000_000) != nil)
+    #expect(pace.spend(0) == 0)
+    #expect(pace.spend(1_000_000) > 0)
   }
 }

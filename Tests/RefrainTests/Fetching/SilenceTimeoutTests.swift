@@ -1,64 +1,59 @@
 // SPDX-License-Identifier: MIT
-import RefrainLocks
 import Testing
 
 @testable import Refrain
 
 @Suite(.timeLimit(.minutes(1))) struct WatchdogTests {
-  @Test func `A silence timeout fires once`() async throws {
-    let silenceTimeout = SilenceTimeout()
-    let count = Mutex(0)
-    let watch = silenceTimeout.watch { count.withLock { $0 += 1 } }
-    #expect(!watch.hasFired)
-    watch.expect(within: .zero)
-    try await eventually("the silence is ended") { watch.hasFired }
-    watch.expect(within: .zero)
-    let other = silenceTimeout.watch {}
-    other.expect(within: .zero)
-    try await eventually("the other silence is ended") { other.hasFired }
-    #expect(count.withLock { $0 } == 1)
-    silenceTimeout.forget(watch)
-    silenceTimeout.forget(other)
-  }
+  private let timeout = SilenceTimeout()
 
-  @Test func `A resting, forgotten or patient watch does not fire`() async throws {
-    let silenceTimeout = SilenceTimeout()
-    let resting = silenceTimeout.watch { Issue.record("It rested.") }
-    let forgotten = silenceTimeout.watch { Issue.record("It was forgotten.") }
-    let patient = silenceTimeout.watch { Issue.record("There was time.") }
-    resting.expect(within: .zero)
-    resting.rest()
-    patient.expect(within: .seconds(1000))
-    silenceTimeout.forget(forgotten)
-    forgotten.expect(within: .zero)
-    let fired = silenceTimeout.watch {}
-    fired.expect(within: .zero)
-    try await eventually("a look is taken") { fired.hasFired }
-    #expect(!resting.hasFired && !forgotten.hasFired && !patient.hasFired)
-    for watch in [resting, patient, fired] { silenceTimeout.forget(watch) }
-  }
+  /// Waits until it is cancelled.
+  @Sendable private func wait() async throws { try await Task.sleep(for: .seconds(3600)) }
 
-  @Test func `A new watch fires after a pause without watches`() async throws {
-    let silenceTimeout = SilenceTimeout()
+  @Test func `A silent request is cancelled, and another one after it`() async throws {
     for _ in 0..<3 {
-      let watch = silenceTimeout.watch {}
+      let watch = SilenceTimeout.Watch()
       watch.expect(within: .zero)
-      try await eventually("the silence is ended") { watch.hasFired }
-      silenceTimeout.forget(watch)
+      await #expect(throws: CancellationError.self) { try await timeout.run(watch, wait) }
+      #expect(watch.hasFired)
       try await Task.sleep(for: .milliseconds(Int64.random(in: 50...150)))
     }
   }
 
-  @Test func `A forgotten watch is released`() async throws {
-    final class Held: Sendable {}
-    let silenceTimeout = SilenceTimeout()
-    weak var held: Held?
-    do {
-      let object = Held()
-      held = object
-      let watch = silenceTimeout.watch { withExtendedLifetime(object) {} }
-      silenceTimeout.forget(watch)
+  @Test func `A resting, finished or patient request is not cancelled`() async throws {
+    let (resting, finished) = (SilenceTimeout.Watch(), SilenceTimeout.Watch())
+    let patient = SilenceTimeout.Watch()
+    resting.expect(within: .zero)
+    resting.rest()
+    patient.expect(within: .seconds(1000))
+    await timeout.run(finished) {}
+    finished.expect(within: .zero)
+    let waiting = [resting, patient].map { watch in Task { try await timeout.run(watch, wait) } }
+    let fired = SilenceTimeout.Watch()
+    fired.expect(within: .zero)
+    await #expect(throws: CancellationError.self) { try await timeout.run(fired, wait) }
+    #expect(!resting.hasFired && !finished.hasFired && !patient.hasFired)
+    for task in waiting {
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
     }
-    try await eventually("it is let go") { held == nil }
+  }
+
+  @Test(arguments: [true, false])
+  func `A request can be ended before and after it begins`(_ isBefore: Bool) async throws {
+    let watch = SilenceTimeout.Watch()
+    if isBefore { watch.end() }
+    let (began, begins) = AsyncStream.makeStream(of: Void.self)
+    let request = Task {
+      try await timeout.run(watch) {
+        begins.yield()
+        try await wait()
+      }
+    }
+    if !isBefore {
+      for await _ in began { break }
+      watch.end()
+    }
+    await #expect(throws: CancellationError.self) { try await request.value }
+    #expect(!watch.hasFired)
   }
 }

@@ -67,7 +67,7 @@ import Testing
     if let date = HTTPDate.parse(text, now: now, .strict) {
       #expect(HTTPDate.parse(text, now: now) == date, "\(text.debugDescription)")
     }
-    _ = CacheControl(targeted: text)
+    _ = CacheControl(targetedBy: ["CDN-Cache-Control": text])
     if let wait = RetryAfter.parse(text, now: now) { #expect(wait >= .zero) }
 
     let fields: HeaderFields = [

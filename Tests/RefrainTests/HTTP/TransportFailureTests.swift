@@ -179,14 +179,12 @@
 
     /// getaddrinfo(3): EAI_NONAME, EAI_AGAIN, EAI_FAIL, EAI_NODATA.
     @Test(
-      arguments: [(-2, .unknown), (-3, .undecided), (-4, .undecided), (-5, .unknown)]
-        as [(Int32, HostLookup)])
+      arguments: [(-2, .unknownHost), (-3, .unreachable), (-4, .unreachable), (-5, .unknownHost)]
+        as [(Int32, TransportError.Code)])
     func `Only a definite failure of the name lookup means an unknown host`(
-      _ code: Int32, _ lookup: HostLookup
+      _ code: Int32, _ meaning: TransportError.Code
     ) {
-      #expect(HostLookup(code: code) == lookup)
-      let error = lookup.refined(TransportError(.unreachable, ""), host: "h")
-      #expect(error.code == (lookup == .unknown ? .unknownHost : .unreachable))
+      #expect(TransportError.noAddress(of: "h", code: code).code == meaning)
     }
 
     @Test(arguments: TestedTransport.allCases)

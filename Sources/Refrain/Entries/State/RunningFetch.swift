@@ -9,7 +9,7 @@ extension GenerationState {
     enum Purpose: Sendable, Equatable {
       case bytes
       /// It revalidates the generation, and may request missing bytes with that
-      /// (`ConfirmingRequest.fills`).
+      /// (`FetchRequest.fills`).
       case confirmation(fills: Bool)
     }
 

@@ -19,28 +19,26 @@
     /// copies the next ones under the lock.
     private let hasBytes = Atomic(false)
 
-    fileprivate struct State {
+    private struct State {
+      /// Until the task takes it.
       var head: Head?
-      var headWaiter: CheckedContinuation<Head, any Error>?
       /// What the task takes next, in order. The last one is being filled.
       var chunks: [Data] = []
       /// The bytes of the body received so far.
       var received = 0
       /// The bytes of the body still to arrive; nil if its length is unknown.
       var remaining: Int64?
-      var bodyWaiter: CheckedContinuation<Void, Never>?
-      var end: End?
+      /// The task, while it waits for the head or the next chunk.
+      var waiter: CheckedContinuation<Void, Never>?
+      /// `CancellationError` if nobody wants the rest.
+      var end: Result<Void, any Error>?
       /// Whether libcurl waits for a chunk to be taken.
       var isPaused = false
       /// The bytes that the last chunk may hold.
       var limit = 0
-    }
 
-    fileprivate enum End {
-      case whole
-      case failed(any Error)
-      /// Nobody wants the rest.
-      case stopped
+      /// Whether the task has anything to take.
+      var hasNews: Bool { head != nil || !chunks.isEmpty || end != nil }
     }
 
     init(_ request: RelayedRequest, on loop: CurlLoop) {
@@ -60,87 +58,75 @@
     func send() async throws -> Head {
       try Task.checkCancellation()
       loop.post(.begin(self))
-      if let upload {
-        upload.start(
-          goOn: { [weak self] in self.map { $0.loop.post(.goOn($0)) } },
-          onFailure: { [weak self] error in self?.uploadFailed(error) })
+      upload?.start(
+        goOn: { [weak self] in self.map { $0.loop.post(.goOn($0)) } },
+        onFailure: { [weak self] error in self?.end(with: error) { $0.end == nil } })
+      return try await take { state in
+        if let head = state.head.take() { return head }
+        guard let end = state.end else { return nil }
+        try end.get()
+        throw CancellationError()
       }
-      let head = try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
-          let outcome = state.withLock { state -> Result<Head, any Error>? in
-            if let outcome = state.outcome { return outcome }
-            state.headWaiter = continuation
-            return nil
-          }
-          if let outcome { continuation.resume(with: outcome) }
-        }
-      } onCancel: {
-        stop()
-      }
-      // Through the lock: a continuation that is resumed before its task waits orders nothing that the
-      // thread sanitizer could see.
-      return state.withLock(\.head) ?? head
     }
 
     /// Returns the next bytes of the body; nil at its end. One caller at a time.
     func next() async throws -> Data? {
-      try await withTaskCancellationHandler {
-        while true {
-          let step = state.withLock { state in
-            defer { hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed) }
-            return state.take()
-          }
-          switch step {
-          case .bytes(let bytes, let wasPaused):
-            if wasPaused { loop.post(.goOn(self)) }
-            return bytes
-          case .end(.whole): return nil
-          case .end(.failed(let error)): throw error
-          case .end(.stopped): throw CancellationError()
-          case .wait: await wait()
-          }
+      let (bytes, wasPaused) = try await take { state -> (Data?, Bool)? in
+        guard !state.chunks.isEmpty else {
+          try state.end?.get()
+          return state.end.map { _ in (nil, false) }
         }
-      } onCancel: {
-        stop()
+        defer {
+          state.isPaused = false
+          hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
+        }
+        return (state.chunks.removeFirst(), state.isPaused)
       }
+      if wasPaused { loop.post(.goOn(self)) }
+      return bytes
     }
 
     /// Whether no bytes are available without waiting, as of a moment ago.
     var isEmpty: Bool { !hasBytes.load(ordering: .relaxed) }
 
-    private func wait() async {
-      await withCheckedContinuation { continuation in
-        let isThere = state.withLock { state in
-          if !state.chunks.isEmpty || state.end != nil { return true }
-          state.bodyWaiter = continuation
-          return false
+    /// Waits until there is something to take. Cancellation stops the exchange.
+    private func take<Part: Sendable>(
+      _ part: @Sendable (inout State) throws -> Part?
+    ) async throws -> Part {
+      try await withTaskCancellationHandler {
+        while true {
+          if let part = try state.withLock({ try part(&$0) }) { return part }
+          await withCheckedContinuation { continuation in
+            let hasNews = state.withLock { state in
+              if !state.hasNews { state.waiter = continuation }
+              return state.hasNews
+            }
+            if hasNews { continuation.resume() }
+          }
         }
-        if isThere { continuation.resume() }
+      } onCancel: {
+        stop()
       }
     }
 
     /// Gives up the rest: the connection is closed, unless all has arrived.
     func stop() {
       // Nobody receives buffered bytes after this.
-      end(.stopped) { $0.end == nil || !$0.chunks.isEmpty }
+      end(with: CancellationError()) { $0.end == nil || !$0.chunks.isEmpty }
     }
 
-    /// Ends the exchange when the request's body fails.
-    private func uploadFailed(_ error: any Error) {
-      end(.failed(error)) { $0.end == nil }
-    }
-
-    private func end(_ end: End, if mayEnd: (State) -> Bool) {
-      let (waiters, isRunning) = state.withLock { state -> (Waiters?, Bool) in
+    private func end(with error: any Error, if mayEnd: (State) -> Bool) {
+      let (waiter, isRunning) = state.withLock {
+        state -> (CheckedContinuation<Void, Never>?, Bool) in
         guard mayEnd(state) else { return (nil, false) }
         let isRunning = state.end == nil
-        state.chunks = []
+        (state.head, state.chunks) = (nil, [])
         hasBytes.store(false, ordering: .relaxed)
-        state.end = end
-        return (state.takeWaiters(), isRunning)
+        state.end = .failure(error)
+        return (state.waiter.take(), isRunning)
       }
       upload?.stop()
-      waiters?.resume()
+      waiter?.resume()
       if isRunning { loop.post(.remove(self)) }
     }
 
@@ -153,9 +139,9 @@
       let waiter = state.withLock { state in
         state.head = head
         state.remaining = head.headers.bodyLength
-        return state.headWaiter.take()
+        return state.waiter.take()
       }
-      waiter?.resume(returning: head)
+      waiter?.resume()
       // After a response that precedes the end of the request's body, libcurl stops sending it, but
       // would wait forever for its next part.
       if upload != nil { loop.post(.goOn(self)) }
@@ -216,11 +202,11 @@
     /// - Returns: false if it goes on waiting although there are bytes.
     func wakeReader(onlyForFull: Bool) -> Bool {
       let (isDone, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
-        guard let first = state.chunks.first, state.bodyWaiter != nil else { return (true, nil) }
+        guard let first = state.chunks.first, state.waiter != nil else { return (true, nil) }
         // Another 16 KiB would not fit.
         let isFull = state.chunks.count > 1 || first.count + 16 << 10 > state.limit
         if onlyForFull, !isFull { return (false, nil) }
-        return (true, state.bodyWaiter.take())
+        return (true, state.waiter.take())
       }
       waiter?.resume()
       return isDone
@@ -228,55 +214,12 @@
 
     /// Ends the exchange with libcurl's result.
     func ended(_ error: TransportError?) {
-      let waiters = state.withLock { state in
-        if state.end == nil { state.end = error.map { .failed($0) } ?? .whole }
-        return state.takeWaiters()
+      let waiter = state.withLock { state in
+        if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
+        return state.waiter.take()
       }
       upload?.stop()
-      waiters.resume()
-    }
-
-    // MARK: Its state
-
-    fileprivate struct Waiters {
-      var head: CheckedContinuation<Head, any Error>?
-      var headOutcome: Result<Head, any Error>?
-      var body: CheckedContinuation<Void, Never>?
-
-      func resume() {
-        if let headOutcome { head?.resume(with: headOutcome) }
-        body?.resume()
-      }
-    }
-  }
-
-  extension CurlExchange.State {
-    fileprivate enum Step {
-      case bytes(Data, wasPaused: Bool)
-      case end(CurlExchange.End)
-      case wait
-    }
-
-    fileprivate mutating func take() -> Step {
-      if !chunks.isEmpty {
-        defer { isPaused = false }
-        return .bytes(chunks.removeFirst(), wasPaused: isPaused)
-      }
-      return end.map { .end($0) } ?? .wait
-    }
-
-    /// The outcome of `send`; nil while it waits.
-    fileprivate var outcome: Result<CurlExchange.Head, any Error>? {
-      switch end {
-      case .stopped?: .failure(CancellationError())
-      case .failed(let error)? where head == nil: .failure(error)
-      default: head.map { .success($0) }
-      }
-    }
-
-    fileprivate mutating func takeWaiters() -> CurlExchange.Waiters {
-      CurlExchange.Waiters(
-        head: headWaiter.take(), headOutcome: outcome, body: bodyWaiter.take())
+      waiter?.resume()
     }
   }
 #endif

@@ -5,6 +5,10 @@
 
   /// The result of a libcurl transfer, and its meaning (libcurl-errors(3)).
   struct CurlFailure {
+    /// The requested host.
+    var host: String
+    /// The proxy used.
+    var proxy: String?
     var code: CURLcode
     /// libcurl's error message.
     var text = ""
@@ -22,29 +26,25 @@
     /// CURLE_TOO_LARGE, which older headers lack.
     private static let tooLarge = CURLcode(rawValue: 100)
 
-    /// - Parameters:
-    ///   - host: the requested host.
-    ///   - proxy: the proxy used.
-    /// - Returns: nil if the response is whole.
-    func error(host: String, proxy: String?) -> TransportError? {
-      let words = Words(host: host, proxy: proxy)
-      if let fault { return words.malformed(fault) }
+    /// Nil if the response is whole.
+    var error: TransportError? {
+      if let fault { return malformed(fault) }
       switch code {
       // Without a head there is no response.
-      case CURLE_OK: return hasHead ? nil : words.lost("the other side closed it")
+      case CURLE_OK: return hasHead ? nil : lost("the other side closed it")
       case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
         return TransportError(.badURL, "The URL at \(host) cannot be requested: \(reason).")
       case CURLE_COULDNT_RESOLVE_HOST:
-        return words.unreachable("could not be resolved to an address", cause: .noAddress)
+        return unreachable("could not be resolved to an address", cause: .noAddress)
       case CURLE_COULDNT_RESOLVE_PROXY:
         return TransportError(
           .unreachable, "The proxy \(proxy ?? "") could not be resolved to an address.")
-      case CURLE_COULDNT_CONNECT: return notConnected(words)
-      case CURLE_OPERATION_TIMEDOUT: return timedOut(words)
+      case CURLE_COULDNT_CONNECT: return notConnected
+      case CURLE_OPERATION_TIMEDOUT: return timedOut
       case CURLE_PEER_FAILED_VERIFICATION:
         return TransportError(.untrusted, "The certificate of \(host) is not trusted: \(reason).")
       case CURLE_SSL_CONNECT_ERROR:
-        return words.unreachable("could not be reached over TLS: \(reason)")
+        return unreachable("could not be reached over TLS: \(reason)")
       case CURLE_SSL_CACERT_BADFILE:
         return TransportError(
           .untrusted,
@@ -54,18 +54,18 @@
         return TransportError(
           .unreachable, "The proxy \(proxy ?? "") did not connect to \(host): \(reason).")
       case CURLE_INTERFACE_FAILED:
-        return words.unreachable("could not be reached through that interface: \(reason)")
+        return unreachable("could not be reached through that interface: \(reason)")
       case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
         return TransportError(.malformed, "\(host) does not respond in HTTP.")
       // Such a long line does not fit into libcurl's buffer.
       case CURLE_OUT_OF_MEMORY where !hasHead, Self.tooLarge:
-        return words.malformed("its headers are too large")
+        return malformed("its headers are too large")
       case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
         CURLE_SEND_FAIL_REWIND:
-        return broken(words)
+        return broken
       default:
         return hasHead
-          ? words.lost(reason) : words.unreachable("could not be reached: \(reason)")
+          ? lost(reason) : unreachable("could not be reached: \(reason)")
       }
     }
 
@@ -75,25 +75,25 @@
       return String(text.prefix(300)).trimmingCharacters(in: .whitespacesAndNewlines.union(["."]))
     }
 
-    private func notConnected(_ words: Words) -> TransportError {
+    private var notConnected: TransportError {
       if systemError == Int(ECONNREFUSED) {
-        return TransportError(.refused, "\(words.first) refused the connection.")
+        return TransportError(.refused, "\(first) refused the connection.")
       }
       if systemError == Int(EMFILE) || systemError == Int(ENFILE) {
-        return words.unreachable(
+        return unreachable(
           "could not be connected to: too many files are open", cause: .noDescriptors)
       }
       guard systemError != 0, let text = strerror(CInt(truncatingIfNeeded: systemError)) else {
-        return words.unreachable("could not be reached: \(reason)")
+        return unreachable("could not be reached: \(reason)")
       }
-      return words.unreachable("could not be reached: \(String(cString: text))")
+      return unreachable("could not be reached: \(String(cString: text))")
     }
 
-    private func timedOut(_ words: Words) -> TransportError {
+    private var timedOut: TransportError {
       if hasHead || text.hasPrefix("Operation too slow") {
-        return TransportError(.timedOut, "\(words.host) was silent for too long.")
+        return TransportError(.timedOut, "\(host) was silent for too long.")
       }
-      return words.unreachable(
+      return unreachable(
         hasConnected
           ? "accepted the connection but did not complete TLS in time"
           : "did not accept the connection in time",
@@ -101,85 +101,65 @@
     }
 
     /// libcurl has one code for several of these; only its message distinguishes them.
-    private func broken(_ words: Words) -> TransportError {
+    private var broken: TransportError {
       if proxyStatus >= 300 {
         return TransportError(
           .unreachable,
-          "The proxy \(words.proxy ?? "") did not connect to \(words.host): it answered "
+          "The proxy \(proxy ?? "") did not connect to \(host): it answered "
             + "\(proxyStatus).")
       }
       let text = text.lowercased()
-      if text.contains("chunk") { return words.malformed("its response has an invalid chunk") }
+      if text.contains("chunk") { return malformed("its response has an invalid chunk") }
       if !hasHead, text.contains("header") {
-        return words.malformed("its headers are too large")
+        return malformed("its headers are too large")
       }
       switch code {
-      case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return words.lost("the other side closed it")
-      default: return words.lost(reason)
+      case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return lost("the other side closed it")
+      default: return lost(reason)
       }
     }
 
-    private struct Words {
-      var host: String
-      var proxy: String?
+    /// The host or proxy that is connected to.
+    private var first: String { proxy.map { "The proxy \($0)" } ?? host }
 
-      /// The host or proxy that is connected to.
-      var first: String { proxy.map { "The proxy \($0)" } ?? host }
+    private func lost(_ why: String) -> TransportError {
+      TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
+    }
 
-      func lost(_ why: String) -> TransportError {
-        TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
-      }
+    private func malformed(_ what: String) -> TransportError {
+      TransportError(.malformed, "\(host) violates HTTP: \(what).")
+    }
 
-      func malformed(_ what: String) -> TransportError {
-        TransportError(.malformed, "\(host) violates HTTP: \(what).")
-      }
-
-      func unreachable(_ what: String, cause: TransportError.Cause? = nil) -> TransportError {
-        var error = TransportError(.unreachable, "\(first) \(what).")
-        error.cause = cause
-        return error
-      }
+    private func unreachable(_ what: String, cause: TransportError.Cause? = nil) -> TransportError {
+      var error = TransportError(.unreachable, "\(first) \(what).")
+      error.cause = cause
+      return error
     }
   }
 
-  /// Why a name has no address: there is no such host, or no name server responded. libcurl reports
-  /// both alike; the system's resolver distinguishes them (getaddrinfo(3)).
-  enum HostLookup: Sendable, Hashable {
-    case exists
-    case unknown
-    /// The name server did not respond, or there is no network.
-    case undecided
-
-    init(code: Int32) {
-      switch code {
-      case 0: self = .exists
-      case Self.noName, Self.noAddress: self = .unknown
-      default: self = .undecided
-      }
-    }
-
-    // EAI_NONAME and EAI_NODATA, which the headers hide behind feature macros.
-    private static let noName: Int32 = -2
-    private static let noAddress: Int32 = -5
-
-    /// Blocks.
-    init(host: String) {
+  extension TransportError {
+    /// Returns the error for a name without an address: there is no such host, or no name server
+    /// responded. libcurl reports both alike; the system's resolver distinguishes them. Blocks.
+    static func noAddress(of host: String) -> TransportError {
       // Such names never exist (RFC 6761 §6.4).
       if host.lowercased().split(separator: ".").last == "invalid" {
-        self = .unknown
-        return
+        return noAddress(of: host, code: noName)
       }
       var found: UnsafeMutablePointer<addrinfo>?
       let code = getaddrinfo(host, nil, nil, &found)
       if let found { freeaddrinfo(found) }
-      self.init(code: code)
+      return noAddress(of: host, code: code)
     }
 
-    /// Returns the error of a connection that failed without an address.
-    func refined(_ error: TransportError, host: String) -> TransportError {
-      self == .unknown
+    /// - Parameter code: of getaddrinfo(3).
+    static func noAddress(of host: String, code: Int32) -> TransportError {
+      code == noName || code == noData
         ? TransportError(.unknownHost, "The host \(host) does not exist.")
         : TransportError(.unreachable, "No name server could resolve \(host).")
     }
+
+    // EAI_NONAME and EAI_NODATA, which the headers hide behind feature macros.
+    private static let noName: Int32 = -2
+    private static let noData: Int32 = -5
   }
 #endif

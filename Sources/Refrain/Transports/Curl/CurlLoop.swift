@@ -121,7 +121,7 @@
         commands().forEach(carryOut)
         if let due = deadline, due <= .now {
           deadline = nil
-          act(on: nil)
+          act(on: .init(socket: curl_socket_t(CURL_SOCKET_BAD), flags: 0))
         }
         takeMessages()
         wakeReaders()
@@ -134,16 +134,9 @@
       return Int32(max(0, min((deadline - .now) / .milliseconds(1), 60_000)).rounded(.up))
     }
 
-    /// - Parameter event: nil: the timeout has passed.
-    private func act(on event: EventQueue.Event?) {
-      guard let multi else { return }
-      var flags: Int32 = 0
-      if event?.isReadable == true { flags |= CURL_CSELECT_IN }
-      if event?.isWritable == true { flags |= CURL_CSELECT_OUT }
-      if event?.isBroken == true { flags |= CURL_CSELECT_ERR }
+    private func act(on event: EventQueue.Event) {
       var running: Int32 = 0
-      curl_multi_socket_action(
-        multi, event?.socket ?? curl_socket_t(CURL_SOCKET_BAD), flags, &running)
+      if let multi { curl_multi_socket_action(multi, event.socket, event.flags, &running) }
     }
 
     // MARK: Commands

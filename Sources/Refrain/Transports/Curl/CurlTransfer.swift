@@ -251,7 +251,8 @@
         return true
       }
       guard exchange.upload == nil, Challenges.offerDigest(head.headers) else { return pass(head) }
-      next = Attempt(usesNewConnection: attempt.usesNewConnection, usesDigest: true)
+      next = attempt
+      next?.usesDigest = true
       return false
     }
 
@@ -271,8 +272,8 @@
     private func passRefusal() -> Bool {
       guard let head = refusal.take() else { return true }
       guard knowsChallenge else { return pass(head) }
-      next = Attempt(
-        usesNewConnection: attempt.usesNewConnection, usesDigest: true, usesKnownChallenge: false)
+      next = attempt
+      next?.usesKnownChallenge = false
       return false
     }
 
@@ -323,8 +324,8 @@
     func error(for code: CURLcode) -> TransportError? {
       if countdown == 0 { return nil }
       let code = code == CURLE_OK && countdown != nil ? CURLE_PARTIAL_FILE : code
+      let host = exchange.request.url.host() ?? ""
       if isPrivate, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
-        let host = exchange.request.url.host() ?? ""
         return TransportError(
           .badURL, "The name \(host) leads to an address of a private network.",
           cause: .privateAddress)
@@ -333,11 +334,12 @@
       // The message may contain the proxy's URL, with the password.
       if let proxy { text = text.replacing(proxy.url, with: proxy.name) }
       let systemError = long(CURLINFO_OS_ERRNO)
-      let failure = CurlFailure(
-        code: code, text: text, systemError: systemError == 0 ? socketError : systemError,
+      return CurlFailure(
+        host: host, proxy: proxy?.name, code: code, text: text,
+        systemError: systemError == 0 ? socketError : systemError,
         proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasConnected: hasConnected, hasHead: hasHead,
-        fault: fault)
-      return failure.error(host: exchange.request.url.host() ?? "", proxy: proxy?.name)
+        fault: fault
+      ).error
     }
 
     private var hasConnected: Bool {

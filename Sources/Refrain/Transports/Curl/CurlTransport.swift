@@ -49,8 +49,7 @@
         return response
       } catch let error as TransportError where error.cause == .noAddress {
         let host = request.url.host() ?? ""
-        let lookup = await IOThreads.shared.run { HostLookup(host: host) }
-        throw lookup.refined(error, host: host)
+        throw await IOThreads.shared.run { TransportError.noAddress(of: host) }
       }
     }
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import CCurl
   import CLinuxSystem
   import Foundation
 
   /// The sockets that one thread waits for, and a bell that ends the wait: epoll(7), eventfd(2).
   final class EventQueue: Sendable {
     struct Event {
-      var socket: Int32
-      var isReadable: Bool
-      var isWritable: Bool
-      var isBroken: Bool
+      var socket: curl_socket_t
+      /// As for curl_multi_socket_action(3).
+      var flags: Int32
     }
 
     private let descriptor: Int32
@@ -68,11 +68,13 @@
             _ = read(bell, &rings, 8)
             return nil
           }
-          return Event(
-            socket: event.data.fd,
-            isReadable: event.events & EPOLLIN.rawValue != 0,
-            isWritable: event.events & EPOLLOUT.rawValue != 0,
-            isBroken: event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0)
+          var flags: Int32 = 0
+          if event.events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
+          if event.events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
+          if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
+            flags |= CURL_CSELECT_ERR
+          }
+          return Event(socket: event.data.fd, flags: flags)
         }
       }
     }

@@ -11,9 +11,9 @@
       _ code: CURLcode, _ text: String = "", proxy: String? = nil,
       _ change: (inout CurlFailure) -> Void = { _ in }
     ) -> TransportError? {
-      var failure = CurlFailure(code: code, text: text)
+      var failure = CurlFailure(host: "h.example", proxy: proxy, code: code, text: text)
       change(&failure)
-      return failure.error(host: "h.example", proxy: proxy)
+      return failure.error
     }
 
     @Test func `A successful transfer without a head is a lost connection`() {

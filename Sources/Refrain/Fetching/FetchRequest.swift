@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The request that confirms a stored generation and also fetches the bytes that a reader wants
-/// next: every response to it is used. A pure value.
-struct ConfirmingRequest: Sendable, Hashable {
+/// A request for the bytes that a reader wants next. If these are stored, it confirms the generation
+/// as well: every response to it is used. A pure value.
+struct FetchRequest: Sendable, Hashable {
   /// The requested range.
   var range: ByteRange
   /// Whether the bytes at the range's start are missing: the response brings them, and one without
@@ -25,9 +25,7 @@ struct ConfirmingRequest: Sendable, Hashable {
     let isUnconditional = fills || (known.isDocument && !validator.followsDocument)
     var headers: HeaderFields = isUnconditional ? [:] : validator.conditional
     if isWhole { return headers }
-    headers.append(
-      "Range",
-      RangeHeader.value(range.lowerBound, to: range.upperBound == .max ? nil : range.upperBound))
+    headers.append("Range", range.fieldValue)
     if let ifRange = sentIfRange(validator) { headers.append("If-Range", ifRange) }
     return headers
   }
@@ -100,10 +98,10 @@ extension GenerationState {
   /// Returns the request that confirms this generation for a reader.
   ///
   /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.
-  func confirmingRequest(for reader: Reader, at offset: Int64?) -> ConfirmingRequest {
+  func confirmingRequest(for reader: Reader, at offset: Int64?) -> FetchRequest {
     if isOneResponse {
       let hole = hole(from: 0)
-      return ConfirmingRequest(range: (hole ?? 0)..<(length ?? .max), fills: hole != nil)
+      return FetchRequest(range: (hole ?? 0)..<(length ?? .max), fills: hole != nil)
     }
     let start = offset ?? reader.position
     var limits = currentLimits
@@ -119,10 +117,10 @@ extension GenerationState {
     for fetch in fetches.values where fetch.position < fetch.range.upperBound {
       there.insert(contentsOf: fetch.position..<fetch.range.upperBound)
     }
+    let one = FetchRequest(range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
-    let wantsBytes = offset != nil || reader.end > start + 1
-    let isBeyondEnd = length.map { start >= $0 } ?? false
-    if wantsBytes, !isBeyondEnd {
+    guard offset != nil || reader.end > start + 1 else { return one }
+    if length.map({ start < $0 }) != false {
       let isUnconditional = validator.conditional.isEmpty
       let isInUse = readers.values.contains(where: \.hasRead)
       // Without a validator, and with a reader that continues whatever the response, the next hole
@@ -132,18 +130,17 @@ extension GenerationState {
       if !there.contains(hole), length.map({ hole < $0 }) != false {
         demand.position = hole
         if case .start(let range) = limits.decide(for: demand, readable: there, running: []) {
-          return ConfirmingRequest(range: range, fills: true)
+          return FetchRequest(range: range, fills: true)
         }
       }
-      if asksBeyond { return ConfirmingRequest(range: start..<start + 1, fills: false) }
+      if asksBeyond { return one }
     }
-    if !wantsBytes { return ConfirmingRequest(range: start..<start + 1, fills: false) }
     // The length of a replacement is not known.
     limits.length = nil
     if reader.fillsWhole { demand.readsOn = true }
     guard case .start(let range) = limits.decide(for: demand, readable: .init(), running: []) else {
-      return ConfirmingRequest(range: start..<start + 1, fills: false)
+      return one
     }
-    return ConfirmingRequest(range: range, fills: false)
+    return FetchRequest(range: range, fills: false)
   }
 }
