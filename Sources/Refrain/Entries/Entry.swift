@@ -148,8 +148,8 @@ final class Entry: Sendable {
   func shutDown() {
     let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
     filler?.cancel()
-    for generation in earlier { generation.perform { $0.close() } }
-    generation?.perform { $0.close() }
+    for generation in earlier { generation.withState { $0.close() } }
+    generation?.withState { $0.close() }
     closeIfUnused { $0.isShutDown = true }
   }
 
@@ -194,7 +194,7 @@ final class Entry: Sendable {
 
   private func finish(_ last: Generation) async {
     // Nothing is stored from here on.
-    last.perform { $0.close() }
+    last.withState { $0.close() }
     await storage.finish(last)
     let waiters = state.withLock { state in
       state.current = nil
@@ -267,7 +267,7 @@ final class Entry: Sendable {
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
     guard replace(generation, with: next) else {
-      generation.perform { $0.supersede() }
+      generation.withState { $0.supersede() }
       return
     }
     superseded(generation, isContradicted: isContradicted)
@@ -338,13 +338,13 @@ final class Entry: Sendable {
       return (true, filler)
     }
     filler?.cancel()
-    if isReplaced { last.perform { $0.stopExpecting() } }
+    if isReplaced { last.withState { $0.stopExpecting() } }
     return isReplaced
   }
 
   /// Ends a generation that was replaced.
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
-    generation.perform { $0.supersede() }
+    generation.withState { $0.supersede() }
     events.send(.generationChanged(key))
     // The detected change overrides the freshness of the old version.
     beginTask()

@@ -190,7 +190,7 @@ extension Store {
     last.withState { $0.storage.refuse(.purged) }
     let wasStored = try removeFiles(last)
     // Without readers, its requests are of no use.
-    if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
+    if last.withState(\.readers.isEmpty) { last.withState { $0.supersede() } }
     return wasStored
   }
 
@@ -260,7 +260,7 @@ extension Store {
       state.filesRemoved()
     }
     // Without readers, its requests are of no use.
-    if last.withState(\.readers.isEmpty) { last.perform { $0.supersede() } }
+    if last.withState(\.readers.isEmpty) { last.withState { $0.supersede() } }
     events.send(.generationChanged(key))
   }
 }

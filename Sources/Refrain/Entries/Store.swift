@@ -246,10 +246,10 @@ actor Store {
     let journal = try makeJournal(files)
     open = (generation, files)
     let allocated = try contents.file.status().allocated
-    generation.perform { state in
+    generation.withState { state in
       state.storage.resume(contents, journal, allocated: allocated)
       // They may wait for bytes that another process has stored since.
-      return state.wakeServed()
+      state.wakeServed()
     }
     try writeDown(generation)
     do throws(DiskError) {

@@ -46,9 +46,9 @@ struct ChunkSink: Sendable {
     if admission.missing.ranges.last?.upperBound != range.upperBound {
       // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
       let announces = admission.missing.isEmpty && hasMore?() != true
-      generation.perform { state in
+      generation.withState { state in
         state.fetches.move(id, to: range.upperBound)
-        return announces ? state.announce(id) : []
+        if announces { state.announce(id) }
       }
     }
     return .kept
@@ -157,7 +157,7 @@ struct ChunkSink: Sendable {
     // Others may take the room that was made.
     for _ in 0..<4 {
       // Eviction may take a while: nobody should wait for bytes that are already stored.
-      generation.perform { $0.announce(id) }
+      generation.withState { $0.announce(id) }
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
       if budget.reserve(bytes) { return true }
     }
@@ -182,7 +182,7 @@ struct ChunkSink: Sendable {
         settle(granted, by: generation.withState { Self.growth(of: file, &$0) })
         granted = 0
         if isFirst, error.isNoSpace {
-          generation.perform { $0.announce(id) }
+          generation.withState { $0.announce(id) }
           let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
           let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
           if hasRoom { continue }
@@ -260,9 +260,10 @@ struct ChunkSink: Sendable {
 
   /// - Returns: why nobody can use the bytes; nil if they were passed on.
   private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
-    generation.perform { state in
-      guard state.isOfUse(id, from: offset) else { return (state.storageProblem.error, []) }
-      return (nil, state.commitTransient(id, bytes, at: offset))
+    generation.withState { state in
+      guard state.isOfUse(id, from: offset) else { return state.storageProblem.error }
+      state.commitTransient(id, bytes, at: offset)
+      return nil
     }
   }
 

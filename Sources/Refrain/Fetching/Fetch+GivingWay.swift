@@ -99,12 +99,12 @@ extension Entry {
       return nil
     }
     guard let verdict, replace(generation, with: next) else {
-      generation.perform { $0.supersede() }
+      generation.withState { $0.supersede() }
       return nil
     }
     // No player of the old generation waits for this fetch any more; the generation forgets it
     // here.
-    generation.perform { $0.endBody(fetch.id) }
+    generation.withState { $0.endBody(fetch.id) }
     // Before the old generation ends its fetches.
     let task = generation.withState { $0.fetches.remove(fetch.id)?.task }
     let isLate = next.withState { state in
@@ -115,7 +115,7 @@ extension Entry {
     superseded(generation, isContradicted: isContradicted)
     // Readers that left before the old generation was superseded are unknown to the new one.
     let left = generation.withState { coming.subtracting($0.readers.ids) }
-    for id in left { next.perform { $0.stopExpecting(id) } }
+    for id in left { next.withState { $0.stopExpecting(id) } }
     next.carryOut(actions)
     next.followOffline()
     return (successor, verdict)

@@ -89,6 +89,6 @@ extension MediaReader {
   package func rest() {
     // A cancelled reader has left already.
     guard let (generation, id) = try? current() else { return }
-    generation.perform { $0.rest(id) }
+    generation.withState { $0.rest(id) }
   }
 }

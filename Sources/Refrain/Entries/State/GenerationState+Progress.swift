@@ -35,18 +35,18 @@ extension GenerationState {
   /// The smallest safe distance ahead of a reader, in bytes.
   private static let leastSafe: Int64 = 1 << 20
 
-  mutating func beginBody(_ id: FetchID) -> [Action] {
+  mutating func beginBody(_ id: FetchID) {
     fetches[id]?.beginBody()
-    return recount()
+    recount()
   }
 
-  mutating func endBody(_ id: FetchID) -> [Action] {
+  mutating func endBody(_ id: FetchID) {
     fetches[id]?.endBody()
-    return recount()
+    recount()
   }
 
   /// Recounts the fetches that a player is short of.
-  mutating func recount() -> [Action] {
+  mutating func recount() {
     var change = 0
     for (id, fetch) in fetches where fetch.hasBody || fetch.isCounted {
       let isShort = fetch.hasBody && isShort(of: fetch)
@@ -54,7 +54,7 @@ extension GenerationState {
       fetches[id]?.isCounted = isShort
       change += isShort ? 1 : -1
     }
-    return change == 0 ? [] : [.countShort(change)]
+    if change != 0 { actions.append(.countShort(change)) }
   }
 
   /// Whether a player waits for the fetch's bytes, or has less ahead than is safe. A live stream

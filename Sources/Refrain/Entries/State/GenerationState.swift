@@ -6,13 +6,13 @@ typealias FetchID = UInt64
 typealias WaiterID = UInt64
 
 /// Everything known of one generation while it is open: its bytes, its readers' positions, and its
-/// fetches. A pure value: its methods change it and return actions to carry out outside the lock.
+/// fetches. A pure value: its methods change it, and leave `actions` to carry out outside the lock.
 struct GenerationState: Sendable {
   /// An action to carry out after the lock is released.
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
-    case wake([WaiterResumption], (any Error)?)
+    case wake([Wake], (any Error)?)
     /// Resume a paused fetch.
     case resume(CheckedContinuation<Void, Never>)
     /// A player waits for bytes of a background fetch.
@@ -25,7 +25,7 @@ struct GenerationState: Sendable {
 
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
-    var actions: [Action]
+    var actions: [Action] = []
     /// The journal record to write.
     var journal: (file: JournalFile, number: Int, span: ByteRange)?
     /// The delay after which a sync is due; nil for none.
@@ -87,12 +87,26 @@ struct GenerationState: Sendable {
   var fetches = Fetches()
   var nextID: UInt64 = 1
 
+  /// The actions that follow from the changes made since they were last taken.
+  var actions: [Action] = []
+
   init(
     limits: FetchPlan, isOffline: Bool, representation: Representation = Representation()
   ) {
     self.representation = representation
     self.limits = limits
     self.isOffline = isOffline
+  }
+
+  mutating func takeActions() -> [Action] {
+    if actions.isEmpty { return [] }
+    defer { actions = [] }
+    return actions
+  }
+
+  /// Has waiters woken, if there are any.
+  mutating func wake(_ wakes: [Wake], with error: (any Error)? = nil) {
+    if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
   }
 
   mutating func makeID() -> UInt64 {
