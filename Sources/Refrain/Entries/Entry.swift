@@ -228,17 +228,10 @@ final class Entry: Sendable {
   /// Returns the generation for a further reader: the current one, or a new one if that is a live
   /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
-    state.withLock { state in
-      guard let current = state.current, current.withState(\.hasPassedStart), !state.isClosed,
-        !state.isShutDown
-      else { return state.current }
-      state.forgetEarlier()
-      state.earlier.append(current)
-      let next = Generation(entry: self, state: emptyState())
-      state.current = next
-      startFilling(&state)
-      return next
+    if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
+      _ = startAnew(after: current, with: emptyState())
     }
+    return current
   }
 
   var resource: Resource { asked.resource }
@@ -266,11 +259,11 @@ final class Entry: Sendable {
   ///   stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
-    guard replace(generation, with: next) else {
+    if replace(generation, with: next) {
+      superseded(generation, isContradicted: isContradicted)
+    } else {
       generation.withState { $0.supersede() }
-      return
     }
-    superseded(generation, isContradicted: isContradicted)
   }
 
   /// Returns the empty state of the generation after this one.
@@ -282,24 +275,33 @@ final class Entry: Sendable {
       ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges)
     }
     if ranges == .refused { state.ranges = .refused }
-    state.representation.follow(invalidatedAt: invalidatedAt)
-    state.representation.follow(isNoPage: isNoPage)
+    state.representation.invalidatedAt = invalidatedAt
+    state.representation.followsNoPage = isNoPage
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     let now = self.now.uptime
     state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
   }
 
-  /// Makes `next` the current generation.
+  /// Makes `next` the current generation in place of `last`.
   ///
-  /// - Returns: false if another generation has already replaced this one.
-  func replace(_ generation: Generation, with next: Generation) -> Bool {
-    state.withLock { state in
-      guard state.current === generation else { return false }
+  /// - Parameter keepsLast: whether the readers of `last` continue with it.
+  /// - Returns: false if `last` is not the current one any more, or the entry is closed.
+  func replace(_ last: Generation, with next: Generation, keepsLast: Bool = false) -> Bool {
+    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+      guard state.current === last, !state.isClosed else { return (false, nil) }
+      if keepsLast {
+        state.forgetEarlier()
+        state.earlier.append(last)
+      }
       state.current = next
+      // It may wait for bytes of the generation before, which are not stored any more.
+      let filler = state.filler.take()
       startFilling(&state)
-      return true
+      return (true, filler)
     }
+    filler?.cancel()
+    return isReplaced
   }
 
   /// Makes an empty generation the current one. The readers of the one before continue with it.
@@ -309,7 +311,7 @@ final class Entry: Sendable {
   func startAnew(at time: Date) -> Generation? {
     while let last = current {
       var state = emptyState(after: last)
-      state.representation.follow(invalidatedAt: time)
+      state.representation.invalidatedAt = time
       if startAnew(after: last, with: state) { return last }
       if self.state.withLock(\.isClosed) { return nil }
     }
@@ -325,21 +327,11 @@ final class Entry: Sendable {
   ///
   /// - Returns: false if `last` is not the current one any more, or the entry is closed.
   func startAnew(after last: Generation, with next: GenerationState) -> Bool {
-    let next = Generation(entry: self, state: next)
-    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-      guard state.current === last, !state.isClosed else { return (false, nil) }
-      state.forgetEarlier()
-      state.earlier.append(last)
-      state.current = next
-      // It may wait for bytes of the generation before, which are not stored any more.
-      let filler = state.filler
-      state.filler = nil
-      startFilling(&state)
-      return (true, filler)
+    guard replace(last, with: Generation(entry: self, state: next), keepsLast: true) else {
+      return false
     }
-    filler?.cancel()
-    if isReplaced { last.withState { $0.stopExpecting() } }
-    return isReplaced
+    last.withState { $0.stopExpecting() }
+    return true
   }
 
   /// Ends a generation that was replaced.
@@ -359,7 +351,7 @@ final class Entry: Sendable {
   func invalidate() {
     let now = self.now.wall
     current?.withState { state in
-      state.representation.invalidate(at: now)
+      state.representation.outdate(since: now)
       state.storage.noteRecordStale()
     }
   }

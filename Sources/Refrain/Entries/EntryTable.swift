@@ -5,10 +5,10 @@ import RefrainLocks
 /// descriptors to the rest of the process (`DescriptorBudget`): further callers wait for one to close.
 final class EntryTable: Sendable {
   private enum Slot {
-    case opening(Task<Entry, any Error>)
     case open(Entry)
-    /// The entry is being recorded for the last time, and can be reopened afterwards.
-    case closing(Task<Void, Never>)
+    /// The entry is being opened; or it is being recorded for the last time, and can be reopened
+    /// afterwards. The closure waits until that has ended.
+    case busy(@Sendable () async -> Void)
   }
 
   /// Idle entries, which are closed when room is needed.
@@ -28,8 +28,7 @@ final class EntryTable: Sendable {
   private enum Step {
     /// The new entry is already held for the caller that opened it.
     case take(Task<Entry, any Error>)
-    case wait(Task<Entry, any Error>)
-    case waitForClose(Task<Void, Never>)
+    case wait(until: @Sendable () async -> Void)
     case use(Entry)
     case waitForRoom
     case closed
@@ -49,8 +48,7 @@ final class EntryTable: Sendable {
         if state.isClosed { return .closed }
         switch state.slots[key] {
         case .open(let entry): return .use(entry)
-        case .opening(let task): return .wait(task)
-        case .closing(let task): return .waitForClose(task)
+        case .busy(let end): return .wait(until: end)
         case nil:
           guard room.take(ticket, of: places) else { return .waitForRoom }
           let task = Task(executorPreference: IOThreads.shared) {
@@ -63,7 +61,8 @@ final class EntryTable: Sendable {
               throw error
             }
           }
-          state.slots[key] = .opening(task)
+          // If it cannot be opened, the next round finds no entry.
+          state.slots[key] = .busy { _ = await task.result }
           return .take(task)
         }
       }
@@ -74,10 +73,7 @@ final class EntryTable: Sendable {
         ticket = mine
         try await room.wait(mine) { _ = leases.releaseAll() }
       case .take(let task): return try await task.value
-      case .wait(let task):
-        let entry = try await task.value
-        if entry.tryHold() { return entry }
-      case .waitForClose(let task): await task.value
+      case .wait(let end): await end()
       case .closed: throw MediaCacheError(.closed, "The cache was closed.")
       }
       await Task.yield()
@@ -123,10 +119,7 @@ final class EntryTable: Sendable {
       switch slot {
       case nil: return nil
       case .open(let entry): return entry
-      case .opening(let task):
-        // If it cannot be opened, the next round finds no entry.
-        _ = await task.result
-      case .closing(let task): await task.value
+      case .busy(let end): await end()
       }
     }
   }
@@ -183,7 +176,7 @@ final class EntryTable: Sendable {
         await close()
         self.free(entry.key)
       }
-      state.slots[entry.key] = .closing(task)
+      state.slots[entry.key] = .busy { await task.value }
     }
   }
 
@@ -202,8 +195,7 @@ final class EntryTable: Sendable {
       if pending.isEmpty { return }
       for slot in pending {
         switch slot {
-        case .opening(let task): _ = await task.result
-        case .closing(let task): await task.value
+        case .busy(let end): await end()
         case .open(let entry):
           // It may have been opening when the others were shut down.
           entry.shutDown()

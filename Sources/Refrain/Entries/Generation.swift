@@ -150,7 +150,8 @@ final class Generation: Sendable {
   }
 
   /// Like `StoredBytes.lose`, for a file that was read and may no longer be this generation's.
-  func lose(_ range: ByteRange, of file: EntryFile, size: Int64?) {
+  func lose(_ range: ByteRange, of file: EntryFile) {
+    let size = (try? file.status())?.size
     withState { if $0.file === file { $0.storage.lose(range, size: size) } }
   }
 }

@@ -9,8 +9,6 @@ extension Store {
     if let open, open.generation === generation {
       do {
         try finish(generation, open.files)
-      } catch let error as DataLost {
-        distrust(generation, error.reason)
       } catch {
         reportOutdated(error)
         removeUnrecorded(generation)
@@ -252,7 +250,7 @@ extension Store {
 
   private func startAnew(_ entry: Entry, after last: Generation) {
     var next = load(entry.emptyState())
-    if next.generationID == nil { next.representation.follow(invalidatedAt: entry.now.wall) }
+    if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
     next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
     guard entry.startAnew(after: last, with: next) else { return }
     last.withState { state in
@@ -273,7 +271,7 @@ extension Representation {
     } else if record.freshness.isOutdated == true, let freshness, freshness.isOutdated != true,
       record.freshness.confirmedAt >= freshness.confirmedAt
     {
-      outdate(since: nil)
+      outdate()
     }
   }
 }

@@ -129,8 +129,6 @@ actor Store {
         isFirst = false
         if await evictor.free(1 << 20) > 0 { continue }
         writeFailed(generation, error)
-      } catch let error as DataLost {
-        distrust(generation, error.reason)
       } catch {
         writeFailed(generation, error)
       }
@@ -238,7 +236,7 @@ actor Store {
   /// Continues with the stored files.
   private func resume(
     _ generation: Generation, _ contents: EntryDirectory.Contents
-  ) throws -> EntryFile {
+  ) throws -> EntryFile? {
     // Interrupted syncs may have left journals: they count until the record is replaced.
     let files = Files(
       id: contents.record.generation, fileName: contents.record.file,
@@ -251,7 +249,7 @@ actor Store {
       // They may wait for bytes that another process has stored since.
       state.wakeServed()
     }
-    try writeDown(generation)
+    guard try writeDown(generation) else { return nil }
     do throws(DiskError) {
       // Files of other generations, which a process left when it ended suddenly.
       try removeOthers(than: [files])

@@ -80,7 +80,7 @@ struct ChunkSink: Sendable {
         let size = try file.status().size
         if size >= admission.storedEnd { return admission }
         reportCut(file)
-        generation.lose(size..<admission.storedEnd, of: file, size: size)
+        generation.lose(size..<admission.storedEnd, of: file)
       } catch {
         await entry.storage.writeFailed(generation, error)
         admission.refuse()
@@ -116,7 +116,7 @@ struct ChunkSink: Sendable {
       // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
       // write filled the other only from its own offset on.
       let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
-      generation.lose(gone, of: file, size: nil)
+      generation.lose(gone, of: file)
     }
   }
 
@@ -298,7 +298,7 @@ struct ChunkSink: Sendable {
           .warning(
             "The file of \(url) could not be read at byte \(gone.lowerBound) (\(file.path)); the "
               + "missing bytes are fetched again."))
-        generation.lose(gone, of: file, size: (try? file.status())?.size)
+        generation.lose(gone, of: file)
         isUnreadable = true
       }
     }

@@ -161,7 +161,7 @@ extension GenerationState {
     switch verdict {
     case .part(let range, _):
       noteRange()
-      if !ignoresRanges { representation.noteRanges() }
+      if !ignoresRanges { representation.info?.supportsRanges = true }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }

@@ -145,7 +145,8 @@ extension MediaReader {
   /// The next step of reading.
   enum Step<Found> {
     case found(Found)
-    case wait(Wait)
+    /// For bytes at an offset; nil: for the first response.
+    case wait(Generation, ReaderID, Int64?)
   }
 
   /// What there is at an offset.
@@ -170,26 +171,12 @@ extension MediaReader {
     }
   }
 
-  /// A wait for bytes, or for the first response. Returns without either if the reader should look
-  /// again for another reason.
-  struct Wait: Sendable {
-    fileprivate let generation: Generation
-    fileprivate let reader: ReaderID
-    /// Nil: for the content information.
-    fileprivate let offset: Int64?
-
-    func inTask() async throws { try await generation.wait(reader, at: offset) }
-
-    /// Blocks the thread.
-    func blocking() throws { try generation.waitBlocking(reader, at: offset) }
-  }
-
   /// Waits until a step has found something.
   private func find<Found>(_ step: () throws -> Step<Found>) async throws -> Found {
     while true {
       switch try step() {
       case .found(let found): return found
-      case .wait(let wait): try await wait.inTask()
+      case .wait(let generation, let id, let place): try await generation.wait(id, at: place)
       }
     }
   }
@@ -198,7 +185,7 @@ extension MediaReader {
     while true {
       switch try step() {
       case .found(let found): return found
-      case .wait(let wait): try wait.blocking()
+      case .wait(let generation, let id, let place): try generation.waitBlocking(id, at: place)
       }
     }
   }
@@ -218,7 +205,7 @@ extension MediaReader {
       case .end: return .found(.end)
       case .moved: try move(from: generation)
       case .failed(let error): throw error
-      case .wait: return .wait(Wait(generation: generation, reader: id, offset: place))
+      case .wait: return .wait(generation, id, place)
       }
     }
   }
@@ -229,7 +216,7 @@ extension MediaReader {
       let (generation, id) = try current()
       switch generation.withState({ $0.lookUpInformation(id) }) {
       case .known(let information): return .found(information)
-      case .wait: return .wait(Wait(generation: generation, reader: id, offset: nil))
+      case .wait: return .wait(generation, id, nil)
       case .moved: try move(from: generation)
       case .failed(let error): throw error
       }

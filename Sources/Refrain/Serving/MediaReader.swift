@@ -185,9 +185,7 @@ public final class MediaReader: Sendable {
     entry.events.send(
       .warning(
         "\(entry.key) could not be read at byte \(part.offset); the bytes are fetched again."))
-    part.generation.lose(
-      part.offset..<(part.offset + Int64(count)), of: part.file,
-      size: (try? part.file.status())?.size)
+    part.generation.lose(part.offset..<(part.offset + Int64(count)), of: part.file)
   }
 
   // MARK: Ending

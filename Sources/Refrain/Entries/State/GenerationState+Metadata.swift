@@ -5,7 +5,7 @@ import Foundation
 extension GenerationState {
   /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation, whole id: FetchID?) {
-    representation.describe(information)
+    representation.info = information
     if let id, fetches[id] != nil {
       // A whole response runs from the first byte to the end, whatever range was requested.
       fetches[id]?.isWhole = true
@@ -25,7 +25,7 @@ extension GenerationState {
   /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) {
     guard info?.length == nil else { return }
-    representation.setLength(length)
+    representation.info?.length = length
     fetches.bound(to: length)
     wakeServed()
   }
