@@ -7,6 +7,12 @@ struct ChunkSink: Sendable {
   let generation: Generation
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
+  /// The room that was granted for bytes which have been written since the file was last measured.
+  private var granted: Int64 = 0
+
+  init(id: FetchID, generation: Generation, hasMore: (@Sendable () -> Bool)?) {
+    (self.id, self.generation, self.hasMore) = (id, generation, hasMore)
+  }
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
@@ -23,7 +29,7 @@ struct ChunkSink: Sendable {
   }
 
   /// Stores the missing bytes of a chunk. Blocks on the disk.
-  func keep(_ chunk: Data, at offset: Int64) async -> Kept {
+  mutating func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return .kept }
     switch compare(chunk, range, admission) {
@@ -61,9 +67,13 @@ struct ChunkSink: Sendable {
   /// a hole that reads as zeros, so lost bytes are dropped first.
   ///
   /// - Returns: nil if the fetch is over.
-  private func admit(_ range: ByteRange) async -> GenerationState.Admission? {
+  private mutating func admit(_ range: ByteRange) async -> GenerationState.Admission? {
     for _ in 0..<5 {
-      guard var admission = generation.withState({ $0.admit(id, range) }) else { return nil }
+      let (decision, measured) = generation.withState { state in
+        let admission = state.admit(id, range)
+        return (admission, admission?.isForFile == true ? Self.measure(&state) : nil)
+      }
+      guard var admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
@@ -76,15 +86,22 @@ struct ChunkSink: Sendable {
         admission.refuse()
         return admission
       }
-      do throws(DiskError) {
-        let size = try file.status().size
-        if size >= admission.storedEnd { return admission }
-        reportCut(file)
-        generation.lose(size..<admission.storedEnd, of: file)
-      } catch {
+      switch measured {
+      case .success(let found)?:
+        settle(by: found)
+        if found.size < admission.storedEnd {
+          reportCut(file)
+          generation.lose(found.size..<admission.storedEnd, of: file)
+        } else if found.fileGrowth < 0 {
+          dropHoles(of: file)
+        } else {
+          return admission
+        }
+      case .failure(let error)?:
         await entry.storage.writeFailed(generation, error)
         admission.refuse()
         return admission
+      case nil: return admission
       }
     }
     var admission = generation.withState { $0.admit(id, range) }
@@ -99,8 +116,8 @@ struct ChunkSink: Sendable {
   }
 
   /// Drops bytes that lie in a hole of the file, which reads as zeros. Called when the file uses
-  /// less disk space than before: another program may have cut it short between `admit` and the
-  /// write.
+  /// less disk space than before the last write: another program may have cut it short between
+  /// `admit` and that write.
   ///
   /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
   private func dropHoles(of file: EntryFile) {
@@ -125,16 +142,16 @@ struct ChunkSink: Sendable {
 
   // MARK: Storing
 
-  private func store(
+  private mutating func store(
     _ bytes: Data, at range: ByteRange, _ admission: GenerationState.Admission
   ) async -> Bool {
     guard admission.isPrepared, let file = admission.file else { return false }
     // Blocks at either end may be new.
-    var granted = Int64(bytes.count) + 8192
-    guard await reserve(granted), await write(bytes, at: range, to: file, &granted) else {
-      return false
-    }
-    await commit(range, to: file, granted, isExamined: admission.mayBeDocument)
+    let room = Int64(bytes.count) + 8192
+    guard await reserve(room) else { return false }
+    granted += room
+    guard await write(bytes, at: range, to: file) else { return false }
+    await commit(range, to: file, isExamined: admission.mayBeDocument)
     return true
   }
 
@@ -168,19 +185,14 @@ struct ChunkSink: Sendable {
   }
 
   /// Writes bytes; once more if there was no room on the disk, and some could be made.
-  ///
-  /// - Parameter granted: for the write, and not settled yet.
-  private func write(
-    _ bytes: Data, at range: ByteRange, to file: EntryFile, _ granted: inout Int64
-  ) async -> Bool {
+  private mutating func write(_ bytes: Data, at range: ByteRange, to file: EntryFile) async -> Bool {
     while true {
       do throws(DiskError) {
         try file.write(bytes, at: range.lowerBound)
         return true
       } catch {
         let isFirst = granted > 0
-        settle(granted, by: generation.withState { Self.growth(of: file, &$0) })
-        granted = 0
+        settle()
         if isFirst, error.isNoSpace {
           generation.withState { $0.announce(id) }
           let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
@@ -193,22 +205,45 @@ struct ChunkSink: Sendable {
     }
   }
 
-  /// Returns the growth of the file, and of the record, since it was last measured; nil if it is no
-  /// longer this generation's, or cannot be measured.
+  private struct Measured: Sendable {
+    var size: Int64
+    /// Since the file was last measured.
+    var fileGrowth: Int64
+    var recordGrowth: Int64
+  }
+
+  /// Measures the generation's file; nil if it has none any more.
   ///
   /// Looked up under the lock, which takes a microsecond: two fetches must not report sizes in another
   /// order than they saw them.
-  private static func growth(
-    of file: EntryFile, _ state: inout GenerationState
-  ) -> (file: Int64, record: Int64)? {
-    guard state.file === file, let allocated = (try? file.status())?.allocated else { return nil }
-    return state.storage.account(allocated)
+  private static func measure(_ state: inout GenerationState) -> Result<Measured, DiskError>? {
+    guard let file = state.file else { return nil }
+    do throws(DiskError) {
+      let status = try file.status()
+      let growth = state.storage.account(status.allocated)
+      return .success(
+        Measured(size: status.size, fileGrowth: growth.file, recordGrowth: growth.record))
+    } catch {
+      return .failure(error)
+    }
   }
 
-  /// Settles a grant, after all its writes.
-  private func settle(_ granted: Int64, by growth: (file: Int64, record: Int64)?) {
-    let actual = growth.map { $0.file + $0.record } ?? granted
-    budget.settle(granted, actual: actual, for: entry.name)
+  /// Settles what was granted for the bytes written so far.
+  mutating func settle() {
+    if granted == 0 { return }
+    let (file, measured) = generation.withState { ($0.file, Self.measure(&$0)) }
+    guard case .success(let found)? = measured else {
+      budget.settle(granted, actual: granted, for: entry.name)
+      granted = 0
+      return
+    }
+    settle(by: found)
+    if let file, found.fileGrowth < 0 { dropHoles(of: file) }
+  }
+
+  private mutating func settle(by found: Measured) {
+    budget.settle(granted, actual: found.fileGrowth + found.recordGrowth, for: entry.name)
+    granted = 0
   }
 
   /// See `Store.giveUpReplaced`.
@@ -217,28 +252,14 @@ struct ChunkSink: Sendable {
     return await entry.storage.giveUpReplaced(generation)
   }
 
-  private func commit(
-    _ range: ByteRange, to file: EntryFile, _ granted: Int64, isExamined: Bool
-  ) async {
+  private func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
     let isKnown = !isExamined || generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
-    var (commit, growth) = generation.withState { state in
-      let growth = Self.growth(of: file, &state)
-      let isSmaller = growth.map { $0.file < 0 } ?? false
-      return (
-        isSmaller ? nil : state.commit(id, range, to: file, announces: announces, now: now), growth
-      )
+    let commit = generation.withState {
+      $0.commit(id, range, to: file, announces: announces, now: now)
     }
-    if let growth, growth.file < 0 {
-      // Before anybody reads what may be zeros.
-      dropHoles(of: file)
-      commit = generation.withState {
-        $0.commit(id, range, to: file, announces: announces, now: now)
-      }
-    }
-    settle(granted, by: growth)
     guard let commit else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }

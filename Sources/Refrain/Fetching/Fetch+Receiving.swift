@@ -8,10 +8,11 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.withState { $0.beginBody(id) }
     defer {
+      bytes.settle()
       generation.withState { state in
         state.announce(id)
         state.endBody(id)

@@ -50,6 +50,9 @@ extension GenerationState {
     /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
 
+    /// Whether some of it may be written to the file.
+    var isForFile: Bool { isPrepared && !isRefused && !missing.isEmpty }
+
     /// Has nothing stored of the chunk.
     mutating func refuse() { (isPrepared, isRefused) = (false, true) }
   }
