@@ -86,7 +86,7 @@ extension MediaCache {
       do throws(DiskError) {
         try disk.write(bytes, to: descriptor, at: 0)
         try disk.sync(descriptor)
-        read = try Self.read(bytes.count, from: descriptor, of: disk)
+        read = try disk.read(bytes.count, of: descriptor)
       } catch {
         // The failure of the trial is reported, and not that of cleaning up.
         try? disk.removeFile(path)
@@ -97,14 +97,5 @@ extension MediaCache {
     } catch {
       return error.isNoSpace ? .full : .fails("\(error).")
     }
-  }
-
-  private static func read(
-    _ count: Int, from descriptor: Int32, of disk: any Disk
-  ) throws(DiskError) -> [UInt8] {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
-    defer { buffer.deallocate() }
-    let read = try disk.read(descriptor, into: buffer, at: 0)
-    return Array(buffer[..<read])
   }
 }

@@ -39,7 +39,7 @@ extension MediaCache {
     else { return nil }
     defer { reader.cancel() }
     reader.entry.current?.withState { state in
-      state.representation.move(to: move.target)
+      state.representation.info?.finalURL = move.target
       state.storage.noteRecordStale()
     }
     return move.target

@@ -192,21 +192,17 @@ extension Disk {
     guard cutsAtLimit || found.size <= Int64(limit) else {
       throw DiskError(operation: "read", path: path, code: EFBIG)
     }
-    var bytes = [UInt8](repeating: 0, count: Int(min(found.size, Int64(limit))))
-    var done = 0
-    while done < bytes.count {
-      let result = bytes.withUnsafeMutableBytes { buffer in
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-        return Result { () throws(DiskError) in
-          try read(descriptor, into: rest, at: Int64(done))
-        }
-      }
-      let count = try result.get()
-      if count == 0 { break }
-      done += count
+    return (try read(Int(min(found.size, Int64(limit))), of: descriptor), found)
+  }
+
+  /// Returns the first `count` bytes of a file; fewer if it is shorter.
+  func read(_ count: Int, of descriptor: Int32) throws(DiskError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(DiskError) in try read(descriptor, into: buffer, at: 0) }
     }
-    bytes.removeLast(bytes.count - done)
-    return (bytes, found)
+    bytes.removeLast(count - (try result.get()))
+    return bytes
   }
 
   /// Whether the path is a directory itself, not a link to one.

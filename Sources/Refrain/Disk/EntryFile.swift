@@ -58,6 +58,15 @@ package final class EntryFile: Sendable {
     try disk.read(descriptor, into: buffer, at: offset)
   }
 
+  /// Returns the first bytes; nil if they are not there, or cannot be read, which the next reader of
+  /// them reports. Blocks.
+  func beginning(_ count: Int64) -> Data? {
+    guard let bytes = try? disk.read(Int(count), of: descriptor), bytes.count == count else {
+      return nil
+    }
+    return Data(bytes)
+  }
+
   /// Like `read(into:at:)`, for front doors that copy bytes out of the file; nil if reading fails.
   package func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     do throws(DiskError) { return try read(into: buffer, at: offset) } catch { return nil }

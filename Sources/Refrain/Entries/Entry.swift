@@ -14,6 +14,7 @@ final class Entry: Sendable {
   private let table: EntryTable
 
   struct State {
+    var policy: RecordedPolicy
     var current: Generation?
     /// Earlier live streams, and purged generations, that still have readers.
     var earlier: [Generation] = []
@@ -47,12 +48,16 @@ final class Entry: Sendable {
     (self.key, self.starter, self.events) = (key, starter, events)
     self.table = table
     name = KeyHash.name(of: key)
-    state = Mutex(State())
     storage = Store(
       name: name, key: key, resource: resource, evictor: evictor, events: events, isShared: isShared
     )
     evictor.budget.markOpen(name)
-    let loaded = storage.load(starter.emptyState(of: resource))
+    var policy = RecordedPolicy(of: key, for: resource)
+    let loaded = storage.load(starter.emptyState(of: resource)) { record, keep in
+      policy.adopt(record)
+      policy.adopt(keep: keep)
+    }
+    state = Mutex(State(policy: policy))
     traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
     asked = AskedResource(resource, key: key, isShared: isShared)
     let generation = Generation(entry: self, state: loaded)
@@ -118,14 +123,13 @@ final class Entry: Sendable {
   /// open for long. Most entries are closed before that.
   func recordSoon(_ generation: Generation) {
     Task(executorPreference: IOThreads.background) { [weak self, weak generation] in
-      var isWaiting = true
-      while isWaiting {
+      while true {
         // Nothing cancels this task, so `sleep` cannot throw.
         try? await Task.sleep(for: .seconds(1))
         guard let self, let generation else { return }
         await self.recordNow(generation)
-        // Nothing has arrived yet.
-        isWaiting = generation.withState { !$0.isOver && $0.storage.recordState == .deferred }
+        // Unless nothing has arrived yet.
+        if generation.withState({ $0.isOver || $0.storage.recordState != .deferred }) { return }
       }
     }
   }
@@ -148,8 +152,8 @@ final class Entry: Sendable {
   func shutDown() {
     let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
     filler?.cancel()
-    for generation in earlier { generation.perform { $0.close() } }
-    generation?.perform { $0.close() }
+    for generation in earlier { generation.withState { $0.close() } }
+    generation?.withState { $0.close() }
     closeIfUnused { $0.isShutDown = true }
   }
 
@@ -175,26 +179,25 @@ final class Entry: Sendable {
       return (current, false)
     }
     guard let last else { return }
-    let leases = table.leases
-    let closing = leases.closingBegan()
+    let closing = table.closingBegan()
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
         let next = await storage.sync(last, isLast: true)
         endTask()
-        leases.closingEnded(closing)
+        table.closingEnded(closing)
         if let next { syncSoon(last, after: next) }
       }
     } else {
       table.close(self) { [self] in
         await finish(last)
-        leases.closingEnded(closing)
+        table.closingEnded(closing)
       }
     }
   }
 
   private func finish(_ last: Generation) async {
     // Nothing is stored from here on.
-    last.perform { $0.close() }
+    last.withState { $0.close() }
     await storage.finish(last)
     let waiters = state.withLock { state in
       state.current = nil
@@ -228,17 +231,10 @@ final class Entry: Sendable {
   /// Returns the generation for a further reader: the current one, or a new one if that is a live
   /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
-    state.withLock { state in
-      guard let current = state.current, current.withState(\.hasPassedStart), !state.isClosed,
-        !state.isShutDown
-      else { return state.current }
-      state.forgetEarlier()
-      state.earlier.append(current)
-      let next = Generation(entry: self, state: emptyState())
-      state.current = next
-      startFilling(&state)
-      return next
+    if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
+      _ = startAnew(after: current, with: emptyState())
     }
+    return current
   }
 
   var resource: Resource { asked.resource }
@@ -255,7 +251,7 @@ final class Entry: Sendable {
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
-    storage.policy.note(resource)
+    withPolicy { $0.note(resource) }
     asked.renew(resource)
     if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
   }
@@ -266,11 +262,11 @@ final class Entry: Sendable {
   ///   stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
-    guard replace(generation, with: next) else {
-      generation.perform { $0.supersede() }
-      return
+    if replace(generation, with: next) {
+      superseded(generation, isContradicted: isContradicted)
+    } else {
+      generation.withState { $0.supersede() }
     }
-    superseded(generation, isContradicted: isContradicted)
   }
 
   /// Returns the empty state of the generation after this one.
@@ -282,24 +278,33 @@ final class Entry: Sendable {
       ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges)
     }
     if ranges == .refused { state.ranges = .refused }
-    state.representation.follow(invalidatedAt: invalidatedAt)
-    state.representation.follow(isNoPage: isNoPage)
+    state.representation.invalidatedAt = invalidatedAt
+    state.representation.followsNoPage = isNoPage
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     let now = self.now.uptime
     state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
   }
 
-  /// Makes `next` the current generation.
+  /// Makes `next` the current generation in place of `last`.
   ///
-  /// - Returns: false if another generation has already replaced this one.
-  func replace(_ generation: Generation, with next: Generation) -> Bool {
-    state.withLock { state in
-      guard state.current === generation else { return false }
+  /// - Parameter keepsLast: whether the readers of `last` continue with it.
+  /// - Returns: false if `last` is not the current one any more, or the entry is closed.
+  func replace(_ last: Generation, with next: Generation, keepsLast: Bool = false) -> Bool {
+    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+      guard state.current === last, !state.isClosed else { return (false, nil) }
+      if keepsLast {
+        state.forgetEarlier()
+        state.earlier.append(last)
+      }
       state.current = next
+      // It may wait for bytes of the generation before, which are not stored any more.
+      let filler = state.filler.take()
       startFilling(&state)
-      return true
+      return (true, filler)
     }
+    filler?.cancel()
+    return isReplaced
   }
 
   /// Makes an empty generation the current one. The readers of the one before continue with it.
@@ -309,7 +314,7 @@ final class Entry: Sendable {
   func startAnew(at time: Date) -> Generation? {
     while let last = current {
       var state = emptyState(after: last)
-      state.representation.follow(invalidatedAt: time)
+      state.representation.invalidatedAt = time
       if startAnew(after: last, with: state) { return last }
       if self.state.withLock(\.isClosed) { return nil }
     }
@@ -325,26 +330,16 @@ final class Entry: Sendable {
   ///
   /// - Returns: false if `last` is not the current one any more, or the entry is closed.
   func startAnew(after last: Generation, with next: GenerationState) -> Bool {
-    let next = Generation(entry: self, state: next)
-    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-      guard state.current === last, !state.isClosed else { return (false, nil) }
-      state.forgetEarlier()
-      state.earlier.append(last)
-      state.current = next
-      // It may wait for bytes of the generation before, which are not stored any more.
-      let filler = state.filler
-      state.filler = nil
-      startFilling(&state)
-      return (true, filler)
+    guard replace(last, with: Generation(entry: self, state: next), keepsLast: true) else {
+      return false
     }
-    filler?.cancel()
-    if isReplaced { last.perform { $0.stopExpecting() } }
-    return isReplaced
+    last.withState { $0.stopExpecting() }
+    return true
   }
 
   /// Ends a generation that was replaced.
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
-    generation.perform { $0.supersede() }
+    generation.withState { $0.supersede() }
     events.send(.generationChanged(key))
     // The detected change overrides the freshness of the old version.
     beginTask()
@@ -359,7 +354,7 @@ final class Entry: Sendable {
   func invalidate() {
     let now = self.now.wall
     current?.withState { state in
-      state.representation.invalidate(at: now)
+      state.representation.outdate(since: now)
       state.storage.noteRecordStale()
     }
   }
@@ -371,5 +366,9 @@ final class Entry: Sendable {
   }
 
   /// The key of the first resource of the group to which the resource belongs; nil if none is known.
-  var group: String? { storage.policy.group }
+  var group: String? { withPolicy(\.group) }
+
+  func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
+    state.withLock { body(&$0.policy) }
+  }
 }

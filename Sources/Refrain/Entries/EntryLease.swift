@@ -45,7 +45,7 @@ package final class EntryLease: Sendable {
     guard let file else { return nil }
     // Another program has truncated the file: sendfile(2) would wait for bytes that never come.
     guard file.reaches(range.upperBound) else {
-      generation.lose(range, of: file, size: (try? file.status())?.size)
+      generation.lose(range, of: file)
       return nil
     }
     entry.events.sendTraffic(

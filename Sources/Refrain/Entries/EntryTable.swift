@@ -5,14 +5,12 @@ import RefrainLocks
 /// descriptors to the rest of the process (`DescriptorBudget`): further callers wait for one to close.
 final class EntryTable: Sendable {
   private enum Slot {
-    case opening(Task<Entry, any Error>)
     case open(Entry)
-    /// The entry is being recorded for the last time, and can be reopened afterwards.
-    case closing(Task<Void, Never>)
+    /// The entry is being opened; or it is being recorded for the last time, and can be reopened
+    /// afterwards. The closure waits until that has ended.
+    case busy(@Sendable () async -> Void)
   }
 
-  /// Idle entries, which are closed when room is needed.
-  let leases = ReclaimableLeases()
   private let room: EntryRoom
 
   /// - Parameter room: shared by the tables that share its descriptors.
@@ -21,6 +19,17 @@ final class EntryTable: Sendable {
   private struct State {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
+    /// What releases the entries that somebody keeps open only for speed.
+    var holders: [UInt64: @Sendable () -> Bool] = [:]
+    /// The entries that are being recorded, or closed.
+    var closing: Set<UInt64> = []
+    /// The highest number of a holder, or of a closing.
+    var lastNumber: UInt64 = 0
+
+    mutating func makeNumber() -> UInt64 {
+      lastNumber += 1
+      return lastNumber
+    }
   }
 
   private let state = Mutex(State())
@@ -28,8 +37,7 @@ final class EntryTable: Sendable {
   private enum Step {
     /// The new entry is already held for the caller that opened it.
     case take(Task<Entry, any Error>)
-    case wait(Task<Entry, any Error>)
-    case waitForClose(Task<Void, Never>)
+    case wait(until: @Sendable () async -> Void)
     case use(Entry)
     case waitForRoom
     case closed
@@ -49,8 +57,7 @@ final class EntryTable: Sendable {
         if state.isClosed { return .closed }
         switch state.slots[key] {
         case .open(let entry): return .use(entry)
-        case .opening(let task): return .wait(task)
-        case .closing(let task): return .waitForClose(task)
+        case .busy(let end): return .wait(until: end)
         case nil:
           guard room.take(ticket, of: places) else { return .waitForRoom }
           let task = Task(executorPreference: IOThreads.shared) {
@@ -63,7 +70,8 @@ final class EntryTable: Sendable {
               throw error
             }
           }
-          state.slots[key] = .opening(task)
+          // If it cannot be opened, the next round finds no entry.
+          state.slots[key] = .busy { _ = await task.result }
           return .take(task)
         }
       }
@@ -72,12 +80,9 @@ final class EntryTable: Sendable {
       case .waitForRoom:
         let mine = ticket ?? room.queue()
         ticket = mine
-        try await room.wait(mine) { _ = leases.releaseAll() }
+        try await room.wait(mine) { _ = releaseIdle() }
       case .take(let task): return try await task.value
-      case .wait(let task):
-        let entry = try await task.value
-        if entry.tryHold() { return entry }
-      case .waitForClose(let task): await task.value
+      case .wait(let end): await end()
       case .closed: throw MediaCacheError(.closed, "The cache was closed.")
       }
       await Task.yield()
@@ -123,10 +128,7 @@ final class EntryTable: Sendable {
       switch slot {
       case nil: return nil
       case .open(let entry): return entry
-      case .opening(let task):
-        // If it cannot be opened, the next round finds no entry.
-        _ = await task.result
-      case .closing(let task): await task.value
+      case .busy(let end): await end()
       }
     }
   }
@@ -183,9 +185,56 @@ final class EntryTable: Sendable {
         await close()
         self.free(entry.key)
       }
-      state.slots[entry.key] = .closing(task)
+      state.slots[entry.key] = .busy { await task.value }
     }
   }
+
+  // MARK: Idle entries
+
+  /// - Parameter release: asks a holder to release entries that it keeps open only for speed; returns
+  ///   whether there were any.
+  /// - Returns: a number for `removeHolder`.
+  func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
+    state.withLock { state in
+      let number = state.makeNumber()
+      state.holders[number] = release
+      return number
+    }
+  }
+
+  func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
+
+  /// Asks all holders to release their entries.
+  ///
+  /// - Returns: whether anything was held.
+  func releaseIdle() -> Bool {
+    let releases = state.withLock { Array($0.holders.values) }
+    return releases.reduce(false) { $1() || $0 }
+  }
+
+  /// Notes that an entry without readers is about to be recorded, or closed.
+  ///
+  /// - Returns: a number for `closingEnded`.
+  func closingBegan() -> UInt64 {
+    state.withLock { state in
+      let number = state.makeNumber()
+      state.closing.insert(number)
+      return number
+    }
+  }
+
+  func closingEnded(_ number: UInt64) { state.withLock { _ = $0.closing.remove(number) } }
+
+  /// A number that is not less than any that `closingBegan` has returned, and less than all later
+  /// ones.
+  var latestClosing: UInt64 { state.withLock(\.lastNumber) }
+
+  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
+  func isClosing(since latest: UInt64) -> Bool {
+    state.withLock { state in state.closing.contains { $0 <= latest } }
+  }
+
+  // MARK: Closing
 
   /// Prevents entries from opening from now on.
   ///
@@ -202,8 +251,7 @@ final class EntryTable: Sendable {
       if pending.isEmpty { return }
       for slot in pending {
         switch slot {
-        case .opening(let task): _ = await task.result
-        case .closing(let task): await task.value
+        case .busy(let end): await end()
         case .open(let entry):
           // It may have been opening when the others were shut down.
           entry.shutDown()

@@ -26,15 +26,15 @@ extension Generation {
         guard writtenFile === file else { return nil }
         stored.insert(contentsOf: range)
       }
-      guard stored.range(containing: 0)?.upperBound ?? 0 >= length else { return nil }
+      guard stored.end(from: 0) >= length else { return nil }
       return (rules, file, length)
     }
     guard let (rules, file, length) = complete else { return false }
     let start = min(length, Int64(documentBeginning))
-    guard let beginning = Self.bytes(of: file, start) else { return true }
+    guard let beginning = file.beginning(start) else { return true }
     var isUnreadable = false
     let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
-      let body = Self.bytes(of: file, length)
+      let body = file.beginning(length)
       isUnreadable = body == nil
       return body
     }
@@ -47,21 +47,5 @@ extension Generation {
       state.storage.noteRecordStale()
     }
     return true
-  }
-
-  /// Returns the first bytes of the file; nil if they cannot be read.
-  private static func bytes(of file: EntryFile, _ count: Int64) -> Data? {
-    var data = Data(count: Int(count))
-    var filled = 0
-    while filled < data.count {
-      let read = data.withUnsafeMutableBytes { buffer in
-        // The next reader of these bytes reports the error.
-        try? file.read(
-          into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
-      }
-      guard let read, read > 0 else { return nil }
-      filled += read
-    }
-    return data
   }
 }

@@ -17,21 +17,9 @@ final class Generation: Sendable {
     var lockCount: Int { state.count }
   #endif
 
-  /// Reads or changes the state. `body` must only compute.
+  /// Reads or changes the state, then carries out the actions that follow. `body` must only compute.
   func withState<Result: Sendable>(_ body: (inout GenerationState) -> Result) -> Result {
-    state.withLock { body(&$0) }
-  }
-
-  /// Changes the state, then carries out the returned actions.
-  func perform(_ body: (inout GenerationState) -> [GenerationState.Action]) {
-    carryOut(state.withLock { body(&$0) })
-  }
-
-  /// As `perform`, with a result.
-  func perform<Result: Sendable>(
-    _ body: (inout GenerationState) -> (Result, [GenerationState.Action])
-  ) -> Result {
-    let (result, actions) = state.withLock { body(&$0) }
+    let (result, actions) = state.withLock { state in (body(&state), state.takeActions()) }
     carryOut(actions)
     return result
   }
@@ -42,11 +30,11 @@ final class Generation: Sendable {
       case .startFetch(let id, let range): start(id, range)
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
-        for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
+        for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
       case .resume(let continuation): continuation.resume()
       case .promote(let id):
         entry.starter.gate.letThrough(gateID(id))
-        let beginAnew = state.withLock { state in
+        let beginAnew = withState { state in
           state.fetches[id]?.isResting == true ? state.fetches[id]?.beginAnew : nil
         }
         beginAnew?()
@@ -60,17 +48,15 @@ final class Generation: Sendable {
   /// that the last of several calls agrees with it.
   func followOffline() {
     let origin = entry.origin
-    perform { $0.setOffline(origin.isOffline) }
+    withState { $0.setOffline(origin.isOffline) }
   }
 
   private func watchAbandoned() async {
-    var positions = state.withLock { $0.abandonedPositions }
+    var positions = withState(\.abandonedPositions)
     while true {
       // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: entry.starter.abandonedSilence)
-      let (actions, next) = state.withLock { $0.releaseStalled(since: positions) }
-      carryOut(actions)
-      guard let next else { return }
+      guard let next = withState({ $0.releaseStalled(since: positions) }) else { return }
       positions = next
     }
   }
@@ -83,7 +69,7 @@ final class Generation: Sendable {
   private func start(_ id: FetchID, _ range: ByteRange) {
     entry.beginTask()
     // Under the lock, so that the fetch has its task before it can move to another generation.
-    let late = state.withLock { state -> Task<Void, Never>? in
+    let late = withState { state -> Task<Void, Never>? in
       let task = Task(executorPreference: IOThreads.shared) {
         await self.entry.starter.run(self, id, range)
         self.entry.endTask()
@@ -98,27 +84,24 @@ final class Generation: Sendable {
 
   /// Detaches a reader that leaves for good, or for the generation that has replaced this one.
   func leave(_ id: ReaderID) {
-    perform { $0.detach(id) }
-    guard withState({ $0.life == .superseded }), let next = entry.current, next !== self else {
-      return
+    let isSuperseded = withState { state in
+      state.detach(id)
+      return state.life == .superseded
     }
-    next.perform { $0.stopExpecting(id) }
-  }
-
-  func lookUp(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Lookup {
-    perform { $0.lookUp(reader, at: offset, count: count) }
+    guard isSuperseded, let next = entry.current, next !== self else { return }
+    next.withState { $0.stopExpecting(id) }
   }
 
   /// Waits until there are bytes at `offset` (nil: until the content information is known), or the
   /// reader should look again for another reason.
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {
-    let id = state.withLock { $0.makeID() }
+    let id = withState { $0.makeID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation {
         (continuation: CheckedContinuation<Void, any Error>) in
         // No request is made for a reader that has left already.
         if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-        register(id, reader, offset, .task(continuation))
+        register(id, reader, offset) { continuation.resume(with: $0) }
         if Task.isCancelled { cancelWaiter(id) }
       }
     } onCancel: {
@@ -128,30 +111,26 @@ final class Generation: Sendable {
 
   /// Like `wait`, but blocks the thread.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
-    let id = state.withLock { $0.makeID() }
+    let id = withState { $0.makeID() }
     let signal = ThreadSignal()
-    register(id, reader, offset, .thread(signal))
+    register(id, reader, offset, signal.deliver)
     try signal.wait()
   }
 
   private func register(
-    _ id: WaiterID, _ reader: ReaderID, _ offset: Int64?, _ wake: WaiterResumption
+    _ id: WaiterID, _ reader: ReaderID, _ offset: Int64?, _ wake: @escaping GenerationState.Wake
   ) {
     let waiter = GenerationState.Waiter(reader: reader, offset: offset, wake: wake)
-    let (outcome, actions) = state.withLock { $0.wait(id, waiter) }
-    if let outcome { wake.resume(outcome) }
-    carryOut(actions)
+    if let outcome = withState({ $0.wait(id, waiter) }) { wake(outcome) }
   }
 
-  private func cancelWaiter(_ id: WaiterID) {
-    perform { $0.cancelWaiter(id) }
-  }
+  private func cancelWaiter(_ id: WaiterID) { withState { $0.cancelWaiter(id) } }
 
   /// Waits while no reader wants more of a response.
   func waitUntilWanted(_ id: FetchID) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let goesOn = state.withLock { state in
+        let goesOn = withState { state in
           if Task.isCancelled || !state.mayWait(id) || state.isWanted(id) { return true }
           state.fetches[id]?.paused = continuation
           return false
@@ -159,7 +138,7 @@ final class Generation: Sendable {
         if goesOn { continuation.resume() }
       }
     } onCancel: {
-      let paused = state.withLock { state in
+      let paused = withState { state in
         defer { state.fetches[id]?.paused = nil }
         return state.fetches[id]?.paused
       }
@@ -168,7 +147,8 @@ final class Generation: Sendable {
   }
 
   /// Like `StoredBytes.lose`, for a file that was read and may no longer be this generation's.
-  func lose(_ range: ByteRange, of file: EntryFile, size: Int64?) {
+  func lose(_ range: ByteRange, of file: EntryFile) {
+    let size = (try? file.status())?.size
     withState { if $0.file === file { $0.storage.lose(range, size: size) } }
   }
 }

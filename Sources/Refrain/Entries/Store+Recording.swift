@@ -39,11 +39,6 @@ extension Store {
 
   // MARK: Syncing
 
-  /// Bytes of the data file may be lost: fsync(2) reports that only once.
-  struct DataLost: Error {
-    var reason: DiskError
-  }
-
   /// Makes the bytes stored so far survive a power cut.
   ///
   /// - Parameter isLast: whether nobody is left who could bring more.
@@ -53,10 +48,7 @@ extension Store {
     var isDone = false
     if open?.generation === generation {
       do {
-        try writeDown(generation, isLast: isLast)
-        isDone = true
-      } catch let error as DataLost {
-        distrust(generation, error.reason)
+        isDone = try writeDown(generation, isLast: isLast)
       } catch let error as DiskError where error.isMissing {
         vanish(generation)
       } catch {
@@ -69,8 +61,11 @@ extension Store {
   /// Syncs the data and writes the record.
   ///
   /// - Parameter isLast: whether no more is expected; a later fetch prepares the files again.
-  func writeDown(_ generation: Generation, isLast: Bool = false) throws {
-    guard var files = open?.files else { return }
+  /// - Returns: false if bytes of the data file may be lost, and storing has stopped: fsync(2)
+  ///   reports that only once.
+  @discardableResult
+  func writeDown(_ generation: Generation, isLast: Bool = false) throws -> Bool {
+    guard var files = open?.files else { return true }
     files.epoch += 1
     // Commits from here on go to the next journal. A crash before the record is replaced leaves the
     // old record and both journals; a crash after it, the new record and the next journal.
@@ -86,7 +81,8 @@ extension Store {
     do throws(DiskError) {
       try file?.sync()
     } catch {
-      throw DataLost(reason: error)
+      distrust(generation, error)
+      return false
     }
     // A record must not replace another until its data file's name survives a power cut.
     if recordState == .replacing { try directory.disk.syncDirectory(directory.path) }
@@ -100,6 +96,7 @@ extension Store {
       try directory.removeJournals(of: files.id, before: files.epoch)
     }
     if recordState == .replacing { try removeOthers(than: [files]) }
+    return true
   }
 
   // MARK: The first record
@@ -118,8 +115,6 @@ extension Store {
       case .deferred: try beginJournal(generation)
       case .replacing: try writeDown(generation)
       }
-    } catch let error as DataLost {
-      distrust(generation, error.reason)
     } catch let error as DiskError where error.isMissing {
       vanish(generation)
     } catch let error as DiskError where error.isNoSpace {
@@ -149,14 +144,11 @@ extension Store {
     guard let files = open?.files, recordState(of: generation) == .replacing else { return false }
     do {
       try removeOthers(than: [files])
-      try writeDown(generation)
-      return true
-    } catch let error as DataLost {
-      distrust(generation, error.reason)
+      return try writeDown(generation)
     } catch {
       reportOutdated(error)
+      return false
     }
-    return false
   }
 
   // MARK: Failing
@@ -164,7 +156,7 @@ extension Store {
   /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. They are
   /// neither claimed nor read any more, and nothing is written to this file until the entry is
   /// reopened.
-  func distrust(_ generation: Generation, _ error: DiskError) {
+  private func distrust(_ generation: Generation, _ error: DiskError) {
     let recordState = recordState(of: generation)
     generation.withState { $0.storage.distrust(error) }
     events.send(.warning("Storing \(url) stopped: \(error)."))

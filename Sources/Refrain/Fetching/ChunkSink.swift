@@ -7,6 +7,12 @@ struct ChunkSink: Sendable {
   let generation: Generation
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
+  /// The room that was granted for bytes which have been written since the file was last measured.
+  private var granted: Int64 = 0
+
+  init(id: FetchID, generation: Generation, hasMore: (@Sendable () -> Bool)?) {
+    (self.id, self.generation, self.hasMore) = (id, generation, hasMore)
+  }
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
@@ -23,7 +29,7 @@ struct ChunkSink: Sendable {
   }
 
   /// Stores the missing bytes of a chunk. Blocks on the disk.
-  func keep(_ chunk: Data, at offset: Int64) async -> Kept {
+  mutating func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return .kept }
     switch compare(chunk, range, admission) {
@@ -46,9 +52,9 @@ struct ChunkSink: Sendable {
     if admission.missing.ranges.last?.upperBound != range.upperBound {
       // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
       let announces = admission.missing.isEmpty && hasMore?() != true
-      generation.perform { state in
+      generation.withState { state in
         state.fetches.move(id, to: range.upperBound)
-        return announces ? state.announce(id) : []
+        if announces { state.announce(id) }
       }
     }
     return .kept
@@ -61,9 +67,13 @@ struct ChunkSink: Sendable {
   /// a hole that reads as zeros, so lost bytes are dropped first.
   ///
   /// - Returns: nil if the fetch is over.
-  private func admit(_ range: ByteRange) async -> GenerationState.Admission? {
+  private mutating func admit(_ range: ByteRange) async -> GenerationState.Admission? {
     for _ in 0..<5 {
-      guard var admission = generation.withState({ $0.admit(id, range) }) else { return nil }
+      let (decision, measured) = generation.withState { state in
+        let admission = state.admit(id, range)
+        return (admission, admission?.isForFile == true ? Self.measure(&state) : nil)
+      }
+      guard var admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
@@ -76,15 +86,22 @@ struct ChunkSink: Sendable {
         admission.refuse()
         return admission
       }
-      do throws(DiskError) {
-        let size = try file.status().size
-        if size >= admission.storedEnd { return admission }
-        reportCut(file)
-        generation.lose(size..<admission.storedEnd, of: file, size: size)
-      } catch {
+      switch measured {
+      case .success(let found)?:
+        settle(by: found)
+        if found.size < admission.storedEnd {
+          reportCut(file)
+          generation.lose(found.size..<admission.storedEnd, of: file)
+        } else if found.fileGrowth < 0 {
+          dropHoles(of: file)
+        } else {
+          return admission
+        }
+      case .failure(let error)?:
         await entry.storage.writeFailed(generation, error)
         admission.refuse()
         return admission
+      case nil: return admission
       }
     }
     var admission = generation.withState { $0.admit(id, range) }
@@ -99,8 +116,8 @@ struct ChunkSink: Sendable {
   }
 
   /// Drops bytes that lie in a hole of the file, which reads as zeros. Called when the file uses
-  /// less disk space than before: another program may have cut it short between `admit` and the
-  /// write.
+  /// less disk space than before the last write: another program may have cut it short between
+  /// `admit` and that write.
   ///
   /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
   private func dropHoles(of file: EntryFile) {
@@ -116,7 +133,7 @@ struct ChunkSink: Sendable {
       // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
       // write filled the other only from its own offset on.
       let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
-      generation.lose(gone, of: file, size: nil)
+      generation.lose(gone, of: file)
     }
   }
 
@@ -126,23 +143,24 @@ struct ChunkSink: Sendable {
   // MARK: Storing
 
   /// Writes bytes; once more if there was no room on the disk, and some could be made.
-  private func store(
+  private mutating func store(
     _ bytes: Data, at range: ByteRange, _ admission: GenerationState.Admission
   ) async -> Bool {
     guard admission.isPrepared, let file = admission.file else { return false }
     // Blocks at either end may be new.
-    let granted = Int64(bytes.count) + 8192
+    let room = Int64(bytes.count) + 8192
     var isFirst = true
     while true {
-      guard await reserve(granted) else { return false }
+      guard await reserve(room) else { return false }
+      granted += room
       do throws(DiskError) {
         try file.write(bytes, at: range.lowerBound)
         break
       } catch {
-        settle(granted, by: generation.withState { Self.growth(of: file, &$0) })
+        settle()
         if isFirst, error.isNoSpace {
           isFirst = false
-          generation.perform { $0.announce(id) }
+          generation.withState { $0.announce(id) }
           let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
           let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
           if hasRoom { continue }
@@ -151,7 +169,7 @@ struct ChunkSink: Sendable {
         return false
       }
     }
-    await commit(range, to: file, granted, isExamined: admission.mayBeDocument)
+    await commit(range, to: file, isExamined: admission.mayBeDocument)
     return true
   }
 
@@ -174,7 +192,7 @@ struct ChunkSink: Sendable {
     // Others may take the room that was made.
     for _ in 0..<4 {
       // Eviction may take a while: nobody should wait for bytes that are already stored.
-      generation.perform { $0.announce(id) }
+      generation.withState { $0.announce(id) }
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
       if budget.reserve(bytes) { return true }
     }
@@ -184,22 +202,45 @@ struct ChunkSink: Sendable {
     return false
   }
 
-  /// Returns the growth of the file, and of the record, since it was last measured; nil if it is no
-  /// longer this generation's, or cannot be measured.
+  private struct Measured: Sendable {
+    var size: Int64
+    /// Since the file was last measured.
+    var fileGrowth: Int64
+    var recordGrowth: Int64
+  }
+
+  /// Measures the generation's file; nil if it has none any more.
   ///
   /// Looked up under the lock, which takes a microsecond: two fetches must not report sizes in another
   /// order than they saw them.
-  private static func growth(
-    of file: EntryFile, _ state: inout GenerationState
-  ) -> (file: Int64, record: Int64)? {
-    guard state.file === file, let allocated = (try? file.status())?.allocated else { return nil }
-    return state.storage.account(allocated)
+  private static func measure(_ state: inout GenerationState) -> Result<Measured, DiskError>? {
+    guard let file = state.file else { return nil }
+    do throws(DiskError) {
+      let status = try file.status()
+      let growth = state.storage.account(status.allocated)
+      return .success(
+        Measured(size: status.size, fileGrowth: growth.file, recordGrowth: growth.record))
+    } catch {
+      return .failure(error)
+    }
   }
 
-  /// Settles a grant, after all its writes.
-  private func settle(_ granted: Int64, by growth: (file: Int64, record: Int64)?) {
-    let actual = growth.map { $0.file + $0.record } ?? granted
-    budget.settle(granted, actual: actual, for: entry.name)
+  /// Settles what was granted for the bytes written so far.
+  mutating func settle() {
+    if granted == 0 { return }
+    let (file, measured) = generation.withState { ($0.file, Self.measure(&$0)) }
+    guard case .success(let found)? = measured else {
+      budget.settle(granted, actual: granted, for: entry.name)
+      granted = 0
+      return
+    }
+    settle(by: found)
+    if let file, found.fileGrowth < 0 { dropHoles(of: file) }
+  }
+
+  private mutating func settle(by found: Measured) {
+    budget.settle(granted, actual: found.fileGrowth + found.recordGrowth, for: entry.name)
+    granted = 0
   }
 
   /// See `Store.giveUpReplaced`.
@@ -208,28 +249,14 @@ struct ChunkSink: Sendable {
     return await entry.storage.giveUpReplaced(generation)
   }
 
-  private func commit(
-    _ range: ByteRange, to file: EntryFile, _ granted: Int64, isExamined: Bool
-  ) async {
+  private func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
     let isKnown = !isExamined || generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
-    var (commit, growth) = generation.withState { state in
-      let growth = Self.growth(of: file, &state)
-      let isSmaller = growth.map { $0.file < 0 } ?? false
-      return (
-        isSmaller ? nil : state.commit(id, range, to: file, announces: announces, now: now), growth
-      )
+    let commit = generation.withState {
+      $0.commit(id, range, to: file, announces: announces, now: now)
     }
-    if let growth, growth.file < 0 {
-      // Before anybody reads what may be zeros.
-      dropHoles(of: file)
-      commit = generation.withState {
-        $0.commit(id, range, to: file, announces: announces, now: now)
-      }
-    }
-    settle(granted, by: growth)
     guard let commit else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }
@@ -251,9 +278,10 @@ struct ChunkSink: Sendable {
 
   /// - Returns: why nobody can use the bytes; nil if they were passed on.
   private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
-    generation.perform { state in
-      guard state.isOfUse(id, from: offset) else { return (state.storageProblem.error, []) }
-      return (nil, state.commitTransient(id, bytes, at: offset))
+    generation.withState { state in
+      guard state.isOfUse(id, from: offset) else { return state.storageProblem.error }
+      state.commitTransient(id, bytes, at: offset)
+      return nil
     }
   }
 
@@ -288,7 +316,7 @@ struct ChunkSink: Sendable {
           .warning(
             "The file of \(url) could not be read at byte \(gone.lowerBound) (\(file.path)); the "
               + "missing bytes are fetched again."))
-        generation.lose(gone, of: file, size: (try? file.status())?.size)
+        generation.lose(gone, of: file)
         isUnreadable = true
       }
     }

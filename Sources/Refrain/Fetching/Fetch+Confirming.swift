@@ -21,7 +21,7 @@ extension Fetch {
       )
     }
     guard let (request, known, isBrief, keepsErrors) = asking else {
-      generation.perform { $0.fetchEnded(id, error: nil) }
+      generation.withState { $0.fetchEnded(id, error: nil) }
       return
     }
     let purpose = confirmationPurpose
@@ -43,7 +43,7 @@ extension Fetch {
     }
     switch outcome {
     case .done, .askAnew, .movedOn:
-      generation.perform { $0.fetchEnded(id, error: nil) }
+      generation.withState { $0.fetchEnded(id, error: nil) }
     case .onlyForPlayback where purpose != confirmationPurpose:
       // A player now waits for the confirmation.
       await confirm(range)
@@ -54,12 +54,13 @@ extension Fetch {
         .warning(
           "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
             + "forbids that: \(error)"))
-      generation.perform { state in
-        state.unconfirmed(error, at: now) + state.fetchEnded(id, error: nil)
+      generation.withState { state in
+        state.unconfirmed(error, at: now)
+        state.fetchEnded(id, error: nil)
       }
     case .failed(let error):
       events.send(.failed(entry.key, error.withoutResponse))
-      generation.perform { $0.fetchEnded(id, error: error) }
+      generation.withState { $0.fetchEnded(id, error: error) }
     }
   }
 
@@ -113,7 +114,7 @@ extension Fetch {
   private func confirmed(
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
-    let (isOfUse, actions, earlier) = generation.withState { state in
+    let (isOfUse, earlier) = generation.withState { state in
       if response.droppedRange { state.noteRefusedRange() }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
@@ -132,12 +133,12 @@ extension Fetch {
       state.noteConstancy()
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
-      return (isOfUse, state.confirmed(at: now), earlier)
+      state.confirmed(at: now)
+      return (isOfUse, earlier)
     }
     if let earlier {
       origin.moved.note(entry.resource, from: earlier, to: response.url)
     }
-    generation.carryOut(actions)
     return isOfUse
   }
 
@@ -157,7 +158,7 @@ extension GenerationState {
     switch verdict {
     case .part(let range, _):
       noteRange()
-      if !ignoresRanges { representation.noteRanges() }
+      if !ignoresRanges { representation.info?.supportsRanges = true }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }

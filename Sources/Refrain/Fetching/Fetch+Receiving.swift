@@ -8,10 +8,16 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
-    generation.perform { $0.beginBody(id) }
-    defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
+    generation.withState { $0.beginBody(id) }
+    defer {
+      bytes.settle()
+      generation.withState { state in
+        state.announce(id)
+        state.endBody(id)
+      }
+    }
     var body: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
     var hasBegun = false
     while true {
@@ -23,7 +29,7 @@ extension Fetch {
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
           return .done
         }
-        generation.perform { $0.beginBody(id) }
+        generation.withState { $0.beginBody(id) }
         continue
       case .background:
         await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
@@ -81,7 +87,7 @@ extension Fetch {
     }
     if range.upperBound == .max {
       generation.learnPace(length: offset)
-      generation.perform { $0.end(at: offset) }
+      generation.withState { $0.end(at: offset) }
     }
     return .done
   }
@@ -89,7 +95,7 @@ extension Fetch {
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
     await origin.pace.received(count) {
-      generation.perform { $0.announce(id) }
+      generation.withState { $0.announce(id) }
     } unless: {
       // Nobody may be left whom it would serve.
       generation.withState { state in
@@ -121,7 +127,7 @@ extension Fetch {
   }
 
   private func standing(at offset: Int64?) -> GenerationState.Standing {
-    generation.perform { $0.standing(id, at: offset) }
+    generation.withState { $0.standing(id, at: offset) }
   }
 }
 

@@ -61,8 +61,8 @@ extension Fetch {
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
-        let actions = note(facts, response, isWhole: false, in: &state)
-        return (verdict, actions + state.hand(response.headers, response.status, to: reader))
+        note(facts, response, isWhole: false, in: &state)
+        state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
         if response.droppedRange { state.noteRefusedRange() }
         if response.isLive || state.isLive {
@@ -73,16 +73,16 @@ extension Fetch {
           }
         }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
-        let actions = note(facts, response, isWhole: true, in: &state)
-        return (verdict, actions + state.hand(response.headers, response.status, to: reader))
+        note(facts, response, isWhole: true, in: &state)
+        state.hand(response.headers, response.status, to: reader)
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
           length: length, mimeType: nil, supportsRanges: true,
           validator: Validator(headers: response.headers))
-        return (verdict, note(facts, response, isWhole: false, in: &state))
-      default:
-        return (verdict, [])
+        note(facts, response, isWhole: false, in: &state)
+      default: break
       }
+      return (verdict, state.takeActions())
     }
   }
 
@@ -95,7 +95,7 @@ extension Fetch {
   func note(
     _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response, isWhole: Bool,
     in state: inout GenerationState
-  ) -> [GenerationState.Action] {
+  ) {
     let keeper = self.keeper(response)
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
@@ -134,7 +134,7 @@ extension Fetch {
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.refuse(.forbidden) }
-    return state.establish(information, whole: isWhole ? id : nil)
+    state.establish(information, whole: isWhole ? id : nil)
   }
 }
 

@@ -112,7 +112,7 @@ struct Fetch: Sendable {
     generation.withState { $0.fetches[id]?.end() }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
     events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
-    generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
+    generation.withState { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 
   /// The number of new bytes that this fetch has brought.
@@ -224,7 +224,7 @@ struct Fetch: Sendable {
 
   func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
     if let length {
-      generation.perform { $0.end(at: length) }
+      generation.withState { $0.end(at: length) }
       return .done
     }
     // The origin responded 416 even without Range: it has nothing to read.
@@ -244,7 +244,7 @@ struct Fetch: Sendable {
           .badRange, "The origin has no bytes at \(asked) and does not report the length."))
     }
     // The origin sent no length, and nothing follows the last byte received.
-    generation.perform { $0.end(at: asked) }
+    generation.withState { $0.end(at: asked) }
     return .done
   }
 }

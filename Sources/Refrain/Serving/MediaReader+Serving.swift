@@ -30,17 +30,22 @@ extension MediaReader {
 
   /// All fields of a response that is handed to this reader alone, since a shared cache must not store
   /// it; nil for any other response.
-  package var handedFields: HeaderFields? {
-    // A cancelled reader receives nothing.
-    guard let (generation, id) = try? current() else { return nil }
-    return generation.withState { $0.handed.flatMap { $0.reader == id ? $0.headers : nil } }
-  }
+  package var handedFields: HeaderFields? { handed?.headers }
 
   /// The status of a response that is handed to this reader alone; nil for any other response.
-  package var handedStatus: Int? {
-    // A cancelled reader receives nothing.
+  package var handedStatus: Int? { handed?.status }
+
+  private var handed: GenerationState.Handed? {
+    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } } ?? nil
+  }
+
+  /// Reads or changes the state of the generation; not for a cancelled reader, which has left it.
+  @discardableResult
+  private func withState<Result: Sendable>(
+    _ body: (inout GenerationState, ReaderID) -> Result
+  ) -> Result? {
     guard let (generation, id) = try? current() else { return nil }
-    return generation.withState { $0.handed.flatMap { $0.reader == id ? $0.status : nil } }
+    return generation.withState { body(&$0, id) }
   }
 
   /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
@@ -62,11 +67,9 @@ extension MediaReader {
   /// at its start.
   func setRange(_ range: ByteRange) {
     setEnd(range.upperBound, readsOn: true)
-    // A cancelled reader requests nothing.
-    guard let (generation, id) = try? current() else { return }
-    generation.withState { state in
-      if state.readers[id]?.isActive == false {
-        state.readers[id]?.position = Self.bounded(range.lowerBound)
+    withState { state, id in
+      if state.readers[id]?.isActive == false, let place = try? Self.place(range.lowerBound) {
+        state.readers[id]?.position = place
       }
     }
   }
@@ -74,9 +77,7 @@ extension MediaReader {
   /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
   /// the response back until that byte exists.
   package func requestNothingBeyondEnd() {
-    // A cancelled reader requests nothing.
-    guard let (generation, id) = try? current() else { return }
-    generation.withState { $0.readers[id]?.minimum = 1 }
+    withState { state, id in state.readers[id]?.minimum = 1 }
   }
 
   /// Returns the end of the bytes from an offset on that are stored, or that the origin has begun to
@@ -87,8 +88,6 @@ extension MediaReader {
 
   /// Pauses the reader: bytes requested on its behalf are not received any more.
   package func rest() {
-    // A cancelled reader has left already.
-    guard let (generation, id) = try? current() else { return }
-    generation.perform { $0.rest(id) }
+    withState { state, id in state.rest(id) }
   }
 }

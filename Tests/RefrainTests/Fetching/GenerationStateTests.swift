@@ -12,7 +12,7 @@ import Testing
       limits: FetchPlan(patience: 0.5, firstRequest: 64 << 10, maximumReadAhead: 8 << 20),
       isOffline: false)
     if length != nil {
-      _ = state.establish(Self.information(length, supportsRanges), whole: nil)
+      state.establish(Self.information(length, supportsRanges), whole: nil)
     }
     return state
   }
@@ -24,7 +24,7 @@ import Testing
   }
 
   private func waiter(_ reader: ReaderID, _ offset: Int64?) -> GenerationState.Waiter {
-    .init(reader: reader, offset: offset, wake: .thread(ThreadSignal()))
+    .init(reader: reader, offset: offset, wake: { _ in })
   }
 
   private func attach(
@@ -42,7 +42,8 @@ import Testing
     _ state: inout GenerationState, _ reader: ReaderID, at offset: Int64?
   ) -> [GenerationState.Action] {
     let id = state.makeID()
-    return state.wait(id, waiter(reader, offset)).1
+    _ = state.wait(id, waiter(reader, offset))
+    return state.takeActions()
   }
 
   private func wakes(_ actions: [GenerationState.Action]) -> Int {
@@ -57,7 +58,7 @@ import Testing
     state.fetches[2] = .init(range: 400..<900)
     state.fetches.move(2, to: 450)
     #expect(state.fetching == RangeSet(0..<900))
-    _ = state.fetchEnded(1, error: nil)
+    state.fetchEnded(1, error: nil)
     #expect(state.fetching == RangeSet(400..<900))
   }
 
@@ -77,8 +78,8 @@ import Testing
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = try #require(state.fetches.ids.first)
-    _ = state.detach(reader)
-    _ = state.commitTransient(id, Data(count: 1000), at: 5_000_000)
+    state.detach(reader)
+    state.commitTransient(id, Data(count: 1000), at: 5_000_000)
     #expect(!state.transient.spans.contains(5_000_999))
     // A 416 without a length, in response to a request from that offset, marks the end.
     #expect(state.storage.reached == 5_001_000)
@@ -92,7 +93,7 @@ import Testing
     let other = state.makeID()
     state.fetches[other] = .init(range: 0..<1 << 20)
     #expect(!state.endsInVain(id))
-    _ = state.fetchEnded(id, error: nil)
+    state.fetchEnded(id, error: nil)
     #expect(state.readers.waiters.count == 1)
   }
 
@@ -103,8 +104,8 @@ import Testing
     let id = state.fetches.ids.first ?? 0
     state.fetches.move(id, to: 900)
     // The origin reports a length below the fetch's position.
-    _ = state.establish(Self.information(600), whole: nil)
-    _ = state.fetchEnded(id, error: Self.error)
+    state.establish(Self.information(600), whole: nil)
+    state.fetchEnded(id, error: Self.error)
     #expect(state.fetches[id] == nil)
   }
 
@@ -121,12 +122,12 @@ import Testing
   @Test func `A detached reader looks up its bytes again`() {
     var state = state(length: 1000)
     let reader = attach(&state)
-    _ = state.detach(reader)
-    guard case .moved = state.lookUp(reader, at: 0, count: 1).0 else {
+    state.detach(reader)
+    guard case .moved = state.lookUp(reader, at: 0, count: 1) else {
       Issue.record("It should look again.")
       return
     }
-    let (outcome, _) = state.wait(state.makeID(), waiter(reader, 0))
+    let outcome = state.wait(state.makeID(), waiter(reader, 0))
     #expect(throws: Never.self) { try outcome?.get() }
     #expect(outcome != nil)
   }
@@ -137,10 +138,10 @@ import Testing
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.ids.first ?? 0
-    let actions = state.commitTransient(id, Data(count: 100), at: 0)
-    #expect(wakes(actions) == 1)
+    state.commitTransient(id, Data(count: 100), at: 0)
+    #expect(wakes(state.takeActions()) == 1)
     #expect(!state.transient.isEmpty)
-    _ = state.detach(reader)
+    state.detach(reader)
     #expect(state.transient.isEmpty)
   }
 
@@ -172,40 +173,40 @@ import Testing
             isBackground: Bool.random(using: &random))
           state.readers[id]?.end = Bool.random(using: &random) ? length / 2 : .max
         case 2:
-          if let reader { _ = state.detach(reader) }
+          if let reader { state.detach(reader) }
         case 3, 4, 5:
           guard let reader else { continue }
           let offset = Int64.random(in: 0...length + 10, using: &random)
           let isNil = Int.random(in: 0..<6, using: &random) == 0
-          if case .wait = state.lookUp(reader, at: offset, count: 100).0 {
+          if case .wait = state.lookUp(reader, at: offset, count: 100) {
             _ = wait(&state, reader, at: isNil ? nil : offset)
           }
         case 6:
           if let waiter = state.readers.waiters.keys.sorted().randomElement(using: &random) {
-            _ = state.cancelWaiter(waiter)
+            state.cancelWaiter(waiter)
           }
         case 7, 8, 9:
           if let fetch { receive(&state, fetch, length, ranges, &random) }
         case 10:
           guard let fetch else { continue }
           if state.fetches[fetch]?.isConfirmation == true {
-            _ = Bool.random(using: &random) ? state.confirmed(at: .now) : []
+            if Bool.random(using: &random) { state.confirmed(at: .now) }
           }
-          _ = state.fetchEnded(fetch, error: nil)
+          state.fetchEnded(fetch, error: nil)
         default:
-          if let fetch { _ = state.fetchEnded(fetch, error: Self.error) }
+          if let fetch { state.fetchEnded(fetch, error: Self.error) }
         }
         check(state, "seed \(seed), round \(round), step \(step), \(log.joined(separator: " "))")
       }
       for _ in 0..<2000 {
         guard let fetch = state.fetches.ids.min() else { break }
         if state.fetches[fetch]?.isConfirmation == true {
-          _ = state.confirmed(at: .now)
+          state.confirmed(at: .now)
         } else {
           // The fetch ends, however many chunks that takes.
           for _ in 0..<100 { receive(&state, fetch, length, ranges, &random) }
         }
-        _ = state.fetchEnded(fetch, error: nil)
+        state.fetchEnded(fetch, error: nil)
       }
       try #require(
         state.readers.waiters.isEmpty && state.fetches.isEmpty,
@@ -226,7 +227,7 @@ import Testing
   ) {
     guard let fetch = state.fetches[id], !fetch.isConfirmation else { return }
     if state.info == nil || (!ranges && !fetch.isWhole) {
-      _ = state.establish(Self.information(length, ranges), whole: ranges ? nil : id)
+      state.establish(Self.information(length, ranges), whole: ranges ? nil : id)
       return
     }
     guard fetch.position < fetch.range.upperBound else { return }
@@ -235,7 +236,7 @@ import Testing
     let end = min(most, fetch.position + Int64.random(in: 1...(256 << 10), using: &random))
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
-      _ = state.commitTransient(id, bytes, at: fetch.position)
+      state.commitTransient(id, bytes, at: fetch.position)
     } else if let file = state.file {
       _ = state.commit(id, fetch.position..<end, to: file, now: .now)
     }

@@ -28,7 +28,7 @@ import Testing
       let information = ContentInformation(
         length: length, mimeType: nil, supportsRanges: supportsRanges, validator: nil,
         finalURL: URL(filePath: "/"))
-      _ = state.establish(information, whole: nil)
+      state.establish(information, whole: nil)
       state.nextID = 100
       var reader = GenerationState.Reader(minimum: 1)
       (reader.activity, reader.isBackground) = (isReading ? .reading : .asking, isBackground)
@@ -40,17 +40,15 @@ import Testing
 
     /// Ends the response.
     mutating func cut() {
-      let actions = state.fetchEnded(10, error: error)
-      #expect(actions.isEmpty)
+      state.fetchEnded(10, error: error)
+      #expect(state.takeActions().isEmpty)
     }
 
     /// Lets the reader wait, and returns the error that it receives and the number of requests.
     mutating func wait(at offset: Int64 = position) -> (error: MediaCacheError?, requests: Int) {
       let id = state.makeID()
-      let waiter = GenerationState.Waiter(
-        reader: reader, offset: offset, wake: .thread(ThreadSignal()))
-      let (outcome, actions) = state.wait(id, waiter)
-      let requests = actions.count { if case .startFetch = $0 { true } else { false } }
+      let outcome = state.wait(id, .init(reader: reader, offset: offset, wake: { _ in }))
+      let requests = state.takeActions().count { if case .startFetch = $0 { true } else { false } }
       guard case .failure(let error) = outcome else { return (nil, requests) }
       return (error as? MediaCacheError, requests)
     }
@@ -106,7 +104,7 @@ import Testing
     scene.state.fetches[10] = .init(range: 0..<1000, isBackground: true)
     var refusal = MediaCacheError(.status, "The origin answered 404.")
     refusal.status = 404
-    _ = scene.state.fetchEnded(10, error: refusal)
+    scene.state.fetchEnded(10, error: refusal)
     _ = scene.state.lookUp(Self.reader, at: 0, count: 1)
     var result = scene.wait(at: 0)
     #expect((result.error == refusal) == fillsWhole)
@@ -130,10 +128,9 @@ import Testing
     var other = GenerationState.Reader(minimum: 1)
     other.position = Self.position
     scene.state.readers[2] = other
-    let waiter = GenerationState.Waiter(
-      reader: 2, offset: Self.position, wake: .thread(ThreadSignal()))
-    _ = scene.state.wait(200, waiter)
+    _ = scene.state.wait(200, .init(reader: 2, offset: Self.position, wake: { _ in }))
     #expect(scene.state.fetches.count == 1)
+    _ = scene.state.takeActions()
     let result = scene.wait()
     #expect(result.error == nil && result.requests == 0)
   }
@@ -141,8 +138,10 @@ import Testing
   @Test func `A reader that waited receives the error only once`() {
     var scene = Scene()
     #expect(scene.wait().requests == 0)
-    let actions = scene.state.fetchEnded(10, error: Self.error)
-    let wakes = actions.count { if case .wake(_, .some) = $0 { true } else { false } }
+    scene.state.fetchEnded(10, error: Self.error)
+    let wakes = scene.state.takeActions().count {
+      if case .wake(_, .some) = $0 { true } else { false }
+    }
     #expect(wakes == 1)
     let result = scene.wait()
     #expect(result.error == nil && result.requests == 1)

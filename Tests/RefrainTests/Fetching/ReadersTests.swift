@@ -14,7 +14,7 @@ import Testing
   }
 
   private func waiter(_ reader: ReaderID, at offset: Int64?) -> GenerationState.Waiter {
-    .init(reader: reader, offset: offset, wake: .thread(ThreadSignal()))
+    .init(reader: reader, offset: offset, wake: { _ in })
   }
 
   @Test func `A reader that leaves takes its waiting calls along, and no other's`() {
@@ -95,10 +95,10 @@ import Testing
   @Test func `A generation that was closed is not replaced after all`() {
     var state = GenerationState(
       limits: FetchPlan(patience: nil, firstRequest: 1, maximumReadAhead: 1), isOffline: false)
-    _ = state.supersede()
+    state.supersede()
     #expect(state.life == .superseded)
-    _ = state.close()
-    _ = state.supersede()
+    state.close()
+    state.supersede()
     #expect(state.life == .closed)
   }
 }

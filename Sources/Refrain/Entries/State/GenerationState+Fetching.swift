@@ -7,23 +7,23 @@ extension GenerationState {
   /// reader wants.
   ///
   /// - Parameter offset: the offset that the reader waits for; nil for the content information.
-  mutating func confirm(for reader: Reader, at offset: Int64?) -> [Action] {
-    guard !fetches.values.contains(where: \.isConfirmation) else { return [] }
+  mutating func confirm(for reader: Reader, at offset: Int64?) {
+    guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let request = confirmingRequest(for: reader, at: offset)
     let id = makeID()
     fetches[id] = RunningFetch(
       range: request.range, purpose: .confirmation(fills: request.fills),
       isBackground: reader.isBackground)
-    return [.startFetch(id, request.range)]
+    actions.append(.startFetch(id, request.range))
   }
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
-  mutating func plan() -> [Action] {
+  mutating func plan() {
     let waiting = readers.waitingIDs
     let order = readers.ids.sorted { left, right in
       rank(left, waiting) < rank(right, waiting)
     }
-    return order.flatMap { plan(for: $0, isWaiting: waiting.contains($0)) }
+    for id in order { plan(for: id, isWaiting: waiting.contains(id)) }
   }
 
   func rank(_ id: ReaderID, _ waiting: Set<ReaderID>) -> (Int, ReaderID) {
@@ -31,33 +31,29 @@ extension GenerationState {
   }
 
   /// Plans fetches for a reader that continues.
-  mutating func readAhead(for id: ReaderID) -> [Action] {
-    if isComplete || isOffline { return [] }
-    return plan(for: id, isWaiting: false) + watchAbandoned() + resumePaused()
+  mutating func readAhead(for id: ReaderID) {
+    if isComplete || isOffline { return }
+    plan(for: id, isWaiting: false)
+    watchAbandoned()
+    resumePaused()
   }
 
-  mutating func plan(for id: ReaderID, isWaiting: Bool) -> [Action] {
+  mutating func plan(for id: ReaderID, isWaiting: Bool) {
     guard !isOver, !isOffline, handed == nil, let reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
-    else { return [] }
+    else { return }
     let limits = currentLimits
     let offsets =
       isWaiting
       ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position]
-    var actions: [Action] = []
     for offset in Set(offsets).sorted() {
-      // A reader that waits beyond its declared end wants more after all.
-      let isBeyondEnd = offset >= reader.end
-      if isBeyondEnd, !isWaiting { continue }
+      if offset >= reader.end, !isWaiting { continue }
       // At most two: the missing request, and the one after it.
       for _ in 0..<2 {
-        let demand = FetchPlan.Demand(
-          position: offset, runLength: reader.runLength, end: isBeyondEnd ? .max : reader.end,
-          isWaiting: isWaiting, isBackground: reader.isBackground,
-          // One response for all of it cannot be contradicted by another.
-          readsOn: reader.readsOn && !isBeyondEnd || reader.fillsWhole && info == nil,
-          minimum: reader.minimum)
+        var demand = reader.demand(at: offset, isWaiting: isWaiting)
+        // One response for all of it cannot be contradicted by another.
+        if reader.fillsWhole, info == nil { demand.readsOn = true }
         let running = fetches.filter { $0.value.bringsBytes }
         let decision = limits.decide(
           for: demand, readable: reader.isBackground ? stored : readable,
@@ -67,19 +63,19 @@ extension GenerationState {
         switch decision {
         case .none: break
         case .start(let range):
-          actions.append(start(range, isBackground: reader.isBackground))
+          start(range, isBackground: reader.isBackground)
           continue
         case .startAndTruncate(let range, let index):
           let other = running[index].key
           fetches[other]?.range = running[index].value.range.lowerBound..<range.lowerBound
-          actions.append(start(range, isBackground: reader.isBackground))
+          start(range, isBackground: reader.isBackground)
           continue
         }
         break
       }
-      if isWaiting, !reader.isBackground { actions += promote(at: offset) }
+      if isWaiting, !reader.isBackground { promote(at: offset) }
     }
-    return actions + (isWaiting ? resumePaused() : [])
+    if isWaiting { resumePaused() }
   }
 
   /// The plan by what is known now.
@@ -95,24 +91,22 @@ extension GenerationState {
     return limits
   }
 
-  mutating func start(_ range: ByteRange, isBackground: Bool) -> Action {
+  mutating func start(_ range: ByteRange, isBackground: Bool) {
     // Another attempt says more than what became of earlier ones.
     for reader in readers.ids { readers[reader]?.missedCut = nil }
     let id = makeID()
     var fetch = RunningFetch(range: range, isWhole: comesWhole, isBackground: isBackground)
     fetch.furthest = range.lowerBound
     fetches[id] = fetch
-    return .startFetch(id, range)
+    actions.append(.startFetch(id, range))
   }
 
-  mutating func promote(at offset: Int64) -> [Action] {
-    var actions: [Action] = []
+  mutating func promote(at offset: Int64) {
     for (id, fetch) in fetches where fetch.isBackground {
-      guard fetch.position <= offset, offset < fetch.range.upperBound else { continue }
+      guard fetch.ahead.contains(offset) else { continue }
       fetches[id]?.isBackground = false
       actions.append(.promote(id))
     }
-    return actions
   }
 
   /// Whether a fetch should receive more: a reader has less ahead than its window. A small rest is
@@ -127,11 +121,10 @@ extension GenerationState {
     }
     if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
     for waiter in readers.waiters.values {
-      guard let offset = waiter.offset, fetch.position <= offset, offset < fetch.range.upperBound
-      else { continue }
+      guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
       let nearer = fetches.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
-          && $0.value.position <= offset && offset < $0.value.range.upperBound
+          && $0.value.ahead.contains(offset)
       }
       if !nearer { return true }
     }
@@ -141,10 +134,7 @@ extension GenerationState {
       }
       // A background reader has no use for bytes that are not stored.
       if reader.isBackground { return !isTransient }
-      let window = currentLimits.window(
-        for: .init(
-          position: reader.position, runLength: reader.runLength, isWaiting: false,
-          isBackground: false, minimum: 1))
+      let window = currentLimits.window(afterRun: reader.runLength)
       let isWaiting = fetch.paused != nil
       return fetch.position - reader.position < (isWaiting ? window / 2 : window)
     }
@@ -161,14 +151,14 @@ extension GenerationState {
   var hasAudience: Bool { readers.mayWant && !isOver }
 
   /// Stops expecting a reader of the previous generation, which has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID) -> [Action] {
-    readers.stopExpecting(id) ? releaseUnwanted() : []
+  mutating func stopExpecting(_ id: ReaderID) {
+    if readers.stopExpecting(id) { releaseUnwanted() }
   }
 
   /// Stops expecting readers: another generation has become the current one.
-  mutating func stopExpecting() -> [Action] {
+  mutating func stopExpecting() {
     readers.expect([])
-    return releaseUnwanted()
+    releaseUnwanted()
   }
 
   /// Like `hasAudience`, for one fetch, which is called off if there are no readers.
@@ -216,23 +206,20 @@ extension GenerationState {
     return ranges
   }
 
-  mutating func resumePaused() -> [Action] {
-    var actions: [Action] = []
+  mutating func resumePaused() {
     for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
       actions += fetches.resume(id)
     }
-    return actions
   }
 
   /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
   /// requested again; a longer one is kept for a while.
-  mutating func releaseUnwanted() -> [Action] {
-    guard !readers.mayWant else { return [] }
-    var actions: [Action] = []
+  mutating func releaseUnwanted() {
+    guard !readers.mayWant else { return }
     for (id, fetch) in fetches
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
       actions += fetches.resume(id) + fetches.callOff(id)
     }
-    return fetches.isEmpty ? actions : actions + fetches.watch()
+    if !fetches.isEmpty { actions += fetches.watch() }
   }
 }

@@ -40,16 +40,15 @@ extension GenerationState {
   }
 
   /// Hands the response to a reader if it must not be stored.
-  mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) -> [Action] {
-    guard let reader, isForbidden, !isLive else { return [] }
+  mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
+    guard let reader, isForbidden, !isLive else { return }
     delivery = .handed(Handed(reader: reader, headers: headers, status: status))
-    let others = readers.takeWaiters { waiter, _ in waiter.reader != reader }
-    return others.isEmpty ? [] : [.wake(others, nil)]
+    wake(readers.takeWaiters { waiter, _ in waiter.reader != reader })
   }
 
   /// Returns what a reader finds in place of a response that was handed to another one: a client asks
   /// for itself, a player begins with the next generation.
-  func withheld(from id: ReaderID) -> Lookup? {
+  func withheld<Found>(from id: ReaderID) -> Lookup<Found>? {
     guard let handed, handed.reader != id, let reader = readers[id] else { return nil }
     return reader.terms.audience == .client ? .failed(ReadTerms.personal) : .moved
   }

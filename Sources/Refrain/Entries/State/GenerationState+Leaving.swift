@@ -17,48 +17,48 @@ extension GenerationState {
   }
 
   /// Records that a reader stays, but reads nothing for now.
-  mutating func rest(_ id: ReaderID) -> [Action] {
-    guard let reader = readers[id] else { return [] }
+  mutating func rest(_ id: ReaderID) {
+    guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
     runEnded(reader)
-    return watchAbandoned()
+    watchAbandoned()
   }
 
   /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
   /// the oldest at once if there are too many.
-  mutating func watchAbandoned() -> [Action] {
-    guard readers.departure != .nobody else { return [] }
+  mutating func watchAbandoned() {
+    guard readers.departure != .nobody else { return }
     let abandoned = abandonedFetches
     guard !abandoned.isEmpty else {
       // A reader has come back, or no request was running.
       readers.departure = .nobody
-      return []
+      return
     }
     if readers.departure == .afterLongRun {
       guard !readers.isPlayerWaiting else {
         readers.departure = .nobody
-        return abandoned.flatMap { callOff($0) }
+        for id in abandoned { callOff(id) }
+        return
       }
     } else {
       readers.departure = .nobody
     }
-    return abandoned.dropLast(Self.mostAbandoned).flatMap { callOff($0) } + fetches.watch()
+    for id in abandoned.dropLast(Self.mostAbandoned) { callOff(id) }
+    actions += fetches.watch()
   }
 
   /// Ends fetches without readers that have made no progress.
   ///
   /// - Parameter before: the position of each such fetch at the last check.
   /// - Returns: their positions now; nil if there are none left to check.
-  mutating func releaseStalled(
-    since before: [FetchID: Int64]
-  ) -> (actions: [Action], positions: [FetchID: Int64]?) {
+  mutating func releaseStalled(since before: [FetchID: Int64]) -> [FetchID: Int64]? {
     let positions = abandonedPositions
     guard !positions.isEmpty else {
       fetches.stopWatching()
-      return ([], nil)
+      return nil
     }
-    let stalled = positions.keys.filter { before[$0] == positions[$0] }.sorted()
-    return (stalled.flatMap { callOff($0) }, positions)
+    for id in positions.keys.sorted() where before[id] == positions[id] { callOff(id) }
+    return positions
   }
 
   /// The position of each fetch without readers.
@@ -98,31 +98,27 @@ extension GenerationState {
   }
 
   /// Follows the cache into or out of offline mode: while it is offline, no request runs.
-  mutating func setOffline(_ isOffline: Bool) -> [Action] {
-    guard self.isOffline != isOffline else { return [] }
+  mutating func setOffline(_ isOffline: Bool) {
+    guard self.isOffline != isOffline else { return }
     self.isOffline = isOffline
-    guard isOffline else { return [] }
+    guard isOffline else { return }
     for id in readers.ids { readers[id]?.awaitsConfirmation = false }
     // Waiting readers look up their offset again: they receive stored bytes, or an error.
-    let wakes = readers.takeWaiters()
-    return (wakes.isEmpty ? [] : [.wake(wakes, nil)]) + fetches.cancelAll()
+    wake(readers.takeWaiters())
+    actions += fetches.cancelAll()
   }
 
-  private mutating func callOff(_ id: FetchID) -> [Action] {
-    guard let fetch = fetches[id] else { return [] }
-    let actions = fetches.callOff(id)
+  private mutating func callOff(_ id: FetchID) {
+    guard let fetch = fetches[id] else { return }
+    actions += fetches.callOff(id)
     // A reader that wants the rest from now on requests it.
     if !fetch.isWhole, !fetch.isConfirmation {
       fetches[id]?.range = fetch.range.lowerBound..<max(fetch.position, fetch.range.lowerBound)
     }
-    return actions
   }
 }
 
 extension GenerationState.RunningFetch {
-  /// The range that it has yet to bring.
-  var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
-
   /// Whether another request could bring the rest, and the rest is too long to be received
   /// regardless.
   fileprivate func canBeAskedForAgain(_ limits: FetchPlan) -> Bool {

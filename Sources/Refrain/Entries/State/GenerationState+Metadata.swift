@@ -4,8 +4,8 @@ import Foundation
 /// Facts learned about the resource, and the end of a generation.
 extension GenerationState {
   /// Adopts the origin's description of the resource.
-  mutating func establish(_ information: ContentInformation, whole id: FetchID?) -> [Action] {
-    representation.describe(information)
+  mutating func establish(_ information: ContentInformation, whole id: FetchID?) {
+    representation.info = information
     if let id, fetches[id] != nil {
       // A whole response runs from the first byte to the end, whatever range was requested.
       fetches[id]?.isWhole = true
@@ -13,7 +13,7 @@ extension GenerationState {
       fetches[id]?.position = 0
     }
     if let length = information.length { fetches.bound(to: length) }
-    return wakeServed()
+    wakeServed()
   }
 
   /// Whether the resource is known to be no web page.
@@ -23,11 +23,11 @@ extension GenerationState {
   }
 
   /// Sets a length that was unknown until the end of the resource was reached.
-  mutating func end(at length: Int64) -> [Action] {
-    guard info?.length == nil else { return [] }
-    representation.setLength(length)
+  mutating func end(at length: Int64) {
+    guard info?.length == nil else { return }
+    representation.info?.length = length
     fetches.bound(to: length)
-    return wakeServed()
+    wakeServed()
   }
 
   /// Ends a fetch.
@@ -37,9 +37,9 @@ extension GenerationState {
   ///   - isForBackground: whether only background readers receive the error.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
-  ) -> [Action] {
-    guard let fetch = fetches.remove(id) else { return [] }
-    var actions: [Action] = fetch.isCounted ? [.countShort(-1)] : []
+  ) {
+    guard let fetch = fetches.remove(id) else { return }
+    if fetch.isCounted { actions.append(.countShort(-1)) }
     if let error {
       let information = info
       let waiting = readers.waitingIDs
@@ -50,7 +50,7 @@ extension GenerationState {
         guard let offset = waiter.offset else { return information == nil }
         return !awaits && offset >= fetch.position && offset < fetch.range.upperBound
       }
-      if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
+      wake(wakes, with: error)
       if isForBackground { restBackground() }
       keepCut(error, of: fetch, except: waiting)
     }
@@ -61,12 +61,12 @@ extension GenerationState {
       }),
       let reader = readers[waiter.reader]
     {
-      actions += confirm(for: reader, at: waiter.offset)
+      confirm(for: reader, at: waiter.offset)
     }
-    actions += wakeServed()
-    if readers.waiters.isEmpty { return actions }
-    guard handed != nil, fetches.isEmpty else { return actions + plan() }
-    return actions + [.wake(readers.takeWaiters(), Self.handedInPart)]
+    wakeServed()
+    if readers.waiters.isEmpty { return }
+    guard handed != nil, fetches.isEmpty else { return plan() }
+    wake(readers.takeWaiters(), with: Self.handedInPart)
   }
 
   /// Deactivates background readers that received an error and wait for nothing else, until they
@@ -79,15 +79,14 @@ extension GenerationState {
   }
 
   /// Records that the origin has confirmed the generation, or cannot be asked.
-  mutating func confirmed(
-    at now: Moment, except refused: Set<ReaderID> = []
-  ) -> [Action] {
+  mutating func confirmed(at now: Moment, except refused: Set<ReaderID> = []) {
     lastContact = .responded(at: now.uptime)
     for id in readers.ids where !refused.contains(id) {
       readers[id]?.awaitsConfirmation = false
     }
     // All readers look again: their bytes may have been there all along.
-    return wakeServed() + plan()
+    wakeServed()
+    plan()
   }
 
   /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays
@@ -101,38 +100,35 @@ extension GenerationState {
   }
 
   /// Records that the origin could not be asked: readers that accept stale bytes continue.
-  mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) -> [Action] {
+  mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) {
     let time = wallTime(at: now)
     let refused = Set(
       readers.filter {
         $0.value.awaitsConfirmation && !$0.value.terms.acceptUnconfirmed(freshness, at: time)
       }.map(\.key))
     let wakes = readers.takeWaiters { waiter, _ in refused.contains(waiter.reader) }
-    let actions = confirmed(at: now, except: refused)
+    confirmed(at: now, except: refused)
     lastContact = .unreachable(at: now.uptime)
-    return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
+    wake(wakes, with: error)
   }
 
   /// Ends the generation after a newer one has replaced it.
-  mutating func supersede() -> [Action] {
+  mutating func supersede() {
     end(.superseded)
     // The file has no users here: closing it frees its blocks once it is removed.
     if !storage.isPrepared, !readers.values.contains(where: \.hasRead) { storage.releaseFile() }
-    return endAll(waitersWith: nil)
+    endAll(waitersWith: nil)
   }
 
   /// Ends the generation for good.
-  mutating func close() -> [Action] {
+  mutating func close() {
     end(.closed)
-    return endAll(waitersWith: Self.closed)
+    endAll(waitersWith: Self.closed)
   }
 
-  mutating func endAll(waitersWith error: (any Error)?) -> [Action] {
-    var actions: [Action] = []
+  mutating func endAll(waitersWith error: (any Error)?) {
     for id in fetches.ids { actions += fetches.resume(id) }
     actions += fetches.cancelAll()
-    let wakes = readers.takeWaiters()
-    if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
-    return actions
+    wake(readers.takeWaiters(), with: error)
   }
 }

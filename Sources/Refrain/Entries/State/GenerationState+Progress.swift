@@ -23,7 +23,7 @@ extension GenerationState {
     else { return false }
     let others = fetches.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
     guard let offset = waiter.offset else { return others.isEmpty }
-    return fetch.isAhead(offset) && !others.contains { $0.isAhead(offset) }
+    return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
   }
 
   static let nothingCame = MediaCacheError(
@@ -35,18 +35,18 @@ extension GenerationState {
   /// The smallest safe distance ahead of a reader, in bytes.
   private static let leastSafe: Int64 = 1 << 20
 
-  mutating func beginBody(_ id: FetchID) -> [Action] {
+  mutating func beginBody(_ id: FetchID) {
     fetches[id]?.beginBody()
-    return recount()
+    recount()
   }
 
-  mutating func endBody(_ id: FetchID) -> [Action] {
+  mutating func endBody(_ id: FetchID) {
     fetches[id]?.endBody()
-    return recount()
+    recount()
   }
 
   /// Recounts the fetches that a player is short of.
-  mutating func recount() -> [Action] {
+  mutating func recount() {
     var change = 0
     for (id, fetch) in fetches where fetch.hasBody || fetch.isCounted {
       let isShort = fetch.hasBody && isShort(of: fetch)
@@ -54,7 +54,7 @@ extension GenerationState {
       fetches[id]?.isCounted = isShort
       change += isShort ? 1 : -1
     }
-    return change == 0 ? [] : [.countShort(change)]
+    if change != 0 { actions.append(.countShort(change)) }
   }
 
   /// Whether a player waits for the fetch's bytes, or has less ahead than is safe. A live stream
@@ -64,14 +64,14 @@ extension GenerationState {
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
     let isWaitedFor = readers.waiters.values.contains { waiter in
       readers[waiter.reader]?.isBackground == false
-        && (waiter.offset.map(fetch.isAhead) ?? (info == nil))
+        && (waiter.offset.map(fetch.ahead.contains) ?? (info == nil))
     }
     if isWaitedFor { return true }
     let readable = readable
     return readers.values.contains { reader in
       guard reader.isActive, !reader.isBackground else { return false }
-      let end = readable.range(containing: reader.position)?.upperBound ?? reader.position
-      return end < reader.end && fetch.isAhead(end)
+      let end = readable.end(from: reader.position)
+      return end < reader.end && fetch.ahead.contains(end)
         && end - reader.position < safeDistance(for: reader)
     }
   }
@@ -79,16 +79,10 @@ extension GenerationState {
   /// Half of the read-ahead window, at which the next request is made, but at least what plays for
   /// some seconds.
   private func safeDistance(for reader: Reader) -> Int64 {
-    let demand = FetchPlan.Demand(
-      position: reader.position, runLength: reader.runLength, isWaiting: false,
-      isBackground: false, minimum: 1)
-    return max(limits.window(for: demand) / 2, min(Self.leastSafe, limits.maximumReadAhead / 2))
+    max(
+      limits.window(afterRun: reader.runLength) / 2,
+      min(Self.leastSafe, limits.maximumReadAhead / 2))
   }
-}
-
-extension GenerationState.RunningFetch {
-  /// Whether the fetch has yet to bring the byte at an offset.
-  func isAhead(_ offset: Int64) -> Bool { position <= offset && offset < range.upperBound }
 }
 
 extension GenerationState {

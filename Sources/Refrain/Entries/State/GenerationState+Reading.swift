@@ -3,17 +3,16 @@ import Foundation
 
 /// Readers: their positions, and how they wait.
 extension GenerationState {
-  mutating func detach(_ id: ReaderID) -> [Action] {
+  mutating func detach(_ id: ReaderID) {
     let (reader, left) = readers.remove(id)
     if let reader { runEnded(reader) }
     // The file is unlinked; closing the descriptor frees its blocks.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }
-    var actions: [Action] = []
-    if !left.isEmpty { actions.append(.wake(left, CancellationError())) }
-    actions += recount()
+    wake(left, with: CancellationError())
+    recount()
     if !transient.isEmpty { transient.keep(near: transientWindows()) }
-    actions += releaseUnwanted() + watchAbandoned()
-    return actions
+    releaseUnwanted()
+    watchAbandoned()
   }
 
   /// Returns the end of the bytes from an offset on that are readable, or that responses which have
@@ -26,15 +25,15 @@ extension GenerationState {
       let end = min(fetch.announcedEnd ?? 0, fetch.range.upperBound)
       if end > fetch.position { announced.insert(contentsOf: fetch.position..<end) }
     }
-    return announced.range(containing: offset)?.upperBound ?? offset
+    return announced.end(from: offset)
   }
 
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
-  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> (Lookup, [Action]) {
+  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.
-    guard var reader = readers[id] else { return (.moved, []) }
-    if life == .closed { return (.failed(Self.closed), []) }
-    if let withheld = withheld(from: id) { return (withheld, []) }
+    guard var reader = readers[id] else { return .moved }
+    if life == .closed { return .failed(Self.closed) }
+    if let withheld: Lookup<AvailableBytes> = withheld(from: id) { return withheld }
     if offset != reader.position || !reader.isActive {
       // Small steps ahead count as sequential reading: a demuxer skips.
       let step = offset - reader.position
@@ -53,59 +52,49 @@ extension GenerationState {
     reader.activity = .reading
     defer { readers[id] = reader }
 
-    if life == .superseded, !reader.hasRead { return (.moved, []) }
+    if life == .superseded, !reader.hasRead { return .moved }
     if reader.awaitsConfirmation {
       readers[id] = reader
-      return (.wait, confirm(for: reader, at: offset))
+      confirm(for: reader, at: offset)
+      return .wait
     }
-    if let length, offset >= length { return (.end, []) }
+    if let length, offset >= length { return .found(.end) }
     if let range = stored.range(containing: offset), let file {
       reader.wasServed = true
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
       // The usual case, which has to be fast: there is plenty ahead.
-      if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
-        return (.stored(upTo: upTo, file), [])
+      if upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty {
+        readAhead(for: id)
       }
-      return (.stored(upTo: upTo, file), readAhead(for: id))
+      return .found(.file(file, upTo: upTo))
     }
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       reader.wasServed = true
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
       readers[id] = reader
-      return (.transient(bytes), readAhead(for: id))
+      readAhead(for: id)
+      return .found(.memory(bytes))
     }
-    if life == .superseded { return (.failed(isLive ? Self.brokeOff : Self.changed), []) }
-    if reader.isBackground, isLive { return (.failed(StorageProblem.endless.error), []) }
+    if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
+    if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
     if isOutOfReach(offset) {
       // A reader that has read nothing may join the stream at its current position.
-      return (hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach), [])
+      return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
     }
     reader.activity = .aboutToWait
-    return (.wait, [])
-  }
-
-  enum InformationLookup: Sendable {
-    case known(ContentInformation)
-    case wait
-    /// As `Lookup.moved`.
-    case moved
-    case failed(MediaCacheError)
+    return .wait
   }
 
   /// Looks up the properties of the resource for a reader.
-  func lookUpInformation(_ id: ReaderID) -> InformationLookup {
+  func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
     if life == .superseded, !reader.hasRead { return .moved }
-    switch withheld(from: id) {
-    case .moved?: return .moved
-    case .failed(let error)?: return .failed(error)
-    default: break
-    }
+    if let withheld: Lookup<ContentInformation> = withheld(from: id) { return withheld }
     guard !reader.awaitsConfirmation, let info else { return .wait }
-    return .known(info)
+    return .found(info)
   }
 
   func advance(_ reader: inout Reader, by count: Int64) {
@@ -125,25 +114,23 @@ extension GenerationState {
   /// Registers a waiter, unless its bytes are there or can never come.
   ///
   /// - Returns: an outcome to deliver at once, if there is one.
-  mutating func wait(
-    _ id: WaiterID, _ waiter: Waiter
-  ) -> (outcome: Result<Void, any Error>?, [Action]) {
+  mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     // The reader looks up its offset again, and learns the reason.
-    guard let reader = readers[waiter.reader] else { return (.success(()), []) }
+    guard let reader = readers[waiter.reader] else { return .success(()) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
-    if life == .closed { return (.failure(Self.closed), []) }
-    if life == .superseded || withheld(from: waiter.reader) != nil { return (.success(()), []) }
-    if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
-    if isOffline {
-      return (.failure(MediaCacheError.offline), [])
-    }
-    if let error = takeMissedCut(by: waiter) { return (.failure(error), []) }
-    if handed != nil, fetches.isEmpty { return (.failure(Self.handedInPart), []) }
+    if life == .closed { return .failure(Self.closed) }
+    if life == .superseded { return .success(()) }
+    if let _: Lookup<AvailableBytes> = withheld(from: waiter.reader) { return .success(()) }
+    if !reader.awaitsConfirmation, isServed(waiter) { return .success(()) }
+    if isOffline { return .failure(MediaCacheError.offline) }
+    if let error = takeMissedCut(by: waiter) { return .failure(error) }
+    if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     readers.add(waiter, as: id)
-    let actions =
-      reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan()
-    return (nil, actions + watchAbandoned() + recount())
+    if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
+    watchAbandoned()
+    recount()
+    return nil
   }
 
   func isServed(_ waiter: Waiter) -> Bool {
@@ -156,18 +143,19 @@ extension GenerationState {
     return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
   }
 
-  mutating func cancelWaiter(_ id: WaiterID) -> [Action] {
-    guard let waiter = readers.takeWaiter(id) else { return [] }
-    return [.wake([waiter.wake], CancellationError())] + releaseUnwanted()
+  mutating func cancelWaiter(_ id: WaiterID) {
+    guard let waiter = readers.takeWaiter(id) else { return }
+    wake([waiter.wake], with: CancellationError())
+    releaseUnwanted()
   }
 
-  mutating func wakeServed() -> [Action] {
-    guard !readers.waiters.isEmpty else { return [] }
+  mutating func wakeServed() {
+    guard !readers.waiters.isEmpty else { return }
     let before = self
-    let wakes = readers.takeWaiters { waiter, reader in
-      reader?.awaitsConfirmation != true && before.isServed(waiter)
-    }
-    return wakes.isEmpty ? [] : [.wake(wakes, nil)]
+    wake(
+      readers.takeWaiters { waiter, reader in
+        reader?.awaitsConfirmation != true && before.isServed(waiter)
+      })
   }
 }
 

@@ -15,14 +15,21 @@ extension GenerationState {
   }
 
   /// - Parameter offset: the end of the bytes received; nil once all have been.
-  mutating func standing(_ id: FetchID, at offset: Int64?) -> (Standing, [Action]) {
-    guard let offset else { return (.foreground, recount()) }
-    guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else {
-      return (.over, [])
+  mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
+    guard let offset else {
+      recount()
+      return .foreground
     }
-    if !isWanted(id) { return (.unwanted, announce(id) + endBody(id)) }
+    guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
+    if !isWanted(id) {
+      announce(id)
+      endBody(id)
+      return .unwanted
+    }
     // Waiting for its turn may take long.
-    return fetch.isBackground ? (.background, announce(id) + recount()) : (.foreground, recount())
+    if fetch.isBackground { announce(id) }
+    recount()
+    return fetch.isBackground ? .background : .foreground
   }
 
   /// What is to be done with a chunk.
@@ -42,6 +49,9 @@ extension GenerationState {
     var isUnrepeatable: Bool
     /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
+
+    /// Whether some of it may be written to the file.
+    var isForFile: Bool { isPrepared && !isRefused && !missing.isEmpty }
 
     /// Has nothing stored of the chunk.
     mutating func refuse() { (isPrepared, isRefused) = (false, true) }
@@ -78,8 +88,8 @@ extension GenerationState {
     let isNew = storage.commit(range)
     if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
     fetches[id]?.unannounced += range.upperBound - range.lowerBound
-    let actions = announces || !mayDefer(id) ? announce(id) : []
-    var commit = Commit(actions: actions, journal: nil, syncDelay: nil)
+    if announces || !mayDefer(id) { announce(id) }
+    var commit = Commit(actions: takeActions())
     if let journal = storage.journal {
       var run: JournalRun
       if let last = fetches[id]?.journalRun, last.journal === journal,
@@ -101,10 +111,10 @@ extension GenerationState {
   }
 
   /// Wakes readers that wait for recently stored bytes.
-  mutating func announce(_ id: FetchID) -> [Action] {
-    if fetches[id]?.unannounced == 0 { return [] }
+  mutating func announce(_ id: FetchID) {
+    if fetches[id]?.unannounced == 0 { return }
     fetches[id]?.unannounced = 0
-    return wakeServed()
+    wakeServed()
   }
 
   /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
@@ -121,9 +131,7 @@ extension GenerationState {
   }
 
   /// Keeps received bytes that are not stored, for as long as a reader is near.
-  mutating func commitTransient(
-    _ id: FetchID, _ bytes: Data, at offset: Int64
-  ) -> [Action] {
+  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
     storage.passUnstored(upTo: range.upperBound)
     let windows = transientWindows()
@@ -135,11 +143,11 @@ extension GenerationState {
       fetches[id]?.furthest = range.upperBound
     }
     if case .live(let end) = delivery { delivery = .live(end: max(end, range.upperBound)) }
-    let actions = wakeServed()
+    wakeServed()
     let wakes = readers.takeWaiters { waiter, reader in
       reader?.isBackground == true && waiter.offset.map(range.contains) == true
     }
-    return wakes.isEmpty ? actions : actions + [.wake(wakes, storageProblem.error)]
+    wake(wakes, with: storageProblem.error)
   }
 
   /// The facts that `StoringDecision` needs.

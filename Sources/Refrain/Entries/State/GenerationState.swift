@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 typealias ReaderID = UInt64
 typealias FetchID = UInt64
 typealias WaiterID = UInt64
 
+/// The bytes that a reader finds at an offset.
+package enum AvailableBytes: Sendable {
+  /// In the file, from the offset up to `upTo`.
+  case file(EntryFile, upTo: Int64)
+  /// In memory, from the offset on.
+  case memory(Data)
+  case end
+}
+
 /// Everything known of one generation while it is open: its bytes, its readers' positions, and its
-/// fetches. A pure value: its methods change it and return actions to carry out outside the lock.
+/// fetches. A pure value: its methods change it, and leave `actions` to carry out outside the lock.
 struct GenerationState: Sendable {
   /// An action to carry out after the lock is released.
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
-    case wake([WaiterResumption], (any Error)?)
+    case wake([Wake], (any Error)?)
     /// Resume a paused fetch.
     case resume(CheckedContinuation<Void, Never>)
     /// A player waits for bytes of a background fetch.
@@ -25,7 +34,7 @@ struct GenerationState: Sendable {
 
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
-    var actions: [Action]
+    var actions: [Action] = []
     /// The journal record to write.
     var journal: (file: JournalFile, number: Int, span: ByteRange)?
     /// The delay after which a sync is due; nil for none.
@@ -59,12 +68,9 @@ struct GenerationState: Sendable {
     }
   }
 
-  enum Lookup: Sendable {
-    /// Stored from the offset up to `upTo`.
-    case stored(upTo: Int64, EntryFile)
-    /// In memory, from the offset on.
-    case transient(Data)
-    case end
+  /// What a reader finds: bytes at an offset, or the properties of the resource.
+  enum Lookup<Found: Sendable>: Sendable {
+    case found(Found)
     case wait
     /// Another generation has taken over, and this reader has read nothing of this one.
     case moved
@@ -87,12 +93,26 @@ struct GenerationState: Sendable {
   var fetches = Fetches()
   var nextID: UInt64 = 1
 
+  /// The actions that follow from the changes made since they were last taken.
+  var actions: [Action] = []
+
   init(
     limits: FetchPlan, isOffline: Bool, representation: Representation = Representation()
   ) {
     self.representation = representation
     self.limits = limits
     self.isOffline = isOffline
+  }
+
+  mutating func takeActions() -> [Action] {
+    if actions.isEmpty { return [] }
+    defer { actions = [] }
+    return actions
+  }
+
+  /// Has waiters woken, if there are any.
+  mutating func wake(_ wakes: [Wake], with error: (any Error)? = nil) {
+    if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
   }
 
   mutating func makeID() -> UInt64 {
@@ -116,7 +136,7 @@ struct GenerationState: Sendable {
 
   var isComplete: Bool {
     guard let length else { return false }
-    return length == 0 || stored.range(containing: 0)?.upperBound ?? 0 >= length
+    return stored.end(from: 0) >= length
   }
 }
 

@@ -40,14 +40,27 @@ extension GenerationState {
     var isActive: Bool { activity != .idle }
     /// Whether it has asked for bytes.
     var isReading: Bool { activity == .reading || activity == .aboutToWait }
+
+    /// Returns what it demands at an offset. Where it waits beyond its declared end, it wants more
+    /// after all.
+    func demand(at offset: Int64, isWaiting: Bool) -> FetchPlan.Demand {
+      let isBeyondEnd = offset >= end
+      return FetchPlan.Demand(
+        position: offset, runLength: runLength, end: isBeyondEnd ? .max : end,
+        isWaiting: isWaiting, isBackground: isBackground, readsOn: readsOn && !isBeyondEnd,
+        minimum: minimum)
+    }
   }
 
   struct Waiter: Sendable {
     var reader: ReaderID
     /// The offset waited for; nil for the content information.
     var offset: Int64?
-    var wake: WaiterResumption
+    var wake: Wake
   }
+
+  /// Wakes a waiter: a task, or a thread that blocks.
+  typealias Wake = @Sendable (Result<Void, any Error>) -> Void
 
   /// The readers of a generation, what they wait for, and how they have moved. A pure value.
   struct Readers: Sendable, Sequence {
@@ -85,7 +98,7 @@ extension GenerationState {
     var mayWant: Bool { !attached.isEmpty || !expected.isEmpty }
 
     /// - Returns: the reader, and what wakes those of its calls that wait.
-    mutating func remove(_ id: ReaderID) -> (reader: Reader?, wakes: [WaiterResumption]) {
+    mutating func remove(_ id: ReaderID) -> (reader: Reader?, wakes: [Wake]) {
       let reader = attached.removeValue(forKey: id)
       return (reader, takeWaiters { waiter, _ in waiter.reader == id })
     }
@@ -107,7 +120,7 @@ extension GenerationState {
     /// - Parameter condition: called with each waiter and its reader.
     mutating func takeWaiters(
       where condition: (Waiter, Reader?) -> Bool = { _, _ in true }
-    ) -> [WaiterResumption] {
+    ) -> [Wake] {
       let found = waiters.filter { condition($0.value, attached[$0.value.reader]) }
       for id in found.keys { waiters[id] = nil }
       return found.values.map(\.wake)

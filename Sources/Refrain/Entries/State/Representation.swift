@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The origin's description of a generation: validator, freshness, header fields. Changes by the
-/// transitions below alone.
+/// The origin's description of a generation: validator, freshness, header fields.
 struct Representation: Sendable {
-  private(set) var info: ContentInformation? {
+  var info: ContentInformation? {
     didSet {
       name(besides: oldValue)
       keepPace(of: freshness)
@@ -17,12 +16,12 @@ struct Representation: Sendable {
   /// The request field values that select this representation.
   private(set) var variant: String? { didSet { lastKnown = nil } }
   /// When a request was made that may have changed the resource.
-  private(set) var invalidatedAt: Date? { didSet { lastKnown = nil } }
+  var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
   /// The titles of a live stream, by offset.
   var titles = StreamTitles()
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
-  private(set) var followsNoPage = false
+  var followsNoPage = false
 
   /// The rules by which the resource may be a document; nil: it is none.
   let documents: (any DocumentRules)?
@@ -63,8 +62,6 @@ struct Representation: Sendable {
     invalidatedAt = record.invalidatedAt
   }
 
-  mutating func describe(_ information: ContentInformation) { info = information }
-
   /// Records the URL, after redirects, that has confirmed the bytes.
   ///
   /// - Returns: the earlier URL, if more than its query is another one: the bytes stay there.
@@ -72,18 +69,9 @@ struct Representation: Sendable {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     guard let earlier = info?.finalURL, earlier != url else { return nil }
     guard place(earlier) == place(url) else { return earlier }
-    move(to: url)
+    info?.finalURL = url
     return nil
   }
-
-  /// Records another URL after redirects.
-  mutating func move(to url: URL) { info?.finalURL = url }
-
-  /// Sets a length that was unknown until the end of the resource was reached.
-  mutating func setLength(_ length: Int64) { info?.length = length }
-
-  /// Records that the origin has responded with a range.
-  mutating func noteRanges() { info?.supportsRanges = true }
 
   /// Records the fields of a response, and the fields of its request that select it.
   mutating func respond(_ fields: HeaderFields, selectedBy request: HeaderFields) {
@@ -108,9 +96,6 @@ struct Representation: Sendable {
     self.validator.replacements = replacements
   }
 
-  /// Adopts whether the generation before was known to be no web page.
-  mutating func follow(isNoPage: Bool) { followsNoPage = isNoPage }
-
   /// See `Validator.replacements`.
   mutating func follow(replacements: Int) {
     validator.replacements = replacements > 0 ? replacements : nil
@@ -120,22 +105,12 @@ struct Representation: Sendable {
   mutating func learn(from other: Validator) -> Bool { validator.learn(from: other) }
 
   /// Requires a revalidation before the next use.
-  mutating func outdate() { freshness = freshness?.outdated }
-
-  /// As `outdate`, for a change at that time; nil: unknown.
-  mutating func outdate(since time: Date?) {
-    outdate()
+  ///
+  /// - Parameter time: when a request was made that may have changed the resource (RFC 9111 §4.4).
+  mutating func outdate(since time: Date? = nil) {
+    freshness = freshness?.outdated
     if let time { invalidatedAt = time }
   }
-
-  /// Records a request that may have changed the resource (RFC 9111 §4.4).
-  mutating func invalidate(at time: Date) {
-    outdate()
-    invalidatedAt = time
-  }
-
-  /// Adopts the time of such a request from the generation before.
-  mutating func follow(invalidatedAt time: Date?) { invalidatedAt = time }
 
   /// Whether the resource may be a document whose pace is not known yet.
   var mayBeUnreadDocument: Bool {

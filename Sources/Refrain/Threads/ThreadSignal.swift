@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The waiter to wake: a task, or a thread that blocks.
-enum WaiterResumption: Sendable {
-  case task(CheckedContinuation<Void, any Error>)
-  case thread(ThreadSignal)
-
-  func resume(_ result: Result<Void, any Error>) {
-    switch self {
-    case .task(let continuation): continuation.resume(with: result)
-    case .thread(let signal): signal.deliver(result)
-    }
-  }
-}
-
 /// One result that one thread waits for: the thread of libmpv's read callback, for example, which
 /// may block.
 ///
