@@ -25,7 +25,7 @@ extension MediaCache {
     var resource = completed(resource)
     let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
     if isDocument == true { keep(&resource) }
-    let pinning = Pinning(self)
+    let pinning = pinning
     let reader = try await open(
       resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
@@ -43,6 +43,8 @@ extension MediaCache {
     }
   }
 
+  package var pinning: Pinning { Pinning(inspector: inspector) }
+
   /// Makes a document storable even if the origin forbids it.
   private func keep(_ resource: inout Resource) {
     resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
@@ -55,7 +57,7 @@ extension MediaCache {
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
   public func pin(_ key: CacheKey) async throws -> Bool {
-    try await Pinning(self).pin(key) != .notStored
+    try await pinning.pin(key) != .notStored
   }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
@@ -73,7 +75,7 @@ extension MediaCache {
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let wasPinned = try await Pinning(self).unpin(key)
+    let wasPinned = try await pinning.unpin(key)
     // Even without a pin: an earlier call may have failed after it lifted the pin.
     if !isShared, await isForbidden(key) {
       let open = await table.settledEntry(for: key)

@@ -30,25 +30,14 @@ extension EntryDirectory {
       return nil
     }
     let descriptor = try lockedDataFile(record)
-    defer { if let descriptor { release(descriptor) } }
+    defer { if let descriptor { disk.closeLocked(descriptor) } }
     try remove(files)
     Self.removeIfEmpty(shardPath, disk: disk)
     return CacheKey(rawValue: record.key)
   }
 
-  /// Removes the entry even if it is being read, but not its shard.
-  ///
-  /// - Returns: its key, if its record is readable, and the size of its files; nil if there is no
-  ///   entry.
-  func removeCounting() throws(DiskError) -> (key: CacheKey?, freed: Int64)? {
-    guard let files = try files() else { return nil }
-    let key = (try? files.decoded()).map { CacheKey(rawValue: $0.record.key) }
-    try remove(files)
-    return (key, files.allocatedBytes)
-  }
-
-  /// Removes these files and the directory.
-  private func remove(_ files: Files) throws(DiskError) {
+  /// Removes these files and the directory, even if they are being read, but not the shard.
+  func remove(_ files: Files) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     if files.record != nil { try remove(recordPath) }
     for (name, _) in files.statuses where name != EntryRecord.fileName {
@@ -72,7 +61,7 @@ extension EntryDirectory {
     var (record, spans) = try loadRecord()
     let descriptor = try lockedDataFile(record)
     guard let descriptor else { return try removeUnused() }
-    defer { release(descriptor) }
+    defer { disk.closeLocked(descriptor) }
     // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
@@ -141,10 +130,5 @@ extension EntryDirectory {
     if isLocked { return descriptor }
     disk.close(descriptor)
     throw InUse()
-  }
-
-  private func release(_ descriptor: Int32) {
-    disk.unlock(descriptor)
-    disk.close(descriptor)
   }
 }

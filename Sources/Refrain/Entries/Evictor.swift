@@ -175,12 +175,7 @@ actor Evictor {
 
   private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Int64? {
     let files = try directory.files()
-    let before = files.map {
-      Eviction.Candidate(
-        name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes,
-        pinnedBytes: $0.pinnedBytes, keep: $0.keep)
-    }
-    guard let before else {
+    guard let files, let before = try budget.measure(step.name, files) else {
       // Another process has removed it.
       budget.index.withLock { $0.forget(step.name) }
       return 0

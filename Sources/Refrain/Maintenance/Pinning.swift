@@ -2,13 +2,8 @@
 
 /// Pins entries, which are then never evicted.
 package struct Pinning: Sendable {
-  private let budget: DiskBudget
-  private let table: EntryTable
-  private let inspector: CacheInspector
-
-  package init(_ cache: MediaCache) {
-    (budget, table, inspector) = (cache.budget, cache.table, cache.inspector)
-  }
+  let inspector: CacheInspector
+  private var budget: DiskBudget { inspector.budget }
 
   package enum Outcome: Sendable {
     /// Nothing is stored under the key.
@@ -21,7 +16,7 @@ package struct Pinning: Sendable {
   package func pin(_ key: CacheKey) async throws -> Outcome {
     await budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
-    let open = await table.heldEntry(for: key)
+    let open = await inspector.table.heldEntry(for: key)
     defer { open?.release() }
     await open?.recordNow()
     let work = Task(executorPreference: IOThreads.background) { () throws -> Outcome in

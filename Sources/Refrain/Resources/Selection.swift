@@ -69,6 +69,6 @@ package enum Variant {
       if name == "accept", values.isEmpty { values = ["*/*"] }
       return "\(name): \(values.joined(separator: ", "))"
     }
-    return KeyHash.name(of: CacheKey(rawValue: text.joined(separator: "\n")))
+    return KeyHash.hash(of: text.joined(separator: "\n"))
   }
 }

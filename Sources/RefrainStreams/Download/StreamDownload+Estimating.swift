@@ -58,7 +58,7 @@ extension StreamDownload {
   }
 
   private func checkRoom(for estimate: StreamEstimate, _ keys: [CacheKey]) async throws {
-    try await Pinning(cache).checkRoom(
+    try await cache.pinning.checkRoom(
       for: resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes)
   }
 

@@ -72,7 +72,6 @@ final class DiskBudget: Sendable {
       atPath: directory, withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
     try disk.makeDirectory(entriesPath)
-    removeOldTrials()
     do {
       // Only the directory that is entirely ours: the cache may lie in a folder with other files.
       // Set on every opening, because a process may end between the two steps; this costs next to
@@ -84,24 +83,6 @@ final class DiskBudget: Sendable {
         "\(entriesPath) could not be excluded from backups and kept readable on a locked device: "
           + "\(error.localizedDescription)"
       ]
-    }
-  }
-
-  /// The beginning of the names of files with which the disk is tried (`MediaCache.tryDisk`).
-  static let trialPrefix = "trial-"
-
-  /// Removes what is left of trials whose process ended suddenly. Others may be under way.
-  private func removeOldTrials() {
-    do throws(DiskError) {
-      for name in try disk.names(in: directory) where name.hasPrefix(Self.trialPrefix) {
-        let path = "\(directory)/\(name)"
-        guard let status = try disk.status(of: path), status.kind == .file,
-          Date().timeIntervalSince1970 - status.changed > 60
-        else { continue }
-        try disk.removeFile(path)
-      }
-    } catch {
-      // They do no harm, and whatever prevents their removal is reported by the first entry stored.
     }
   }
 
@@ -237,6 +218,16 @@ final class DiskBudget: Sendable {
     usage.update { if $0.measurements == mark { $0.free(bytes) } }
   }
 
+  /// Removes the shard of an entry if it is empty, and subtracts its size. Blocks.
+  func removeShardIfEmpty(of name: String) {
+    let shard = entryDirectory(named: name).shardPath
+    let mark = mark()
+    // Failure does no harm: the size stays counted.
+    guard let size = try? Self.allocated([shard], disk) else { return }
+    EntryDirectory.removeIfEmpty(shard, disk: disk)
+    free(size - ((try? Self.allocated([shard], disk)) ?? size), since: mark)
+  }
+
   /// Removes files of an entry that is open for writing here, and subtracts their size. Blocks.
   ///
   /// - Parameter read: how much of it is being read, and stays counted until `conclude`.
@@ -267,20 +258,15 @@ final class DiskBudget: Sendable {
   func changing(
     _ name: String, before: Int64? = nil, _ body: () throws -> Void
   ) rethrows -> Int64? {
-    let start = try? sizeWithShard(name, known: before)
+    let before = try? sizeWithShard(name, known: before)
     let mark = update { account, record in
       _ = account.reserve(Self.replacement, limit: nil, from: &record)
       return record.measurements
     }
     func end() -> Int64? {
-      let freed = start.flatMap { start in (try? sizeWithShard(name)).map { start - $0 } }
-      update { account, record in
-        let growth = freed.map { max(0, -$0) } ?? Self.replacement
-        account.settle(Self.replacement, actual: growth)
-        if let freed, freed > 0, record.measurements == mark { record.free(freed) }
-        account.report(to: &record)
-      }
-      return freed
+      let growth = before.flatMap { before in (try? sizeWithShard(name)).map { $0 - before } }
+      conclude(name, overhead: Self.replacement, held: 0, growth: growth, since: mark)
+      return growth.map { -$0 }
     }
     do {
       try body()
@@ -325,24 +311,20 @@ final class DiskBudget: Sendable {
 
   /// Returns the size of an entry and its last access, which is the sidecar's time of change.
   /// Blocks.
-  func measure(_ name: String) throws(DiskError) -> Eviction.Candidate? {
-    let path = entryDirectory(named: name).path
-    guard let own = try disk.status(of: path) else { return nil }
-    var allocated = own.allocated
-    var lastAccess = own.changed
-    var (hasRecord, isMarked) = (false, false)
-    var keep: Int64?
-    for file in try disk.names(in: path) {
-      guard let status = try disk.status(of: "\(path)/\(file)") else { continue }
-      allocated += status.allocated
-      if file == EntryRecord.fileName { (lastAccess, hasRecord) = (status.changed, true) }
-      if file == EntryDirectory.pinName { isMarked = true }
-      keep = keep ?? EntryDirectory.keep(markedBy: file)
-    }
+  ///
+  /// - Parameter found: its files, if they were just listed.
+  func measure(
+    _ name: String, _ found: EntryDirectory.Files? = nil
+  ) throws(DiskError) -> Eviction.Candidate? {
+    let directory = entryDirectory(named: name)
+    let files = if let found { found } else { try directory.files(readsRecord: false) }
+    guard let files else { return nil }
+    let length = files.isPinned ? directory.writtenRecord?.length : nil
     return .init(
-      name: name, lastAccess: lastAccess, allocatedBytes: allocated,
-      pinnedBytes: hasRecord && isMarked ? pinnedBytes(name, allocated: allocated) : nil,
-      keep: keep)
+      name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
+      pinnedBytes: files.isPinned
+        ? EntryDirectory.pinnedBytes(allocated: files.allocatedBytes, length: length) : nil,
+      keep: files.keep)
   }
 
   /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for
