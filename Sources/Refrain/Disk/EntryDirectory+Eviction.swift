@@ -32,7 +32,7 @@ extension EntryDirectory {
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { disk.closeLocked(descriptor) } }
     try remove(files)
-    Self.removeIfEmpty(shardPath, disk: disk)
+    removeShardIfEmpty()
     return CacheKey(rawValue: record.key)
   }
 

@@ -291,8 +291,10 @@ struct EntryDirectory: Sendable {
     }
     guard kept.isEmpty else { return }
     try disk.removeDirectory(path)
-    Self.removeIfEmpty(shardPath, disk: disk)
+    removeShardIfEmpty()
   }
+
+  func removeShardIfEmpty() { Self.removeIfEmpty(shardPath, disk: disk) }
 
   /// Removes a directory if it is empty.
   static func removeIfEmpty(_ path: String, disk: any Disk) {

@@ -153,7 +153,9 @@ struct Removal: Sendable {
         left.append(name)
       }
     }
-    if let first = names.first { budget.removeShardIfEmpty(of: first) }
+    if let first = names.first {
+      budget.changing(first) { budget.entryDirectory(named: first).removeShardIfEmpty() }
+    }
     return (freed, left)
   }
 
@@ -189,11 +191,11 @@ struct Removal: Sendable {
       lock = try WriterLock.acquire(directory, waits: !isSweep)
       defer { withExtendedLifetime(lock) {} }
       if lock != nil, !(isSweep && budget.isOpen(name)) {
-        let mark = budget.mark()
         guard let files = try directory.files() else { return nil }
-        try directory.remove(files)
-        budget.free(files.allocatedBytes, since: mark)
-        if !isSweep { budget.removeShardIfEmpty(of: name) }
+        try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
+          try directory.remove(files)
+          if !isSweep { directory.removeShardIfEmpty() }
+        }
         let record = try? files.decoded().record
         noteRemoval(name, record.map { CacheKey(rawValue: $0.key) }, files.allocatedBytes)
         return (record?.generation, files.allocatedBytes)
