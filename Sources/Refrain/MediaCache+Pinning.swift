@@ -25,14 +25,14 @@ extension MediaCache {
     var resource = completed(resource)
     let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
     if isDocument == true { keep(&resource) }
-    let pinning = pinning
     let reader = try await open(
       resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
     if reader.isDocument { keep(&resource) }
     // Nothing is evicted for a resource that cannot be pinned.
-    try pinning.checkRoom(for: key(for: resource), length: information.length)
+    let key = key(for: resource)
+    try await pinning.checkRoom(for: key.rawValue, [key], lengths: information.length ?? 0)
     try await prefetch(resource, range: 0..<1)
     // The response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {

@@ -338,7 +338,10 @@ public final class MediaCache: Sendable {
     var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
-      freed = .success(try await removal.removeAll(progress: EntryProgress.sweep(progress)))
+      freed = .success(
+        try await reportingStorage {
+          try await removal.removeAll(progress: EntryProgress.sweep(progress))
+        })
     } catch {
       freed = .failure(error)
     }

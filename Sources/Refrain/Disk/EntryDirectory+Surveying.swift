@@ -4,19 +4,12 @@
 /// entries. Takes no lock and changes nothing.
 extension EntryDirectory {
   struct Survey: Sendable {
+    var files: Files
     var record: EntryRecord
     /// The spans that the record and the journals claim.
     var spans: RangeSet<Int64>
-    /// The names of all files.
-    var names: [String]
-    /// The size of the directory and its files.
-    var allocatedBytes: Int64
-    /// Seconds since 1970.
-    var lastAccess: Double
     /// The status of the data file; nil if it is missing.
     var data: FileStatus?
-
-    var isPinned: Bool { names.contains(EntryDirectory.pinName) }
 
     /// The claimed spans, without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
@@ -49,9 +42,7 @@ extension EntryDirectory {
         throw .unreadable(error)
       }
     }
-    return Survey(
-      record: record, spans: spans, names: found.statuses.map(\.name),
-      allocatedBytes: found.allocatedBytes, lastAccess: found.lastAccess, data: data)
+    return Survey(files: found, record: record, spans: spans, data: data)
   }
 
   /// The files of an entry, and the contents of its record.

@@ -127,7 +127,7 @@ extension EntryDirectory {
   fileprivate func keyIfInOrder() -> CacheKey? {
     guard let survey = try? survey(), survey.data?.kind == .file,
       survey.spansInFile == survey.spans,
-      survey.names.allSatisfy({ Self.isOwn($0, of: survey.record) }),
+      survey.files.statuses.allSatisfy({ Self.isOwn($0.name, of: survey.record) }),
       let holes = try? holes(in: survey.record.file), survey.spans.isDisjoint(holes)
     else { return nil }
     return CacheKey(rawValue: survey.record.key)

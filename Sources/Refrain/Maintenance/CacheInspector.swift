@@ -163,10 +163,10 @@ struct CacheInspector: Sendable {
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
-      allocatedBytes: survey.allocatedBytes,
-      lastAccess: Date(timeIntervalSince1970: survey.lastAccess),
+      allocatedBytes: survey.files.allocatedBytes,
+      lastAccess: Date(timeIntervalSince1970: survey.files.lastAccess),
       isComplete: length == cached,
-      isInUse: isInUse(directory), isPinned: survey.isPinned,
+      isInUse: isInUse(directory), isPinned: survey.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }

@@ -117,10 +117,9 @@ struct Removal: Sendable {
   /// once.
   ///
   /// - Returns: the bytes of disk that were freed.
+  /// - Throws: `DiskError` if the directory cannot be read; `MediaCacheError`; `CancellationError`.
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    let shards = try await reportingStorage {
-      try await Sweep(budget: budget).run(progress: progress) { removeShard($0, $1) }
-    }
+    let shards = try await Sweep(budget: budget).run(progress: progress) { removeShard($0, $1) }
     var freed = shards.reduce(0) { $0 + $1.freed }
     var failure: (any Error)?
     for name in shards.flatMap(\.left) {

@@ -59,7 +59,8 @@ extension StreamDownload {
 
   private func checkRoom(for estimate: StreamEstimate, _ keys: [CacheKey]) async throws {
     try await cache.pinning.checkRoom(
-      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes)
+      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes,
+      isEstimate: true)
   }
 
   private static func estimate(
