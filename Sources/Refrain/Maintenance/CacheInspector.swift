@@ -55,12 +55,23 @@ struct CacheInspector: Sendable {
     return summary?.key == key ? summary : nil
   }
 
-  /// Returns the requests for which the entry under a key may be used; nil if nothing is stored.
-  func selection(for key: CacheKey) -> Selection? {
-    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
-    guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
-      return nil
+  /// Returns the key of the representation that a request selects, found by following `Vary` from the
+  /// entry under a key; the first one that is not stored.
+  func storedKey(from key: CacheKey, for request: HeaderFields) -> CacheKey {
+    var key = key
+    for _ in 0..<Selection.longestChain {
+      guard let other = selection(for: key)?.otherKey(than: key, for: request) else { break }
+      key = other
     }
+    return key
+  }
+
+  private func selection(for key: CacheKey) -> Selection? {
+    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) {
+      return known.selection
+    }
+    let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord
+    guard let record, record.key == key.rawValue else { return nil }
     return Selection(headers: record.storedHeaders, variant: record.variant)
   }
 

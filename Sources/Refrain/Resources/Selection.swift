@@ -19,6 +19,9 @@ struct Selection: Sendable, Hashable {
     return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
   }
 
+  /// A representation may vary by more fields than the one found first, and so on.
+  static let longestChain = 6
+
   private static let variantMark = " vary:"
   static let credentialsMark = " for:"
 
