@@ -71,7 +71,7 @@ extension MediaCache {
     }
     let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
-      guard let record = try? directory.loadRecord().record,
+      guard let record = directory.writtenRecord,
         let url = URL(string: record.finalURL)
       else { return true }
       return record.freshness.pace != nil

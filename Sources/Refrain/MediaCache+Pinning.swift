@@ -93,7 +93,7 @@ extension MediaCache {
   private func isForbidden(_ key: CacheKey) async -> Bool {
     let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
-      (try? directory.loadRecord().record)?.freshness.noStore == true
+      directory.writtenRecord?.freshness.noStore == true
     }
   }
 }

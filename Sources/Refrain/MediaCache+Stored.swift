@@ -167,8 +167,7 @@ extension CacheInspector {
   /// - Returns: nil if the entry was replaced or evicted since.
   private func body(of entry: EntrySummary, for key: CacheKey) -> StoredBody? {
     guard
-      let (record, _) = try? budget.entryDirectory(named: KeyHash.name(of: key))
-        .loadRecord(),
+      let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
       record.key == key.rawValue, record.file == entry.file.lastPathComponent,
       let url = URL(string: record.finalURL),
       let body = try? Data(contentsOf: entry.file), Int64(body.count) >= entry.cachedBytes

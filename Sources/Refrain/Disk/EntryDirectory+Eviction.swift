@@ -58,7 +58,8 @@ extension EntryDirectory {
   /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
   /// are not in the file. If the file cannot be truncated, the whole entry is removed.
   func shorten(by bytes: Int64) throws -> CacheKey? {
-    var (record, spans) = try loadRecord()
+    let (record, claimed) = try loadRecord()
+    var spans = claimed
     let descriptor = try lockedDataFile(record)
     guard let descriptor else { return try removeUnused() }
     defer { disk.closeLocked(descriptor) }
@@ -74,11 +75,7 @@ extension EntryDirectory {
     }
     spans.remove(contentsOf: cut..<Int64.max)
     let size = try disk.status(of: descriptor).size
-    record.spans = SpanList.encode(spans)
-    // The existing journals do not count any more.
-    record.epoch = try readJournals(of: record).lastEpoch + 1
-    try write(record, durably: true, keepsAge: true)
-    try removeFiles(except: [EntryRecord.fileName, record.file])
+    try replaceSpans(of: record, by: spans)
     do throws(DiskError) {
       try disk.truncate(descriptor, to: min(cut, size))
     } catch {
@@ -86,6 +83,16 @@ extension EntryDirectory {
       try removeFiles()
     }
     return CacheKey(rawValue: record.key)
+  }
+
+  /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
+  func replaceSpans(of record: EntryRecord, by spans: RangeSet<Int64>) throws {
+    var record = record
+    record.spans = SpanList.encode(spans)
+    // The existing journals do not count any more.
+    record.epoch = try readJournals(of: record).lastEpoch + 1
+    try write(record, durably: true, keepsAge: true)
+    try removeFiles(except: [EntryRecord.fileName, record.file])
   }
 
   /// Returns the size of every file except those named, and how much of it is being read: that part

@@ -105,19 +105,8 @@ extension CacheInspector {
     }
     guard dropped > 0 || !foreign.isEmpty else { return 0 }
     try contents.file.sync()
-    try replaceSpans(spans, directory, contents)
+    try directory.replaceSpans(of: record, by: spans)
     return dropped
-  }
-
-  /// Replaces the record and its journals by a record with these spans.
-  private func replaceSpans(
-    _ spans: RangeSet<Int64>, _ directory: EntryDirectory, _ contents: EntryDirectory.Contents
-  ) throws {
-    var record = contents.record
-    record.spans = SpanList.encode(spans)
-    record.epoch = contents.lastEpoch + 1
-    try directory.write(record, durably: true, keepsAge: true)
-    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
   }
 }
 

@@ -157,8 +157,10 @@ struct CacheInspector: Sendable {
     }
     let record = survey.record
     let key = CacheKey(rawValue: record.key)
-    // An earlier version named the entries of representations in another way.
-    guard KeyHash.name(of: key) == name, let url = URL(string: record.url) else { return nil }
+    guard let url = URL(string: record.url),
+      // An earlier version named the entries of other representations in another way.
+      Selection.resourceKey(of: key) == nil || KeyHash.name(of: key) == name
+    else { return nil }
     // The state of an entry open in this process is newer than its record.
     let entry = table.openEntry(for: key)
     if let open = entry?.current {

@@ -139,7 +139,7 @@ package struct PrivateFiles: Sendable {
   /// Removes the files whose names begin with `prefix`, except one, and that have not been changed
   /// since a date.
   package func removeFiles(
-    withPrefix prefix: String, except kept: String? = nil, unchangedSince date: Date
+    withPrefix prefix: String, except kept: String, unchangedSince date: Date
   ) throws {
     try remove(
       ages(withPrefix: prefix).filter { $0.name != kept && $0.changed < date }.map(\.name))
