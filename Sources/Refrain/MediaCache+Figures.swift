@@ -63,7 +63,7 @@ extension MediaCache {
     case fails(String)
   }
 
-  /// Writes a small file in the cache directory, syncs it, reads it back and removes it. May take
+  /// Writes a small unnamed file in the cache directory, syncs it and reads it back. May take
   /// as long as the disk does.
   package func tryDisk() async -> DiskTrial {
     let budget = budget
@@ -72,7 +72,7 @@ extension MediaCache {
 
   private static func trial(of budget: DiskBudget) -> DiskTrial {
     // Several proxies over one cache may try the disk at once.
-    let path = "\(budget.directory)/\(DiskBudget.trialPrefix)\(UUID().uuidString)"
+    let path = "\(budget.directory)/trial-\(UUID().uuidString)"
     let disk = budget.disk
     // A fixed size, so that a truncated file shows.
     let bytes = [UInt8](repeating: 0x5A, count: 512)
@@ -82,17 +82,11 @@ extension MediaCache {
       }
       let descriptor = try disk.open(path, .create)
       defer { disk.close(descriptor) }
-      let read: [UInt8]
-      do throws(DiskError) {
-        try disk.write(bytes, to: descriptor, at: 0)
-        try disk.sync(descriptor)
-        read = try disk.read(bytes.count, of: descriptor)
-      } catch {
-        // The failure of the trial is reported, and not that of cleaning up.
-        try? disk.removeFile(path)
-        throw error
-      }
+      // First: nothing is left if the process ends during the trial.
       try disk.removeFile(path)
+      try disk.write(bytes, to: descriptor, at: 0)
+      try disk.sync(descriptor)
+      let read = try disk.read(bytes.count, of: descriptor)
       return read == bytes ? .works : .fails("\(path) was not read as it was written.")
     } catch {
       return error.isNoSpace ? .full : .fails("\(error).")

@@ -35,9 +35,16 @@ extension MediaCache {
   public func remove(
     group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
-    let removal = removal
-    if let removed = try await removal.removeGroup(key, EntryProgress.sweep(progress)) {
-      return removed
+    let (removal, inspector) = (removal, inspector)
+    for entry in await table.settledEntries() { await entry.recordNow() }
+    let keys = try await reportingStorage { try await inspector.members(of: key) }
+    let outcome = try await removal.remove(keys) {
+      progress?(EntryProgress(done: $0, total: keys.count))
+    }
+    if let failure = outcome.failures.first { throw failure }
+    if outcome.entries > 0 {
+      return RemovedGroup(
+        freedBytes: outcome.freedBytes, parts: outcome.entries - (keys.contains(key) ? 1 : 0))
     }
     return try await remove(key).map { RemovedGroup(freedBytes: $0) }
   }
@@ -64,7 +71,7 @@ extension MediaCache {
     }
     let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
-      guard let record = try? directory.loadRecord().record,
+      guard let record = directory.writtenRecord,
         let url = URL(string: record.finalURL)
       else { return true }
       return record.freshness.pace != nil

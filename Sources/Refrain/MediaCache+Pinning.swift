@@ -25,14 +25,14 @@ extension MediaCache {
     var resource = completed(resource)
     let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
     if isDocument == true { keep(&resource) }
-    let pinning = Pinning(self)
     let reader = try await open(
       resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
     if reader.isDocument { keep(&resource) }
     // Nothing is evicted for a resource that cannot be pinned.
-    try pinning.checkRoom(for: key(for: resource), length: information.length)
+    let key = key(for: resource)
+    try await pinning.checkRoom(for: key.rawValue, [key], lengths: information.length ?? 0)
     try await prefetch(resource, range: 0..<1)
     // The response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {
@@ -42,6 +42,8 @@ extension MediaCache {
         remedy: "Try again.")
     }
   }
+
+  package var pinning: Pinning { Pinning(inspector: inspector) }
 
   /// Makes a document storable even if the origin forbids it.
   private func keep(_ resource: inout Resource) {
@@ -55,7 +57,7 @@ extension MediaCache {
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
   public func pin(_ key: CacheKey) async throws -> Bool {
-    try await Pinning(self).pin(key) != .notStored
+    try await pinning.pin(key) != .notStored
   }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
@@ -73,7 +75,7 @@ extension MediaCache {
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let wasPinned = try await Pinning(self).unpin(key)
+    let wasPinned = try await pinning.unpin(key)
     // Even without a pin: an earlier call may have failed after it lifted the pin.
     if !isShared, await isForbidden(key) {
       let open = await table.settledEntry(for: key)
@@ -91,7 +93,7 @@ extension MediaCache {
   private func isForbidden(_ key: CacheKey) async -> Bool {
     let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
-      (try? directory.loadRecord().record)?.freshness.noStore == true
+      directory.writtenRecord?.freshness.noStore == true
     }
   }
 }

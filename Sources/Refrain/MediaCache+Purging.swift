@@ -50,7 +50,7 @@ extension MediaCache {
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
   ///   with some of the entries purged.
-  package func purge(_ selection: PurgeSelection) async throws -> Removed {
+  package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     let removal = removal
     var keys: Set<CacheKey> = []
     // First: what requests from before this moment bring is not to be used.
@@ -63,11 +63,12 @@ extension MediaCache {
     keys.formUnion(
       try await reportingStorage {
         guard selection.needsSearch else {
-          return try await inspector.representations(
-            of: selection.keys, representationKeys, isCertain: true)
+          return try await inspector.representations(of: selection.keys)
         }
         return Set(
-          try await inspector.keys { key, record in selection.contains(key, url: record.url) })
+          try await inspector.records { key, record in
+            selection.contains(key, url: record.url) ? key : nil
+          })
       })
     return try await removal.remove(keys)
   }

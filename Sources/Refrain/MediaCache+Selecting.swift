@@ -15,7 +15,7 @@ extension MediaCache {
     try Self.check(resource.url)
     let resource = completed(resource)
     var (key, terms) = (key ?? requestKey(for: resource), terms)
-    for _ in 0..<Self.longestChain {
+    for _ in 0..<Selection.longestChain {
       let entry = try await entry(for: key, resource)
       let reader = try reader(
         of: entry, for: resource, on: terms, fill: fill, isBackground: isBackground)
@@ -48,7 +48,7 @@ extension MediaCache {
   private func known(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource
   ) async throws -> StoredResponse? {
-    for _ in 0..<Self.longestChain {
+    for _ in 0..<Selection.longestChain {
       if let known = entry.current?.withState({ $0.known }) { return known }
       let asked = entry.resource
       if asked.headers == resource.headers, Credentials.of(asked) == Credentials.of(resource) {
@@ -116,21 +116,10 @@ extension MediaCache {
   /// Returns the key under which the resource is stored: that of the representation that its
   /// headers select. Makes no request. If nothing is stored, returns the resource's own key.
   public func storedKey(for resource: Resource) async -> CacheKey {
-    var key = requestKey(for: resource)
-    for _ in 0..<Self.longestChain {
-      guard let other = await storedSelection(key)?.otherKey(than: key, for: resource.headers)
-      else { return key }
-      key = other
+    let (key, inspector) = (requestKey(for: resource), inspector)
+    return await IOThreads.background.run {
+      inspector.storedKey(from: key, for: resource.headers)
     }
-    return key
-  }
-
-  private func storedSelection(_ key: CacheKey) async -> Selection? {
-    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) {
-      return known.selection
-    }
-    let inspector = inspector
-    return await IOThreads.background.run { inspector.selection(for: key) }
   }
 
   /// Removes the entries of all representations of the resource; see `remove(_:)`.

@@ -19,7 +19,7 @@ extension MediaCache {
   package func compare(_ resource: Resource, key: CacheKey, with headers: HeaderFields) async throws
   {
     var key = key
-    for _ in 0..<Self.longestChain {
+    for _ in 0..<Selection.longestChain {
       let other = try await withStored(key, resource) { entry -> CacheKey? in
         guard let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
           let known
@@ -36,9 +36,6 @@ extension MediaCache {
       key = next
     }
   }
-
-  /// A representation may vary by more fields than the one found first, and so on.
-  static let longestChain = 6
 
   /// Returns when the origin sent or last confirmed what is stored under a key; nil if nothing is.
   package func lastConfirmation(of resource: Resource, key: CacheKey) async -> Date? {
@@ -75,7 +72,7 @@ extension MediaCache {
     _ resource: Resource, key: CacheKey, on terms: ReadTerms
   ) -> Bool {
     var key = key
-    for _ in 0..<Self.longestChain {
+    for _ in 0..<Selection.longestChain {
       guard let generation = table.openEntry(for: key)?.current else { return false }
       let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
         let isMadeAnew =

@@ -21,20 +21,23 @@ extension MediaCache {
           steps[done] = found
         }
         let step = start..<min(start + Self.lookupStep, count)
-        group.addTask { (number, try await self.amounts(step.map(part))) }
+        group.addTask {
+          try Task.checkCancellation()
+          let lookups = step.map { index in
+            let part = part(index)
+            return PartLookup(
+              key: self.key(for: part.resource),
+              headers: part.isOfAnyRepresentation ? nil : part.resource.headers, range: part.range)
+          }
+          return (number, await self.amounts(lookups))
+        }
       }
       for try await (done, found) in group { steps[done] = found }
     }
     return Array(steps.joined())
   }
 
-  private func amounts(_ parts: [WantedPart]) async throws -> [StoredAmount] {
-    try Task.checkCancellation()
-    let lookups = parts.map { part in
-      PartLookup(
-        key: key(for: part.resource),
-        headers: part.isOfAnyRepresentation ? nil : part.resource.headers, range: part.range)
-    }
+  private func amounts(_ lookups: [PartLookup]) async -> [StoredAmount] {
     let inspector = inspector
     return await table.look(at: Set(lookups.map(\.key))) {
       await IOThreads.background.run { inspector.amounts(of: lookups) }
@@ -45,13 +48,7 @@ extension MediaCache {
   ///
   /// - Parameter range: nil: all of the resource.
   package func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
-    let inspector = inspector
-    let part = PartLookup(key: key, range: range)
-    return await table.look(at: key) {
-      await IOThreads.background.run {
-        inspector.storedEntry(of: part)?.amount(in: range) ?? .init()
-      }
-    }
+    await amounts([PartLookup(key: key, range: range)]).first ?? .init()
   }
 
   /// Returns the body stored under a key; nil if it is not complete, or longer than `longest`.
@@ -137,7 +134,10 @@ extension CacheInspector {
   }
 
   fileprivate func storedEntry(of part: PartLookup) -> EntrySummary? {
-    entry(for: part.key).flatMap { representation(of: $0, selectedBy: part.headers) }
+    let entry = entry(for: part.key)
+    guard entry != nil, let headers = part.headers else { return entry }
+    let key = storedKey(from: part.key, for: headers)
+    return key == part.key ? entry : self.entry(for: key)
   }
 
   fileprivate func bytes(in range: ByteRange, for key: CacheKey) -> [UInt8]? {
@@ -150,23 +150,6 @@ extension CacheInspector {
       let data = try? file.read(upToCount: range.count), data.count == range.count
     else { return nil }
     return [UInt8](data)
-  }
-
-  /// Returns the entry of the representation that the headers select, found by following `Vary`
-  /// from any stored one; nil if it is not stored.
-  private func representation(
-    of entry: EntrySummary, selectedBy headers: HeaderFields?
-  ) -> EntrySummary? {
-    guard let headers else { return entry }
-    var entry = entry
-    for _ in 0..<MediaCache.longestChain {
-      let open = table.openEntry(for: entry.key)?.current?.withState { $0.known }
-      let selection = open?.selection ?? selection(for: entry.key)
-      guard let other = selection?.otherKey(than: entry.key, for: headers) else { return entry }
-      guard let next = self.entry(for: other) else { return nil }
-      entry = next
-    }
-    return nil
   }
 
   fileprivate func body(for key: CacheKey, longest: Int64) -> StoredBody? {
@@ -184,8 +167,7 @@ extension CacheInspector {
   /// - Returns: nil if the entry was replaced or evicted since.
   private func body(of entry: EntrySummary, for key: CacheKey) -> StoredBody? {
     guard
-      let (record, _) = try? budget.entryDirectory(named: KeyHash.name(of: key))
-        .loadRecord(),
+      let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
       record.key == key.rawValue, record.file == entry.file.lastPathComponent,
       let url = URL(string: record.finalURL),
       let body = try? Data(contentsOf: entry.file), Int64(body.count) >= entry.cachedBytes

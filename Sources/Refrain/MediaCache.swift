@@ -11,7 +11,6 @@ public final class MediaCache: Sendable {
   /// What libraries over the core keep in memory.
   let companions = Companions()
   let configuration: Configuration
-  let representationKeys = RepresentationKeys()
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
   /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
@@ -77,14 +76,12 @@ public final class MediaCache: Sendable {
   var origin: Origin { starter.origin }
 
   var inspector: CacheInspector {
-    CacheInspector(budget: budget, table: table, events: events, isShared: isShared)
+    CacheInspector(budget: budget, table: table, events: events)
   }
 
   /// A removal that begins now.
   var removal: Removal {
-    Removal(
-      budget: budget, table: table, companions: companions, events: events,
-      clock: configuration.clock)
+    Removal(budget: budget, table: table, events: events, time: configuration.clock().wall)
   }
 
   /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
@@ -294,15 +291,7 @@ public final class MediaCache: Sendable {
     }
   }
 
-  public struct VerifyResult: Sendable, Hashable {
-    /// The key of the entry; nil if no record names it.
-    public var key: CacheKey?
-    public var directory: URL
-    /// The problems found, a sentence each; empty if there are none.
-    public var problems: [String]
-    /// Bytes dropped from the record; for a removed entry, the disk space that it used.
-    public var droppedBytes: Int64
-  }
+  public typealias VerifyResult = EntryVerification
 
   private func inspecting<Result: Sendable>(
     _ work: @Sendable @escaping (CacheInspector) throws -> Result
@@ -324,9 +313,7 @@ public final class MediaCache: Sendable {
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
     let removal = removal
-    let others = try await reportingStorage {
-      try await inspector.representations(of: [key], representationKeys)
-    }
+    let others = try await reportingStorage { try await inspector.representations(of: [key]) }
     let outcome = try await removal.remove(others.union([key]))
     if let failure = outcome.failures.first { throw failure }
     return outcome.freedBytes > 0 ? outcome.freedBytes : nil
@@ -345,7 +332,39 @@ public final class MediaCache: Sendable {
   public func removeAll(
     progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> Int64 {
-    try await removal.removeAll(progress: EntryProgress.sweep(progress))
+    let removal = removal
+    // First: a cancelled removal leaves no credentials behind.
+    companions.removeAll()
+    var failure = await removePrivateFiles()
+    let freed: Result<Int64, any Error>
+    do {
+      freed = .success(
+        try await reportingStorage {
+          try await removal.removeAll(progress: EntryProgress.sweep(progress))
+        })
+    } catch {
+      freed = .failure(error)
+    }
+    // There may be room for the record of the removal now.
+    if failure != nil { failure = await removePrivateFiles() }
+    // Credentials that are left matter more than why entries are left.
+    if let failure { throw failure }
+    return try freed.get()
+  }
+
+  /// Removes what proxies have stored for streams, and players for going on.
+  ///
+  /// - Returns: why it could not be removed, or not recorded.
+  private func removePrivateFiles() async -> MediaCacheError? {
+    let (files, clock) = (privateFiles, configuration.clock)
+    return await IOThreads.background.run {
+      do throws(MediaCacheError) {
+        try files.removeAll { clock().uptime }
+        return nil
+      } catch {
+        return error
+      }
+    }
   }
 
   // MARK: Following it

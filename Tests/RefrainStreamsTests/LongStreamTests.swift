@@ -72,25 +72,15 @@ import Testing
     #expect(stream.cachedBytes == 10 * Int64(Self.count + 101))
   }
 
-  @Test func `Evicting the oldest of the ordered segments looks at one of them`() {
-    let segments = (0..<Self.count).map { number in
-      Eviction.Candidate(
-        name: "\(number)", lastAccess: Double(number), allocatedBytes: 4096)
+  @Test func `Evicting the oldest segments one by one does not look at all each time`() {
+    var index = EntryIndex()
+    for number in 0..<Self.count {
+      index.note(.init(name: "\(number)", lastAccess: Double(number), allocatedBytes: 4096))
     }
-    var queue = EvictionQueue()
-    queue.fill(segments) { _ in true }
-    var known: [String: Eviction.Candidate] = [:]
-    known.reserveCapacity(segments.count)
-    for segment in segments { known[segment.name] = segment }
-    var looks = 0
-    for number in 0..<EvictionQueue.length {
-      let first = queue.first(toFree: 1, of: known) { _ in
-        looks += 1
-        return true
-      }
-      #expect(first == [segments[number]])
-      known[segments[number].name] = nil
+    for number in 0..<Self.count {
+      let oldest = index.oldest(toFree: 1, except: []).map(\.name)
+      #expect(oldest == ["\(number)"])
+      index.forget("\(number)")
     }
-    #expect(looks == EvictionQueue.length)
   }
 }

@@ -181,7 +181,7 @@ import Testing
       let room = try #require(budget.pinnableBytes)
       let keys = PinnedStream.paths.map { test.cache.key(for: PinnedStream.resource(test, $0)) }
       let all = room - Int64(keys.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
-      let pinning = Pinning(test.cache)
+      let pinning = test.cache.pinning
       try await pinning.checkRoom(for: "own", keys, lengths: all)
       await #expect(throws: MediaCacheError.self) {
         try await pinning.checkRoom(for: "own", keys, lengths: all + 1)

@@ -220,4 +220,38 @@ extension Disk {
     }
     return false
   }
+
+  /// Opens a file, made if it is missing, and locks it against every other process and thread. A
+  /// locked file can only be polled.
+  ///
+  /// - Returns: nil if it stays locked for too long, or cannot be locked.
+  func openLocked(_ path: String, within patience: Duration) -> Int32? {
+    let start = ContinuousClock.now
+    var pause: UInt32 = 20
+    while let descriptor = try? open(path, .lock) {
+      do throws(DiskError) {
+        let opened = try status(of: descriptor)
+        if opened.kind == .file, try lock(descriptor, .exclusive) {
+          // The directory may have been removed and made again in the meantime.
+          if try status(of: path)?.identity == opened.identity { return descriptor }
+          unlock(descriptor)
+        }
+        close(descriptor)
+        guard opened.kind == .file else { return nil }
+      } catch {
+        closeLocked(descriptor)
+        return nil
+      }
+      guard ContinuousClock.now - start < patience else { return nil }
+      usleep(pause)
+      pause = min(pause * 2, 2000)
+    }
+    return nil
+  }
+
+  /// Unlocks a file, and closes it.
+  func closeLocked(_ descriptor: Int32) {
+    unlock(descriptor)
+    close(descriptor)
+  }
 }

@@ -30,25 +30,14 @@ extension EntryDirectory {
       return nil
     }
     let descriptor = try lockedDataFile(record)
-    defer { if let descriptor { release(descriptor) } }
+    defer { if let descriptor { disk.closeLocked(descriptor) } }
     try remove(files)
-    Self.removeIfEmpty(shardPath, disk: disk)
+    removeShardIfEmpty()
     return CacheKey(rawValue: record.key)
   }
 
-  /// Removes the entry even if it is being read, but not its shard.
-  ///
-  /// - Returns: its key, if its record is readable, and the size of its files; nil if there is no
-  ///   entry.
-  func removeCounting() throws(DiskError) -> (key: CacheKey?, freed: Int64)? {
-    guard let files = try files() else { return nil }
-    let key = (try? files.decoded()).map { CacheKey(rawValue: $0.record.key) }
-    try remove(files)
-    return (key, files.allocatedBytes)
-  }
-
-  /// Removes these files and the directory.
-  private func remove(_ files: Files) throws(DiskError) {
+  /// Removes these files and the directory, even if they are being read, but not the shard.
+  func remove(_ files: Files) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     if files.record != nil { try remove(recordPath) }
     for (name, _) in files.statuses where name != EntryRecord.fileName {
@@ -69,10 +58,11 @@ extension EntryDirectory {
   /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
   /// are not in the file. If the file cannot be truncated, the whole entry is removed.
   func shorten(by bytes: Int64) throws -> CacheKey? {
-    var (record, spans) = try loadRecord()
+    let (record, claimed) = try loadRecord()
+    var spans = claimed
     let descriptor = try lockedDataFile(record)
     guard let descriptor else { return try removeUnused() }
-    defer { release(descriptor) }
+    defer { disk.closeLocked(descriptor) }
     // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
@@ -85,11 +75,7 @@ extension EntryDirectory {
     }
     spans.remove(contentsOf: cut..<Int64.max)
     let size = try disk.status(of: descriptor).size
-    record.spans = SpanList.encode(spans)
-    // The existing journals do not count any more.
-    record.epoch = try readJournals(of: record).lastEpoch + 1
-    try write(record, durably: true, keepsAge: true)
-    try removeFiles(except: [EntryRecord.fileName, record.file])
+    try replaceSpans(of: record, by: spans)
     do throws(DiskError) {
       try disk.truncate(descriptor, to: min(cut, size))
     } catch {
@@ -97,6 +83,16 @@ extension EntryDirectory {
       try removeFiles()
     }
     return CacheKey(rawValue: record.key)
+  }
+
+  /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
+  func replaceSpans(of record: EntryRecord, by spans: RangeSet<Int64>) throws {
+    var record = record
+    record.spans = SpanList.encode(spans)
+    // The existing journals do not count any more.
+    record.epoch = try readJournals(of: record).lastEpoch + 1
+    try write(record, durably: true, keepsAge: true)
+    try removeFiles(except: [EntryRecord.fileName, record.file])
   }
 
   /// Returns the size of every file except those named, and how much of it is being read: that part
@@ -141,10 +137,5 @@ extension EntryDirectory {
     if isLocked { return descriptor }
     disk.close(descriptor)
     throw InUse()
-  }
-
-  private func release(_ descriptor: Int32) {
-    disk.unlock(descriptor)
-    disk.close(descriptor)
   }
 }

@@ -88,14 +88,9 @@ extension EntryDirectory {
 extension EntryDirectory.Files {
   /// Whether the entry is marked. A mark without a record protects nothing.
   var isPinned: Bool {
-    record != nil && statuses.contains { $0.name == EntryDirectory.pinName }
-  }
-
-  /// The disk space that the entry claims; nil if it is not pinned.
-  var pinnedBytes: Int64? {
-    guard isPinned else { return nil }
-    let length = (try? decoded())?.record.length
-    return EntryDirectory.pinnedBytes(allocated: allocatedBytes, length: length)
+    [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { name in
+      statuses.contains { $0.name == name }
+    }
   }
 }
 

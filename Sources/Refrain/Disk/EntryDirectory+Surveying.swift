@@ -4,19 +4,12 @@
 /// entries. Takes no lock and changes nothing.
 extension EntryDirectory {
   struct Survey: Sendable {
+    var files: Files
     var record: EntryRecord
     /// The spans that the record and the journals claim.
     var spans: RangeSet<Int64>
-    /// The names of all files.
-    var names: [String]
-    /// The size of the directory and its files.
-    var allocatedBytes: Int64
-    /// Seconds since 1970.
-    var lastAccess: Double
     /// The status of the data file; nil if it is missing.
     var data: FileStatus?
-
-    var isPinned: Bool { names.contains(EntryDirectory.pinName) }
 
     /// The claimed spans, without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
@@ -49,14 +42,12 @@ extension EntryDirectory {
         throw .unreadable(error)
       }
     }
-    return Survey(
-      record: record, spans: spans, names: found.statuses.map(\.name),
-      allocatedBytes: found.allocatedBytes, lastAccess: found.lastAccess, data: data)
+    return Survey(files: found, record: record, spans: spans, data: data)
   }
 
   /// The files of an entry, and the contents of its record.
   struct Files: Sendable {
-    /// Nil if there is no record.
+    /// Nil if there is no record, or it was not read.
     var record: Result<[UInt8], Problem>?
     var statuses: [(name: String, status: FileStatus)] = []
     var allocatedBytes: Int64
@@ -72,14 +63,13 @@ extension EntryDirectory {
     }
   }
 
-  /// Lists the directory, reads the record, and gets the status of each other file; nil if there is
-  /// no directory.
-  func files() throws(DiskError) -> Files? {
+  /// Lists the directory and gets the status of each file; nil if there is no directory.
+  func files(readsRecord: Bool = true) throws(DiskError) -> Files? {
     guard let own = try disk.status(of: path) else { return nil }
     var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
     for name in try disk.names(in: path) {
       let status: FileStatus?
-      if name == EntryRecord.fileName {
+      if name == EntryRecord.fileName, readsRecord {
         do throws(DiskError) {
           let file = try disk.file(at: recordPath)
           files.record = file.map { .success($0.bytes) }
@@ -89,11 +79,11 @@ extension EntryDirectory {
           files.record = .failure(.broken("its record cannot be read (\(error))"))
           status = try disk.status(of: recordPath)
         }
-        if let status { files.lastAccess = status.changed }
       } else {
         status = try disk.status(of: "\(path)/\(name)")
       }
       guard let status else { continue }
+      if name == EntryRecord.fileName { files.lastAccess = status.changed }
       files.statuses.append((name, status))
       files.allocatedBytes += status.allocated
     }

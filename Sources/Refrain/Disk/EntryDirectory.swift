@@ -102,7 +102,13 @@ struct EntryDirectory: Sendable {
 
   /// The URL of the stored resource, for events and errors; the directory's path if no record names
   /// a URL.
-  var resourceName: String { (try? loadRecord().record.url) ?? path }
+  var resourceName: String { writtenRecord?.url ?? path }
+
+  /// The record as it was last written; nil if none is readable. Journals may add spans to it.
+  var writtenRecord: EntryRecord? {
+    guard let bytes = try? readRecord() else { return nil }
+    return try? EntryRecord.decode(bytes).0
+  }
 
   /// Returns the record and its spans without opening the data file, for listing.
   func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
@@ -285,8 +291,10 @@ struct EntryDirectory: Sendable {
     }
     guard kept.isEmpty else { return }
     try disk.removeDirectory(path)
-    Self.removeIfEmpty(shardPath, disk: disk)
+    removeShardIfEmpty()
   }
+
+  func removeShardIfEmpty() { Self.removeIfEmpty(shardPath, disk: disk) }
 
   /// Removes a directory if it is empty.
   static func removeIfEmpty(_ path: String, disk: any Disk) {

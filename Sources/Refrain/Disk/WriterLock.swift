@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RefrainLocks
 
 #if canImport(Glibc)
   import Glibc
@@ -7,8 +8,7 @@
 #endif
 
 /// The right to change one entry's files, held for this object's lifetime. One writer at a time has
-/// it; the kernel releases it when the process ends. `WriterLocks` holds the locks of a cache
-/// directory.
+/// it; the kernel releases it when the process ends.
 final class WriterLock: Sendable {
   private let name: String
   private let file: LockFile
@@ -40,49 +40,9 @@ final class WriterLock: Sendable {
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> WriterLock? {
-    let (name, locks) = (directory.name, directory.locks)
     for attempt in 0..<(waits ? 5 : 1) {
       if attempt > 0 { usleep(2000) }
-      guard locks.claim(name) else { continue }
-      do throws(DiskError) {
-        if let lock = try lock(directory, name, locks) { return lock }
-      } catch {
-        locks.release(name)
-        throw error
-      }
-      locks.release(name)
-    }
-    return nil
-  }
-
-  /// Takes the kernel's lock, after this process's threads were excluded.
-  private static func lock(
-    _ directory: EntryDirectory, _ name: String, _ locks: WriterLocks
-  ) throws(DiskError) -> WriterLock? {
-    // Another program may remove the file, alone or with the directory; later processes then lock a
-    // new file.
-    for _ in 0..<100 {
-      let file: LockFile
-      do throws(DiskError) {
-        file = try locks.file()
-      } catch {
-        guard error.isMissing else { throw error }
-        try directory.createParents()
-        continue
-      }
-      do throws(DiskError) {
-        guard try file.lock(name) else { return nil }
-      } catch {
-        return WriterLock(name, file, locks, failure: error)
-      }
-      do throws(DiskError) {
-        if try locks.isCurrent(file) { return WriterLock(name, file, locks, failure: nil) }
-      } catch {
-        file.unlock(name)
-        throw error
-      }
-      file.unlock(name)
-      locks.forget(file)
+      if let lock = try directory.locks.lock(directory) { return lock }
     }
     return nil
   }
@@ -90,5 +50,147 @@ final class WriterLock: Sendable {
   /// Whether another writer holds the lock. Changes nothing.
   static func isHeld(_ directory: EntryDirectory) -> Bool {
     directory.locks.isHeld(directory.name)
+  }
+}
+
+/// The locks of the entries' writers in one cache directory: each entry has a byte of one file, at
+/// an offset derived from its name, and a writer locks the byte of its entry.
+///
+/// The file stays empty (bytes beyond the end can be locked, fcntl(2)) and is never removed. One
+/// lock file per entry, made and removed each time, cost more than everything else: ext4 searches
+/// for an inode that was not freed in the last seconds, past all that were.
+final class WriterLocks: Sendable {
+  private struct State {
+    /// The names that threads of this process have locked or are about to lock. The kernel only
+    /// separates open file descriptions, and all threads share one.
+    var claimed: Set<String> = []
+    /// The open file, while anything is locked in it.
+    weak var file: LockFile?
+  }
+
+  static let fileName = "locks"
+
+  private let path: String
+  private let disk: any Disk
+  private let state = Mutex(State())
+
+  init(directory: String, disk: any Disk) {
+    path = "\(directory)/\(Self.fileName)"
+    self.disk = disk
+  }
+
+  /// Takes the lock of an entry; nil if another writer holds it.
+  fileprivate func lock(_ directory: EntryDirectory) throws(DiskError) -> WriterLock? {
+    let name = directory.name
+    guard state.withLock({ $0.claimed.insert(name).inserted }) else { return nil }
+    do throws(DiskError) {
+      if let lock = try lockClaimed(name, createParents: directory.createParents) { return lock }
+    } catch {
+      release(name)
+      throw error
+    }
+    release(name)
+    return nil
+  }
+
+  /// Takes the kernel's lock, after this process's threads were excluded.
+  private func lockClaimed(
+    _ name: String, createParents: () throws(DiskError) -> Void
+  ) throws(DiskError) -> WriterLock? {
+    // Another program may remove the file, alone or with the directory; later processes then lock a
+    // new file.
+    for _ in 0..<100 {
+      let file: LockFile
+      do throws(DiskError) {
+        file = try openFile()
+      } catch {
+        guard error.isMissing else { throw error }
+        try createParents()
+        continue
+      }
+      do throws(DiskError) {
+        guard try file.lock(name) else { return nil }
+      } catch {
+        return WriterLock(name, file, self, failure: error)
+      }
+      do throws(DiskError) {
+        let isCurrent = try disk.status(of: path)?.identity == file.identity
+        if isCurrent { return WriterLock(name, file, self, failure: nil) }
+      } catch {
+        file.unlock(name)
+        throw error
+      }
+      file.unlock(name)
+      state.withLock { if $0.file === file { $0.file = nil } }
+    }
+    return nil
+  }
+
+  fileprivate func release(_ name: String) {
+    state.withLock { _ = $0.claimed.remove(name) }
+  }
+
+  /// Returns the open file, made if it is missing.
+  private func openFile() throws(DiskError) -> LockFile {
+    if let file = state.withLock({ $0.file }) { return file }
+    let file = try LockFile(path: path, mode: .lock, disk: disk)
+    // If two threads opened the file at once, either one will do.
+    state.withLock { $0.file = file }
+    return file
+  }
+
+  /// Whether any thread or process has the lock of `name`, or any lock at all if `name` is nil.
+  /// Blocks, and changes nothing.
+  func isHeld(_ name: String?) -> Bool {
+    let isClaimed = state.withLock { state in
+      name.map(state.claimed.contains) ?? !state.claimed.isEmpty
+    }
+    if isClaimed { return true }
+    // If the file is missing, no lock is held; if it cannot be opened, there are no writers.
+    guard let file = try? LockFile(path: path, mode: .readWrite, disk: disk) else { return false }
+    return file.isLocked(name)
+  }
+}
+
+/// The open file of the locks.
+private final class LockFile: Sendable {
+  private let descriptor: Int32
+  private let disk: any Disk
+  let identity: FileStatus.Identity
+
+  init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
+    self.disk = disk
+    descriptor = try disk.open(path, mode)
+    do throws(DiskError) {
+      identity = try disk.status(of: descriptor).identity
+    } catch {
+      disk.close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { disk.close(descriptor) }
+
+  /// Returns the offset of an entry's byte. Two entries that share a byte only cannot be stored at
+  /// the same time.
+  private static func offset(_ name: String) -> Int64 {
+    let number = UInt64(name.prefix(16), radix: 16) ?? UInt64(name.utf8.first ?? 0)
+    return Int64(number >> 2)
+  }
+
+  /// - Returns: false if another writer holds the lock.
+  /// - Throws: if the file system cannot lock.
+  func lock(_ name: String) throws(DiskError) -> Bool {
+    try disk.lock(descriptor, byteAt: Self.offset(name))
+  }
+
+  func unlock(_ name: String) {
+    disk.unlock(descriptor, byteAt: Self.offset(name))
+  }
+
+  func isLocked(_ name: String?) -> Bool {
+    let offset = name.map(Self.offset)
+    // If the file system cannot lock, nothing is locked.
+    return (try? disk.isLocked(descriptor, byteAt: offset)) ?? false
   }
 }

@@ -24,9 +24,8 @@ actor Store {
   var isAnchored = false
   /// Whether room was reserved for the entry's overhead besides its data.
   var hasOverhead = false
-  /// The size of the entry and its shard before anything was written to it, and the count by then
-  /// (`DiskBudget.mark`); nil while it is not being written to.
-  var sizeBefore: (bytes: Int64, mark: Int64)?
+  /// The size of the entry before anything was written to it; nil while it is not being written to.
+  var sizeBefore: DiskBudget.Before?
   /// Bytes of removed files that somebody still reads.
   var held: Int64 = 0
   /// The record's file as `noticeOthers` last found it.
@@ -312,7 +311,7 @@ actor Store {
 
   /// Notes the size of the entry before anything is written to it.
   func noteSize() throws(DiskError) {
-    if sizeBefore == nil { sizeBefore = (try budget.sizeWithShard(name), budget.mark()) }
+    if sizeBefore == nil { sizeBefore = try budget.begin(name) }
   }
 
   /// Settles the size of the written files. Call it only while the lock is held, or if it was never
@@ -322,11 +321,8 @@ actor Store {
   func concludeSize(isClosed: Bool) {
     let released = isClosed ? held : 0
     guard hasOverhead || sizeBefore != nil || released > 0 else { return }
-    let size = sizeBefore == nil ? nil : try? budget.sizeWithShard(name)
-    budget.conclude(
-      name, overhead: hasOverhead ? DiskBudget.overhead : 0, held: released,
-      growth: sizeBefore.map { before in size.map { $0 - before.bytes } } ?? 0,
-      since: sizeBefore?.mark)
+    let overhead = hasOverhead ? DiskBudget.overhead : 0
+    budget.conclude(name, reserved: overhead + released, since: sizeBefore)
     held -= released
     hasOverhead = false
     sizeBefore = nil

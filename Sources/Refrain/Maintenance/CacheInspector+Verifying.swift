@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+public import Foundation
+
+/// The outcome of checking an entry against its files.
+public struct EntryVerification: Sendable, Hashable {
+  /// The key of the entry; nil if no record names it.
+  public var key: CacheKey?
+  public var directory: URL
+  /// The problems found, a sentence each; empty if there are none.
+  public var problems: [String]
+  /// Bytes dropped from the record; for a removed entry, the disk space that it used.
+  public var droppedBytes: Int64
+}
 
 /// Checks entries against their files.
 ///
 /// Most entries are intact, and finding that out takes no lock: an entry is first surveyed as it
 /// is. Only one that seems damaged is locked, checked again, and repaired.
 extension CacheInspector {
-  func verify(progress: Sweep.Progress?) async throws -> [MediaCache.VerifyResult] {
+  func verify(progress: Sweep.Progress?) async throws -> [EntryVerification] {
     try await Sweep(budget: budget).run(progress: progress) { names, done in
       try names.compactMap { name in
         defer { done() }
@@ -16,13 +27,13 @@ extension CacheInspector {
     .flatMap(\.self)
   }
 
-  func verify(_ key: CacheKey) throws -> MediaCache.VerifyResult? {
+  func verify(_ key: CacheKey) throws -> EntryVerification? {
     try verify(named: KeyHash.name(of: key))
   }
 
-  private func verify(named name: String) throws -> MediaCache.VerifyResult? {
+  private func verify(named name: String) throws -> EntryVerification? {
     let directory = budget.entryDirectory(named: name)
-    var result = MediaCache.VerifyResult(
+    var result = EntryVerification(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
     if let key = directory.keyIfInOrder() {
@@ -40,7 +51,7 @@ extension CacheInspector {
   }
 
   /// Checks an entry again, and repairs it.
-  private func repair(_ directory: EntryDirectory, _ result: inout MediaCache.VerifyResult) {
+  private func repair(_ directory: EntryDirectory, _ result: inout EntryVerification) {
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
       result.key = CacheKey(rawValue: contents.record.key)
@@ -94,19 +105,8 @@ extension CacheInspector {
     }
     guard dropped > 0 || !foreign.isEmpty else { return 0 }
     try contents.file.sync()
-    try replaceSpans(spans, directory, contents)
+    try directory.replaceSpans(of: record, by: spans)
     return dropped
-  }
-
-  /// Replaces the record and its journals by a record with these spans.
-  private func replaceSpans(
-    _ spans: RangeSet<Int64>, _ directory: EntryDirectory, _ contents: EntryDirectory.Contents
-  ) throws {
-    var record = contents.record
-    record.spans = SpanList.encode(spans)
-    record.epoch = contents.lastEpoch + 1
-    try directory.write(record, durably: true, keepsAge: true)
-    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
   }
 }
 
@@ -116,7 +116,7 @@ extension EntryDirectory {
   fileprivate func keyIfInOrder() -> CacheKey? {
     guard let survey = try? survey(), survey.data?.kind == .file,
       survey.spansInFile == survey.spans,
-      survey.names.allSatisfy({ Self.isOwn($0, of: survey.record) }),
+      survey.files.statuses.allSatisfy({ Self.isOwn($0.name, of: survey.record) }),
       let holes = try? holes(in: survey.record.file), survey.spans.isDisjoint(holes)
     else { return nil }
     return CacheKey(rawValue: survey.record.key)

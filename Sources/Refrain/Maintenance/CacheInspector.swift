@@ -7,8 +7,6 @@ struct CacheInspector: Sendable {
   let budget: DiskBudget
   let table: EntryTable
   let events: EventStreams
-  /// Whether the cache serves several people.
-  let isShared: Bool
 
   /// The size and number of entries, including unreadable ones, and the size of the pinned ones.
   typealias Size = (allocated: Int64, entries: Int, pinned: Int64)
@@ -57,73 +55,86 @@ struct CacheInspector: Sendable {
     return summary?.key == key ? summary : nil
   }
 
-  /// Returns the requests for which the entry under a key may be used; nil if nothing is stored.
-  func selection(for key: CacheKey) -> Selection? {
-    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
-    guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
-      return nil
+  /// Returns the key of the representation that a request selects, found by following `Vary` from the
+  /// entry under a key; the first one that is not stored.
+  func storedKey(from key: CacheKey, for request: HeaderFields) -> CacheKey {
+    var key = key
+    for _ in 0..<Selection.longestChain {
+      guard let other = selection(for: key)?.otherKey(than: key, for: request) else { break }
+      key = other
     }
+    return key
+  }
+
+  private func selection(for key: CacheKey) -> Selection? {
+    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) {
+      return known.selection
+    }
+    let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord
+    guard let record, record.key == key.rawValue else { return nil }
     return Selection(headers: record.storedHeaders, variant: record.variant)
   }
 
-  /// Returns the keys of other representations of resources. If there may be any, reads every
-  /// record that `RepresentationKeys` does not know yet, once for all of the resources.
+  /// Returns the keys of the other representations of resources that are stored, or open here.
+  /// Looks at one shard for each of the resources.
   ///
-  /// - Parameters:
-  ///   - remembered: what earlier searches have found.
-  ///   - isCertain: whether to search for them even if they are unlikely.
   /// - Throws: `DiskError`; `CancellationError`.
-  func representations(
-    of keys: Set<CacheKey>, _ remembered: RepresentationKeys, isCertain: Bool = false
-  ) async throws -> Set<CacheKey> {
-    let open = table.openEntries.map(\.key)
-    var others = Set(open.filter { Selection.isRepresentation($0, ofAny: keys) })
-    var searched = isCertain ? keys : []
-    if !isCertain {
+  func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
+    try await IOThreads.background.runCancellably {
+      var others = table.openEntries.map(\.key)
       for key in keys {
-        try Task.checkCancellation()
-        if await IOThreads.background.run({ mayHaveOthers(key) }) { searched.insert(key) }
+        let family = KeyHash.family(of: key)
+        for name in try budget.names(inShard: KeyHash.shard(of: family))
+        where name.hasSuffix(family) && name != KeyHash.name(of: key) {
+          try Task.checkCancellation()
+          // Nothing of an unreadable entry is used.
+          guard let record = budget.entryDirectory(named: name).writtenRecord else { continue }
+          others.append(CacheKey(rawValue: record.key))
+        }
       }
+      return Set(others.filter { Selection.isRepresentation($0, ofAny: keys) })
     }
-    guard !searched.isEmpty else { return others }
-    others.formUnion(
-      try await remembered.representations(of: searched, in: budget))
-    return others
   }
 
-  /// Whether other representations of a resource may well be stored. Blocks.
-  private func mayHaveOthers(_ key: CacheKey) -> Bool {
-    let open = table.openEntry(for: key)?.current
-    let known = open?.withState { $0.representation.selection }
-    // If nothing is stored under the key itself, other representations may exist.
-    guard let selection = selection(for: key) ?? known else { return true }
-    return !selection.varying.isEmpty || isShared || isSharable(key)
-  }
-
-  /// Whether a shared cache has stored the entry, which stores responses for credentials under keys
-  /// of their own from the start. Blocks.
-  private func isSharable(_ key: CacheKey) -> Bool {
-    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
-    return (try? directory.loadRecord().record.isSharable) == true
-  }
-
-  /// Returns the keys of the stored entries that fulfil a condition. Reads every record.
+  /// Returns what `body` makes of each entry. Reads every record.
   ///
   /// - Throws: `DiskError`; `CancellationError`.
-  func keys(
-    where isIncluded: @Sendable @escaping (CacheKey, EntryRecord) -> Bool
-  ) async throws -> [CacheKey] {
-    return try await Sweep(budget: budget).run { names, _ in
-      try names.compactMap { name -> CacheKey? in
+  func records<Value: Sendable>(
+    _ body: @Sendable @escaping (CacheKey, EntryRecord) -> Value?
+  ) async throws -> [Value] {
+    try await Sweep(budget: budget).run { names, _ in
+      try names.compactMap { name -> Value? in
         try Task.checkCancellation()
         // Nothing of an unreadable entry is used.
-        guard let (record, _) = try? budget.entryDirectory(named: name).loadRecord() else {
-          return nil
-        }
-        let key = CacheKey(rawValue: record.key)
-        return isIncluded(key, record) ? key : nil
+        guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
+        return body(CacheKey(rawValue: record.key), record)
       }
     }.flatMap(\.self)
+  }
+
+  /// Returns the keys of a group's entries. Reads every record.
+  func members(of group: CacheKey) async throws -> Set<CacheKey> {
+    @Sendable func isFirst(_ key: CacheKey) -> Bool {
+      key == group || Selection.isRepresentation(key, of: group)
+    }
+    var recorded = try await records { key, record -> (key: CacheKey, group: CacheKey?)? in
+      guard record.group != nil || isFirst(key) else { return nil }
+      return (key, record.group.map { CacheKey(rawValue: $0) })
+    }
+    // An open entry may have become a part since its record was written.
+    recorded += table.openEntries.compactMap { entry in
+      entry.group.map { (entry.key, CacheKey(rawValue: $0)) }
+    }
+    let roots = GroupRoots(recorded) {
+      $0.key
+    } group: {
+      $0.group
+    }
+    let root = roots.root(of: group, group: recorded.first { $0.key == group }?.group)
+    guard root == nil || root == group else { return [] }
+    return Set(
+      recorded.filter { isFirst($0.key) || roots.root(of: $0.key, group: $0.group) == group }
+        .map(\.key))
   }
 
   private func summary(
@@ -146,7 +157,10 @@ struct CacheInspector: Sendable {
     }
     let record = survey.record
     let key = CacheKey(rawValue: record.key)
-    guard let url = URL(string: record.url) else { return nil }
+    guard let url = URL(string: record.url),
+      // An earlier version named the entries of other representations in another way.
+      Selection.resourceKey(of: key) == nil || KeyHash.name(of: key) == name
+    else { return nil }
     // The state of an entry open in this process is newer than its record.
     let entry = table.openEntry(for: key)
     if let open = entry?.current {
@@ -162,10 +176,10 @@ struct CacheInspector: Sendable {
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
-      allocatedBytes: survey.allocatedBytes,
-      lastAccess: Date(timeIntervalSince1970: survey.lastAccess),
+      allocatedBytes: survey.files.allocatedBytes,
+      lastAccess: Date(timeIntervalSince1970: survey.files.lastAccess),
       isComplete: length == cached,
-      isInUse: isInUse(directory), isPinned: survey.isPinned,
+      isInUse: isInUse(directory), isPinned: survey.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }

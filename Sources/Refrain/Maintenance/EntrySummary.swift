@@ -94,33 +94,20 @@ public enum StoredItem: Sendable, Hashable {
     }
     var items: [StoredItem] = []
     items.reserveCapacity(roots.isEmpty ? entries.count : 0)
-    var groups: [GroupSummary] = []
-    /// The index in `items` and in `groups`.
-    var places: [CacheKey: (item: Int, group: Int)] = [:]
-    // The entries of a group often follow each other.
-    var last: (group: CacheKey, place: Int)?
+    var groups: [CacheKey: (item: Int, summary: GroupSummary)] = [:]
     for entry in entries {
-      if let last, last.group == entry.group, entry.key != last.group {
-        groups[last.place].add(entry)
-        continue
-      }
       guard let root = roots.root(of: entry.key, group: entry.group) else {
         items.append(.entry(entry))
         continue
       }
-      let place = places[root] ?? (items.count, groups.count)
-      if place.group == groups.count {
-        places[root] = place
-        groups.append(GroupSummary(root, lastAccess: entry.lastAccess))
+      if groups[root] == nil {
+        groups[root] = (items.count, GroupSummary(root, lastAccess: entry.lastAccess))
         items.append(.entry(entry))
       }
-      groups[place.group].add(entry)
-      last = entry.group.map { ($0, place.group) }
+      groups[root]?.summary.add(entry)
     }
     // A first resource alone stays an entry.
-    for place in places.values where groups[place.group].parts > 0 {
-      items[place.item] = .group(groups[place.group])
-    }
+    for (item, summary) in groups.values where summary.parts > 0 { items[item] = .group(summary) }
     return items
   }
 }

@@ -6,9 +6,7 @@
 /// a group may have become a part of another one since; the entries of its group are then parts of
 /// that one too, although their records name the earlier first resource.
 package struct GroupRoots {
-  /// The keys that entries name as their groups.
-  private var named: Set<CacheKey> = []
-  /// The first resources of those among them that are parts of others.
+  /// The first resources of the groups that entries name, by the keys that they name.
   private var roots: [CacheKey: CacheKey] = [:]
 
   /// Takes time linear in the number of entries.
@@ -26,49 +24,38 @@ package struct GroupRoots {
       guard let next = group(entries[index]), next != last, next != key(entries[index]) else {
         continue
       }
-      named.insert(next)
+      roots[next] = next
       last = next
     }
-    guard !named.isEmpty else { return }
-    var above: [CacheKey: CacheKey] = [:]
+    guard !roots.isEmpty else { return }
     for index in entries.indices {
       let own = key(entries[index])
-      guard let next = group(entries[index]), next != own, named.contains(own) else { continue }
-      above[own] = next
+      if let next = group(entries[index]), next != own, roots[own] != nil { roots[own] = next }
     }
-    for key in above.keys where roots[key] == nil { follow(key, above) }
+    for key in roots.keys { follow(key) }
   }
 
-  private mutating func follow(_ key: CacheKey, _ above: [CacheKey: CacheKey]) {
+  private mutating func follow(_ key: CacheKey) {
     var path = [key]
     var visited: Set<CacheKey> = [key]
-    var root: CacheKey?
-    while root == nil, let last = path.last {
-      guard let next = above[last] else {
-        root = path.popLast()
-        break
-      }
-      if let known = roots[next] {
-        root = known
-      } else if visited.insert(next).inserted {
-        path.append(next)
-      } else if let start = path.firstIndex(of: next) {
-        // Two resources name each other.
-        root = path[start...].min { $0.rawValue < $1.rawValue }
-      }
+    var last = key
+    while let next = roots[last], visited.insert(next).inserted {
+      path.append(next)
+      last = next
     }
+    // The last one is the root, or in a circle: then resources name each other.
+    let start = roots[last].flatMap(path.firstIndex) ?? path.endIndex - 1
+    let root = path[start...].min { $0.rawValue < $1.rawValue }
     for key in path { roots[key] = root }
   }
 
   /// Whether no entry belongs to a group.
-  package var isEmpty: Bool { named.isEmpty }
+  package var isEmpty: Bool { roots.isEmpty }
 
   /// Returns the key of the first resource of an entry's group; nil if it belongs to none.
   package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {
-    guard !named.isEmpty else { return nil }
+    guard !roots.isEmpty else { return nil }
     if let group, group != key { return roots[group] ?? group }
-    let own = named.contains(key) ? key : Selection.resourceKey(of: key)
-    guard let own, named.contains(own) else { return nil }
-    return roots[own] ?? own
+    return roots[key] ?? Selection.resourceKey(of: key).flatMap { roots[$0] }
   }
 }

@@ -2,13 +2,8 @@
 
 /// Pins entries, which are then never evicted.
 package struct Pinning: Sendable {
-  private let budget: DiskBudget
-  private let table: EntryTable
-  private let inspector: CacheInspector
-
-  package init(_ cache: MediaCache) {
-    (budget, table, inspector) = (cache.budget, cache.table, cache.inspector)
-  }
+  let inspector: CacheInspector
+  private var budget: DiskBudget { inspector.budget }
 
   package enum Outcome: Sendable {
     /// Nothing is stored under the key.
@@ -21,7 +16,7 @@ package struct Pinning: Sendable {
   package func pin(_ key: CacheKey) async throws -> Outcome {
     await budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
-    let open = await table.heldEntry(for: key)
+    let open = await inspector.table.heldEntry(for: key)
     defer { open?.release() }
     await open?.recordNow()
     let work = Task(executorPreference: IOThreads.background) { () throws -> Outcome in
@@ -32,8 +27,7 @@ package struct Pinning: Sendable {
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
       guard budget.claimPinned(bytes, for: name) else {
-        throw Self.refusal(
-          key.rawValue, "takes \(DiskBudget.text(bytes))", budget.pinnedBytes(except: name), budget)
+        throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: name))
       }
       defer { budget.notePinned(name) }
       do {
@@ -51,25 +45,15 @@ package struct Pinning: Sendable {
     return try await work.value
   }
 
-  /// Refuses a resource that cannot be pinned, before any of it is stored.
-  ///
-  /// - Parameter length: of the resource; nil if unknown.
-  func checkRoom(for key: CacheKey, length: Int64?) throws(MediaCacheError) {
-    let name = KeyHash.name(of: key)
-    let bytes = EntryDirectory.pinnedBytes(allocated: 0, length: length)
-    let others = budget.pinnedBytes(except: name)
-    guard let room = budget.pinnableBytes, bytes > room - others else { return }
-    throw Self.refusal(key.rawValue, "takes \(DiskBudget.text(bytes))", others, budget)
-  }
-
-  /// Refuses a group that cannot be pinned, before any of its parts is stored.
+  /// Refuses a resource or a group that cannot be pinned, before any of it is stored.
   ///
   /// - Parameters:
-  ///   - name: of the group, for the error.
+  ///   - name: of the resource or the group, for the error.
   ///   - keys: of its entries, which may be pinned already.
-  ///   - lengths: the estimated sum of their lengths.
+  ///   - lengths: the sum of their lengths.
+  ///   - isEstimate: whether that is an estimate.
   package func checkRoom(
-    for name: String, _ keys: [CacheKey], lengths: Int64
+    for name: String, _ keys: [CacheKey], lengths: Int64, isEstimate: Bool = false
   ) async throws(MediaCacheError) {
     guard let room = budget.pinnableBytes else { return }
     await budget.knowPinned()
@@ -77,8 +61,7 @@ package struct Pinning: Sendable {
     let others = budget.pinnedBytes(except: names)
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside
-    guard bytes > room - others else { return }
-    throw Self.refusal(name, "takes about \(DiskBudget.text(bytes))", others, budget)
+    if bytes > room - others { throw refusal(name, bytes, others, isEstimate: isEstimate) }
   }
 
   /// Removes the pin of an entry.
@@ -96,14 +79,14 @@ package struct Pinning: Sendable {
     }
   }
 
-  private static func refusal(
-    _ name: String, _ size: String, _ others: Int64, _ budget: DiskBudget
+  private func refusal(
+    _ name: String, _ bytes: Int64, _ others: Int64, isEstimate: Bool = false
   ) -> MediaCacheError {
     let limit = budget.limit.map(DiskBudget.text) ?? "unlimited"
     var error = MediaCacheError(
       .storage,
-      "\(name) cannot be pinned: it \(size), and other pinned entries take "
-        + "\(DiskBudget.text(others)) of the limit of \(limit).",
+      "\(name) cannot be pinned: it takes \(isEstimate ? "about " : "")\(DiskBudget.text(bytes)), and "
+        + "other pinned entries take \(DiskBudget.text(others)) of the limit of \(limit).",
       remedy: "Raise the limit, or unpin or remove other entries.")
     error.hasNoRoom = true
     return error

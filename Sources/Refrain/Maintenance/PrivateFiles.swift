@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
+import RefrainLocks
 
 /// Small files in the cache directory that only their owner can read: what belongs to the cache as
 /// a whole, and to none of its entries. They do not count towards the limit, and
@@ -18,8 +19,20 @@ package struct PrivateFiles: Sendable {
     self.budget = budget
   }
 
+  /// Creates the files of any directory, in place of a cache's. The directory is made if it is
+  /// missing, but not its parents.
+  package init(at directory: URL) {
+    var path = directory.path(percentEncoded: false)
+    if path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    self.path = path
+    disk = SystemDisk(for: path)
+    budget = nil
+  }
+
   /// Returns the path of a file, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
+
+  // MARK: One file
 
   package struct Contents: Sendable {
     package var bytes: [UInt8]
@@ -32,6 +45,13 @@ package struct PrivateFiles: Sendable {
     try disk.file(at: path(of: name), limit: limit, cutsAtLimit: true).map {
       Contents(
         bytes: $0.bytes, isCut: $0.status.size > Int64(limit))
+    }
+  }
+
+  /// Returns a text that changes when the file is replaced; nil if there is none.
+  package func identity(of name: String) throws -> String? {
+    try disk.status(of: path(of: name)).map { status in
+      "\(status.identity.device) \(status.identity.inode) \(status.changed)"
     }
   }
 
@@ -77,14 +97,8 @@ package struct PrivateFiles: Sendable {
     try syncDirectory()
   }
 
-  /// Removes a file. A missing one is no error.
-  package func remove(_ name: String) throws {
-    try disk.removeFile(path(of: name))
-    try syncDirectory()
-  }
-
   /// Makes the names in the directory survive a power cut. A missing directory is no error.
-  func syncDirectory() throws(DiskError) {
+  private func syncDirectory() throws(DiskError) {
     do throws(DiskError) {
       try disk.syncDirectory(path)
     } catch {
@@ -92,20 +106,146 @@ package struct PrivateFiles: Sendable {
     }
   }
 
+  // MARK: Several files
+
+  /// Calls `body` while no other process, and no other thread, does the same: the right to read and
+  /// then replace a file.
+  ///
+  /// A process that is stopped while it has that right keeps it. After ten seconds the work is done
+  /// without, as on a file system that cannot lock: an update of the other process may then be lost.
+  package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
+    try disk.makeDirectory(path)
+    let descriptor = disk.openLocked(path(of: Self.lockName), within: .seconds(10))
+    defer { if let descriptor { disk.closeLocked(descriptor) } }
+    return try body()
+  }
+
+  /// Returns the names of the finished files that begin with `prefix`.
+  package func names(withPrefix prefix: String) throws -> [String] {
+    try disk.names(in: path).filter { $0.hasPrefix(prefix) && !Self.isTemporary($0) }
+  }
+
+  /// Whether a name is that of a temporary file, which `replace` had not renamed yet: these have a
+  /// dot.
+  private static func isTemporary(_ name: String) -> Bool { name.contains(".") }
+
+  /// Removes some files. Missing ones are no error.
+  package func remove(_ names: [String]) throws {
+    guard !names.isEmpty else { return }
+    for name in names { try disk.removeFile(path(of: name)) }
+    try syncDirectory()
+  }
+
   /// Removes the files whose names begin with `prefix`, except one, and that have not been changed
   /// since a date.
   package func removeFiles(
     withPrefix prefix: String, except kept: String, unchangedSince date: Date
   ) throws {
-    for name in try disk.names(in: path)
-    where name != kept && name.hasPrefix(prefix) && !Self.permanent.contains(name) {
-      guard let status = try disk.status(of: path(of: name)), status.kind == .file,
-        status.changed < date.timeIntervalSince1970
-      else { continue }
-      try disk.removeFile(path(of: name))
+    try remove(
+      ages(withPrefix: prefix).filter { $0.name != kept && $0.changed < date }.map(\.name))
+  }
+
+  /// Removes the temporary files that ended programs have left, of the files whose names begin with
+  /// `prefix`. One that was changed in the last day may be in use.
+  package func removeTemporaryFiles(withPrefix prefix: String) throws {
+    try remove(
+      ages(withPrefix: prefix)
+        .filter { Self.isTemporary($0.name) && $0.changed < .now - 86_400 }.map(\.name))
+  }
+
+  /// Removes the files that begin with `prefix` beyond a number, those unchanged for the longest
+  /// time first.
+  package func removeOldest(withPrefix prefix: String, keeping count: Int) throws {
+    let names = try ages(withPrefix: prefix).filter { !Self.isTemporary($0.name) }
+      .sorted { $0.changed < $1.changed }.map(\.name)
+    try remove(names.dropLast(max(0, count)))
+  }
+
+  /// Returns the files that begin with `prefix`, and when they were last changed.
+  private func ages(withPrefix prefix: String) throws -> [(name: String, changed: Date)] {
+    try disk.names(in: path).compactMap { name in
+      guard name.hasPrefix(prefix), let status = try disk.status(of: path(of: name)),
+        status.kind == .file
+      else { return nil }
+      return (name, Date(timeIntervalSince1970: status.changed))
     }
   }
 
+  // MARK: Removing all
+
+  static let lockName = "lock"
+  static let removalName = "removal"
   /// Files without secrets, which other processes rely on.
-  static let permanent: Set = [lockName, removalName]
+  private static let permanent: Set = [lockName, removalName]
+
+  /// A removal of all files: a process that keeps the contents of a file in memory must not store
+  /// again what is older.
+  package struct RemovalRecord: Codable, Sendable, Hashable {
+    /// Random.
+    package var id: String
+    /// Nil if the record is damaged.
+    var time: Uptime?
+
+    /// Whether the removal came after this time; nil if it was in another run of the machine, or on
+    /// another machine.
+    package func isAfter(_ earlier: Uptime) -> Bool? {
+      time?.seconds(since: earlier).map { $0 >= 0 }
+    }
+  }
+
+  /// Returns the record of the last removal; nil if there was none.
+  package func lastRemoval() throws -> RemovalRecord? {
+    guard let contents = try contents(of: Self.removalName, limit: 4096) else { return nil }
+    let removal = try? JSONDecoder().decode(RemovalRecord.self, from: Data(contents.bytes))
+    return removal ?? RemovalRecord(id: "damaged")
+  }
+
+  /// Whether this cache has removed all files since a time. Other caches of the directory are not
+  /// considered. Does not block.
+  package func isRemovedHere(since earlier: Uptime) -> Bool {
+    let time: Uptime? = budget?.privateRemoval.withLock { $0 }
+    return time?.seconds(since: earlier).map { $0 >= 0 } ?? false
+  }
+
+  /// Removes all files but the permanent ones, and records that.
+  ///
+  /// - Parameter now: returns the time; called before the first file is removed.
+  func removeAll(at now: () -> Uptime) throws(MediaCacheError) {
+    var problem = "could not be removed"
+    do {
+      try withLock {
+        let time = now()
+        budget?.privateRemoval.withLock { $0 = time }
+        var failure: (any Error)?
+        // Before the record is written, for which there may be no room otherwise.
+        for name in try disk.names(in: path) where !Self.permanent.contains(name) {
+          do {
+            if try !disk.isDirectory(path(of: name)) { try disk.removeFile(path(of: name)) }
+          } catch {
+            failure = failure ?? error
+          }
+        }
+        let record = RemovalRecord(id: UUID().uuidString, time: time)
+        let written = Result {
+          try replace(Self.removalName, with: Array(JSONEncoder().encode(record)))
+        }
+        if let failure { throw failure }
+        // A power cut must not bring the files back.
+        if case .failure = written { try disk.syncDirectory(path) }
+        problem =
+          "were removed, but the removal could not be recorded, so a program that runs may store its "
+          + "own again"
+        try written.get()
+      }
+    } catch {
+      throw MediaCacheError(
+        .storage, "The headers, cookies, positions and queue in \(path) \(problem): \(error).",
+        remedy: "Check the disk and the permissions of the cache directory, then try again.")
+    }
+  }
+}
+
+extension CacheKey {
+  /// A name for a file about the key's resource: 32 hexadecimal digits.
+  package var fileName: String { KeyHash.name(of: self) }
 }

@@ -10,31 +10,22 @@ import RefrainLocks
 struct Removal: Sendable {
   let budget: DiskBudget
   let table: EntryTable
-  let companions: Companions
   let events: EventStreams
-  let clock: @Sendable () -> Moment
   /// The beginning of the removal.
   let time: Date
 
-  init(
-    budget: DiskBudget, table: EntryTable, companions: Companions, events: EventStreams,
-    clock: @escaping @Sendable () -> Moment
-  ) {
-    (self.budget, self.table, self.companions) = (budget, table, companions)
-    (self.events, self.clock) = (events, clock)
-    time = clock().wall
-  }
-
   /// The number of entries removed at once, each of which waits for the disk.
   private static let width = 4
+
+  // MARK: By keys
 
   /// Removes entries.
   ///
   /// - Parameter done: called with the number of finished entries.
   /// - Throws: `CancellationError`, with some of the entries removed.
-  func remove(_ keys: Set<CacheKey>, done: (Int) -> Void = { _ in }) async throws
-    -> MediaCache.Removed
-  {
+  func remove(
+    _ keys: Set<CacheKey>, done: (Int) -> Void = { _ in }
+  ) async throws -> RemovedEntries {
     try await withThrowingTaskGroup(
       of: (key: CacheKey, result: Result<Int64?, any Error>).self
     ) { group in
@@ -42,7 +33,7 @@ struct Removal: Sendable {
       for _ in 0..<min(Self.width, waiting.count) {
         group.addTask { [key = waiting.removeLast()] in try await result(of: key) }
       }
-      var removed = MediaCache.Removed()
+      var removed = RemovedEntries()
       var count = 0
       while let (key, result) = try await group.next() {
         removed.note(result, of: key)
@@ -86,10 +77,12 @@ struct Removal: Sendable {
         let more = try await remove(open)
         return more.map { $0 + (freed ?? 0) } ?? freed
       }
-      let (generation, more) = try await removeClosed(KeyHash.name(of: key), key)
-      freed = more.map { $0 + (freed ?? 0) } ?? freed
+      let removed = try await IOThreads.background.run {
+        try removeClosed(KeyHash.name(of: key), key.rawValue)
+      }
+      freed = removed.map { $0.bytes + (freed ?? 0) } ?? freed
       // A request may have opened the entry, and read its record, just before that.
-      guard let generation,
+      guard let generation = removed?.generation,
         await table.settledEntry(for: key)?.current?.withState(\.generationID) == generation
       else { return freed }
     }
@@ -118,40 +111,99 @@ struct Removal: Sendable {
     if let key { events.send(.evicted(key, bytes: size)) }
   }
 
-  /// Removes an entry that is not open here.
+  // MARK: Everything
+
+  /// Removes every entry that no other process is writing: a shard at a time, several shards at
+  /// once.
   ///
-  /// - Parameter key: nil if its record is unreadable.
-  /// - Returns: the generation that was stored, and the bytes that were freed; nil if nothing was
-  ///   stored.
-  func removeClosed(
-    _ name: String, _ key: CacheKey?
-  ) async throws -> (generation: String?, freed: Int64?) {
-    let directory = budget.entryDirectory(named: name)
-    let text = key?.rawValue ?? directory.resourceName
-    return try await IOThreads.background.run {
-      // An unreadable record is removed, and is not used.
-      let generation = (try? directory.loadRecord())?.record.generation
+  /// - Returns: the bytes of disk that were freed.
+  /// - Throws: `DiskError` if the directory cannot be read; `MediaCacheError`; `CancellationError`.
+  func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
+    let shards = try await Sweep(budget: budget).run(progress: progress) { removeShard($0, $1) }
+    var freed = shards.reduce(0) { $0 + $1.freed }
+    var failure: (any Error)?
+    for name in shards.flatMap(\.left) {
       do {
-        guard let freed = try remove(directory, text) else { return (nil, nil) }
-        noteRemoval(name, key, freed)
-        return (generation, freed)
-      } catch let error as DiskError {
-        throw Self.failure(error, text)
+        freed += try await removeLeft(name)
+      } catch let error as MediaCacheError where error.code == .inUse {
+        events.send(.warning(error.description))
+      } catch let error as MediaCacheError {
+        failure = failure ?? error
       }
+    }
+    if let failure { throw failure }
+    return freed
+  }
+
+  /// Removes the entries of a shard that are not open. Blocks.
+  ///
+  /// - Returns: the bytes that were freed, and the names of the entries that could not be removed.
+  private func removeShard(
+    _ names: [String], _ done: () -> Void
+  ) -> (freed: Int64, left: [String]) {
+    var freed: Int64 = 0
+    var left: [String] = []
+    for name in names {
+      defer { done() }
+      do {
+        freed += try removeClosed(name, name, isSweep: true)?.bytes ?? 0
+      } catch {
+        // The next attempt reports why.
+        left.append(name)
+      }
+    }
+    if let first = names.first {
+      budget.changing(first) { budget.entryDirectory(named: first).removeShardIfEmpty() }
+    }
+    return (freed, left)
+  }
+
+  /// Removes an entry that is in use, or could not be removed before.
+  private func removeLeft(_ name: String) async throws -> Int64 {
+    let directory = budget.entryDirectory(named: name)
+    let key = await IOThreads.background.run {
+      directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
+    }
+    if let key, KeyHash.name(of: key) == name { return try await remove(key) ?? 0 }
+    return try await IOThreads.background.run {
+      try removeClosed(name, key?.rawValue ?? directory.path)?.bytes ?? 0
     }
   }
 
-  /// - Returns: the bytes that were freed; nil if nothing was stored.
-  private func remove(_ directory: EntryDirectory, _ text: String) throws -> Int64? {
-    guard try directory.disk.status(of: directory.path) != nil else { return nil }
-    guard let lock = try WriterLock.acquire(directory) else {
-      throw MediaCacheError(
-        .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
+  // MARK: Closed entries
+
+  /// Removes an entry that is not open here. Blocks.
+  ///
+  /// - Parameters:
+  ///   - text: names the entry in errors.
+  ///   - isSweep: whether all entries of the shard are being removed: those that are open here are
+  ///     left, and so is the shard.
+  /// - Returns: the generation that was stored, if its record is readable, and the bytes that were
+  ///   freed; nil if nothing was stored.
+  private func removeClosed(
+    _ name: String, _ text: String, isSweep: Bool = false
+  ) throws(MediaCacheError) -> (generation: String?, bytes: Int64)? {
+    let directory = budget.entryDirectory(named: name)
+    let lock: WriterLock?
+    do throws(DiskError) {
+      guard try directory.disk.status(of: directory.path) != nil else { return nil }
+      lock = try WriterLock.acquire(directory, waits: !isSweep)
+      defer { withExtendedLifetime(lock) {} }
+      if lock != nil, !(isSweep && budget.isOpen(name)) {
+        guard let files = try directory.files() else { return nil }
+        try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
+          try directory.remove(files)
+          if !isSweep { directory.removeShardIfEmpty() }
+        }
+        let record = try? files.decoded().record
+        noteRemoval(name, record.map { CacheKey(rawValue: $0.key) }, files.allocatedBytes)
+        return (record?.generation, files.allocatedBytes)
+      }
+    } catch {
+      throw Self.failure(error, text)
     }
-    defer { withExtendedLifetime(lock) {} }
-    let size = try budget.measure(directory.name)?.allocatedBytes ?? 0
-    try budget.changing(directory.name, before: size) { try directory.removeFiles() }
-    return size
+    throw MediaCacheError(
+      .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
   }
 
   private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {
@@ -161,28 +213,26 @@ struct Removal: Sendable {
   }
 }
 
-extension MediaCache {
-  /// The outcome of removing several entries.
-  package struct Removed: Sendable {
-    /// The number of entries.
-    package var entries = 0
-    /// The disk space freed, in bytes.
-    package var freedBytes: Int64 = 0
-    /// The keys of the resources of these entries.
-    package var resources: Set<CacheKey> = []
-    /// The reasons why some entries could not be removed.
-    package var failures: [MediaCacheError] = []
+/// The outcome of removing several entries.
+package struct RemovedEntries: Sendable {
+  /// The number of entries.
+  package var entries = 0
+  /// The disk space freed, in bytes.
+  package var freedBytes: Int64 = 0
+  /// The keys of the resources of these entries.
+  package var resources: Set<CacheKey> = []
+  /// The reasons why some entries could not be removed.
+  package var failures: [MediaCacheError] = []
 
-    fileprivate mutating func note(_ result: Result<Int64?, any Error>, of key: CacheKey) {
-      switch result {
-      case .success(let freed):
-        guard let freed else { return }
-        entries += 1
-        freedBytes += freed
-        resources.insert(Selection.resourceKey(of: key) ?? key)
-      case .failure(let error):
-        failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
-      }
+  fileprivate mutating func note(_ result: Result<Int64?, any Error>, of key: CacheKey) {
+    switch result {
+    case .success(let freed):
+      guard let freed else { return }
+      entries += 1
+      freedBytes += freed
+      resources.insert(Selection.resourceKey(of: key) ?? key)
+    case .failure(let error):
+      failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
     }
   }
 }

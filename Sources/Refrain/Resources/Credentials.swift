@@ -11,7 +11,7 @@ package enum Credentials {
   static func of(_ resource: Resource) -> String {
     let value = resource.headers["Authorization"] ?? resource.url.basicAuthorization
     guard let value, !value.trimmingOWS.isEmpty else { return none }
-    return KeyHash.name(of: CacheKey(rawValue: "authorization: \(value.trimmingOWS)"))
+    return KeyHash.hash(of: "authorization: \(value.trimmingOWS)")
   }
 
   /// Returns the key for the responses to requests with the credentials of a resource, in a cache for

@@ -82,10 +82,24 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 /// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
 /// another key, and two colliding keys only displace each other.
 enum KeyHash {
+  /// Returns the name for a key. The second half of the name for another representation of a
+  /// resource is that of the resource's own name: one look at a shard finds all representations.
   static func name(of key: CacheKey) -> String {
+    let own = hash(of: key.rawValue)
+    return Selection.resourceKey(of: key).map { own.prefix(16) + family(of: $0) } ?? own
+  }
+
+  /// Returns the end that the names for all representations of a resource have.
+  ///
+  /// - Parameter key: of the resource, or of one of its representations.
+  static func family(of key: CacheKey) -> String {
+    String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
+  }
+
+  static func hash(of text: String) -> String {
     let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B
     var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
-    for byte in key.rawValue.utf8 {
+    for byte in text.utf8 {
       hash ^= UInt128(byte)
       hash = hash &* prime
     }

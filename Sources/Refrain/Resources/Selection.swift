@@ -19,6 +19,9 @@ struct Selection: Sendable, Hashable {
     return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
   }
 
+  /// A representation may vary by more fields than the one found first, and so on.
+  static let longestChain = 6
+
   private static let variantMark = " vary:"
   static let credentialsMark = " for:"
 
@@ -69,6 +72,6 @@ package enum Variant {
       if name == "accept", values.isEmpty { values = ["*/*"] }
       return "\(name): \(values.joined(separator: ", "))"
     }
-    return KeyHash.name(of: CacheKey(rawValue: text.joined(separator: "\n")))
+    return KeyHash.hash(of: text.joined(separator: "\n"))
   }
 }

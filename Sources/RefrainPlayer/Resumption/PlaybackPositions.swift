@@ -194,10 +194,10 @@ public final class PlaybackPositions: Sendable {
           try files.replace(name, with: Self.encoded(mark), syncs: syncs)
           if isNew { try files.removeOldest(withPrefix: Self.prefix, keeping: policy.capacity) }
         case .languages(let languages): try files.replace(name, with: Self.encoded(languages))
-        case .forget: try files.remove(name)
+        case .forget: try files.remove([name])
         }
         // All positions were removed in the meantime.
-        if files.isRemovedHere(since: since) { try files.remove(name) }
+        if files.isRemovedHere(since: since) { try files.remove([name]) }
       } catch {
         problem = "\(error)"
       }

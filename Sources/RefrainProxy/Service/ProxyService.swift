@@ -121,7 +121,7 @@ package final class ProxyService: Sendable {
   /// sent before.
   ///
   /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`.
-  package func purge(_ selection: PurgeSelection) async throws -> MediaCache.Removed {
+  package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     // Responses that were stored for credentials are confirmed before they are used.
     for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
     // Entries held for fast responses keep removed files. Some are removed even if others cannot be.

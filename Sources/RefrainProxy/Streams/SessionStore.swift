@@ -89,7 +89,7 @@ struct SessionStore: Sendable {
       if bytes != before ?? [] {
         try files.replace(name, with: bytes)
         // A removal comes in between only if it did not wait for the lock.
-        if try files.lastRemoval() != removal { try files.remove(name) }
+        if try files.lastRemoval() != removal { try files.remove([name]) }
       }
       known = Known(isRead: true, identity: try files.identity(of: name))
       return exchanged

@@ -65,7 +65,7 @@ final class Removal: Sendable {
   ///
   /// - Throws: `HTTPError` if some of them could not be purged; `MediaCacheError`, `.storage`;
   ///   `CancellationError`.
-  func purge(_ selection: PurgeSelection) async throws -> MediaCache.Removed {
+  func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     let purged = try await proxy.purge(selection)
     removed.add(Int64(purged.entries), ordering: .relaxed)
     if let failure = purged.failures.first {

@@ -58,8 +58,9 @@ extension StreamDownload {
   }
 
   private func checkRoom(for estimate: StreamEstimate, _ keys: [CacheKey]) async throws {
-    try await Pinning(cache).checkRoom(
-      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes)
+    try await cache.pinning.checkRoom(
+      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes,
+      isEstimate: true)
   }
 
   private static func estimate(

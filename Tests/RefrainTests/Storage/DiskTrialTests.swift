@@ -48,19 +48,4 @@ import Testing
     for task in busy { await task.value }
     await cache.close()
   }
-
-  @Test func `Opening removes old files of trials, and leaves others`() async throws {
-    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
-    let names = ["trial-old", "trial-new", "trials"]
-    for name in names { try Data([1]).write(to: directory.url.appending(path: name)) }
-    for name in ["trial-old", "trials"] {
-      try FileManager.default.setAttributes(
-        [.modificationDate: Date(timeIntervalSinceNow: -100)],
-        ofItemAtPath: directory.url.appending(path: name).path(percentEncoded: false))
-    }
-    let cache = try directory.cache()
-    let left = SystemFiles.names(in: directory.path)
-    #expect(left.filter { $0.hasPrefix("trial") }.sorted() == ["trial-new", "trials"])
-    await cache.close()
-  }
 }

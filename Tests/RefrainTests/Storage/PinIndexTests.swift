@@ -16,7 +16,6 @@ struct PinIndexTests {
     index.note(entry("b", 2, pinned: 5000))
     index.note(entry("c", 3))
     #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["a", "c"])
-    #expect(index.candidateCount == 2)
     index.note(entry("a", 1, pinned: 6000))
     #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["c"])
     index.note(entry("b", 2))

@@ -111,7 +111,7 @@ import Testing
       try files.sync(["a", "missing"])
       #expect(syncs.withLock { $0 } == [.sync, .syncDirectory])
       try files.replace("a", with: [2])
-      try files.remove("a")
+      try files.remove(["a"])
       #expect(
         syncs.withLock { $0 } == [.sync, .syncDirectory, .sync, .syncDirectory, .syncDirectory])
     }

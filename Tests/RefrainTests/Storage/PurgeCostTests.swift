@@ -5,12 +5,9 @@ import Testing
 
 @testable import Refrain
 
-/// The cost of purges by URL in a cache of many entries, in reads of their records.
+/// The cost of purges in a cache of many entries, in reads of their records.
 @Suite(.timeLimit(.minutes(1))) struct PurgeCostTests {
   private static let count = 60
-  /// The record is compared with itself after its journals were read.
-  private static let readsPerRecord = 2
-
   private let directory = CacheDirectory(length: 2000)
 
   /// Runs `body` with a cache that has entries.
@@ -41,64 +38,36 @@ import Testing
     }
   }
 
-  @Test func `A purge by many unknown URLs reads each record once`() async throws {
+  private func representation(_ number: Int) throws -> Resource {
+    let url = try directory.url("\(number)")
+    return Resource(url: url, key: CacheKey(rawValue: "\(CacheKey(url: url).rawValue) for:x"))
+  }
+
+  @Test func `A purge by many unknown URLs reads no record`() async throws {
     try await withEntries { cache, disk in
       let reads = Atomic(0)
       watchRecords(disk) { reads.add(1, ordering: .relaxed) }
       let selection = try selection((0..<50).map { "unknown-\($0)" })
       #expect(try await cache.purge(selection).entries == 0)
-      #expect(reads.load(ordering: .relaxed) == Self.count * Self.readsPerRecord)
+      #expect(reads.load(ordering: .relaxed) == 0)
     }
   }
 
-  @Test func `A further purge reads the records of new entries only`() async throws {
-    try await withEntries { cache, disk in
-      _ = try await cache.purge(try selection(["unknown"]))
-      try await cache.prefetch(directory.url("new"))
-      try await eventually("the entry is closed") { cache.table.isEmpty }
-      let reads = Atomic(0)
-      watchRecords(disk) { reads.add(1, ordering: .relaxed) }
-      for _ in 0..<2 {
-        _ = try await cache.purge(try selection(["unknown", "other"]))
-      }
-      #expect(reads.load(ordering: .relaxed) == Self.readsPerRecord)
-    }
-  }
-
-  @Test func `What a search remembers of the entries is forgotten after a while`() async throws {
-    try await withEntries { cache, _ in
-      let (budget, searched) = (cache.budget, try selection(["unknown"]).keys)
-      let patient = RepresentationKeys()
-      _ = try await patient.representations(of: searched, in: budget)
-      #expect(patient.count == Self.count)
-
-      let forgetful = RepresentationKeys(patience: .zero)
-      _ = try await forgetful.representations(of: searched, in: budget)
-      try await eventually("everything is forgotten") { forgetful.count == 0 }
-      _ = try await forgetful.representations(of: searched, in: budget)
-      try await eventually("everything is forgotten again") { forgetful.count == 0 }
-    }
-  }
-
-  @Test func `A purge finds representations that are forgotten, and stored, meanwhile`()
+  @Test func `A purge finds the representations of resources, also of those without an entry`()
     async throws
   {
     try await withEntries { cache, disk in
-      func key(_ number: Int) throws -> CacheKey {
-        CacheKey(rawValue: "\(CacheKey(url: try directory.url("\(number)")).rawValue) for:x")
-      }
-      for number in 0..<5 {
-        try await cache.prefetch(Resource(url: directory.url("\(number)"), key: try key(number)))
-      }
-      let keys = cache.representationKeys
-      // All but the new entries are remembered at first.
-      _ = try await keys.representations(of: [], in: cache.budget)
-      for number in 5..<10 {
-        try await cache.prefetch(Resource(url: directory.url("\(number)"), key: try key(number)))
-      }
-      watchRecords(disk) { keys.forget() }
-      let selection = try selection((0..<10).map { "\($0)" })
+      for number in 55..<65 { try await cache.prefetch(representation(number)) }
+      #expect(try await cache.entries().count == Self.count + 10)
+      try await eventually("the entries are closed") { cache.table.isEmpty }
+      let reads = Atomic(0)
+      watchRecords(disk) { reads.add(1, ordering: .relaxed) }
+      let selection = try selection((50..<70).map { "\($0)" })
+      let keys = try await cache.inspector.representations(of: selection.keys)
+      #expect(try keys == Set((55..<65).map { try representation($0).key }))
+      #expect(reads.load(ordering: .relaxed) == 10)
       #expect(try await cache.purge(selection).entries == 20)
+      #expect(try await cache.entries().count == Self.count - 10)
     }
   }
 
@@ -113,9 +82,11 @@ import Testing
 
   @Test func `A purge that is cancelled reads no further records`() async throws {
     try await withEntries { cache, disk in
-      let selection = try selection(["unknown"])
+      var purged = PurgeSelection()
+      purged.insert(prefix: try directory.url("unknown"))
+      let selection = purged
       let reads = Atomic(0)
-      let purge = Mutex<Task<MediaCache.Removed, any Error>?>(nil)
+      let purge = Mutex<Task<RemovedEntries, any Error>?>(nil)
       watchRecords(disk) {
         reads.add(1, ordering: .relaxed)
         purge.withLock { $0?.cancel() }
@@ -128,7 +99,7 @@ import Testing
       }
       await #expect(throws: CancellationError.self) { try await task.value }
       // Each thread finishes the record that it is reading.
-      #expect(reads.load(ordering: .relaxed) <= Sweep.width * Self.readsPerRecord)
+      #expect(reads.load(ordering: .relaxed) <= Sweep.width)
     }
   }
 }

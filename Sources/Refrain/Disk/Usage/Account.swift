@@ -51,43 +51,27 @@ struct Account: Sendable {
     if let name { grown[name, default: 0] += growth }
   }
 
-  /// Holds bytes of files that are about to be removed while somebody reads them: they stay counted
-  /// until `conclude`, though no measurement sees them any more.
-  mutating func hold(_ bytes: Int64, in record: inout UsageRecord) {
-    reserved += bytes
-    record.granted += bytes
-    note(in: &record)
-  }
-
-  /// Ends `hold` for files that could not be removed.
-  mutating func release(_ bytes: Int64, in record: inout UsageRecord) {
-    reserved -= bytes
-    record.ungrant(bytes)
-    note(in: &record)
-  }
-
   /// Records that files of an open entry were removed.
   mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
 
   /// Settles an entry whose files will not change any more. Report afterwards.
   ///
   /// - Parameters:
-  ///   - overhead: the reserve of the entry.
-  ///   - held: bytes of removed files that are not read any more.
+  ///   - bytes: what was reserved for the entry besides its data, and for removed files of it that
+  ///     are not read any more.
   ///   - growth: the growth of the files on disk since the entry was opened; nil if it cannot be
   ///     measured: then the reserve counts as written.
   ///   - isCounted: whether no measurement has replaced the count since the entry was opened.
   mutating func conclude(
-    _ name: String, overhead: Int64, held: Int64, growth: Int64?, isCounted: Bool,
+    _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
     in record: inout UsageRecord
   ) {
     let counted = grown.removeValue(forKey: name) ?? 0
-    let excess = growth.map { overhead + counted - $0 } ?? 0
+    let excess = growth.map { bytes + counted - $0 } ?? 0
     // No measurement has seen bytes of the reserve that were never written.
-    let unwritten = min(excess, overhead)
-    reserved -= overhead + held
+    let unwritten = min(excess, bytes)
+    reserved -= bytes
     allowance += unwritten
-    record.free(held)
     // A measurement may have found those missing already.
     if isCounted { record.free(excess - unwritten) }
   }

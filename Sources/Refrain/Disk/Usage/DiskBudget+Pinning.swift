@@ -54,10 +54,4 @@ extension DiskBudget {
       // The claim stays until the next scan.
     }
   }
-
-  /// Returns the disk space that an entry claims by its pin. Blocks.
-  func pinnedBytes(_ name: String, allocated: Int64) -> Int64 {
-    let record = try? entryDirectory(named: name).loadRecord().record
-    return EntryDirectory.pinnedBytes(allocated: allocated, length: record?.length)
-  }
 }

@@ -72,7 +72,6 @@ final class DiskBudget: Sendable {
       atPath: directory, withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
     try disk.makeDirectory(entriesPath)
-    removeOldTrials()
     do {
       // Only the directory that is entirely ours: the cache may lie in a folder with other files.
       // Set on every opening, because a process may end between the two steps; this costs next to
@@ -84,24 +83,6 @@ final class DiskBudget: Sendable {
         "\(entriesPath) could not be excluded from backups and kept readable on a locked device: "
           + "\(error.localizedDescription)"
       ]
-    }
-  }
-
-  /// The beginning of the names of files with which the disk is tried (`MediaCache.tryDisk`).
-  static let trialPrefix = "trial-"
-
-  /// Removes what is left of trials whose process ended suddenly. Others may be under way.
-  private func removeOldTrials() {
-    do throws(DiskError) {
-      for name in try disk.names(in: directory) where name.hasPrefix(Self.trialPrefix) {
-        let path = "\(directory)/\(name)"
-        guard let status = try disk.status(of: path), status.kind == .file,
-          Date().timeIntervalSince1970 - status.changed > 60
-        else { continue }
-        try disk.removeFile(path)
-      }
-    } catch {
-      // They do no harm, and whatever prevents their removal is reported by the first entry stored.
     }
   }
 
@@ -128,13 +109,6 @@ final class DiskBudget: Sendable {
     EntryDirectory(
       path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
       bootIdentity: bootIdentity, locks: locks)
-  }
-
-  /// Returns the names of all entries. Blocks.
-  func names() throws(DiskError) -> [String] {
-    var names: [String] = []
-    for shard in try shards() { names += try self.names(inShard: shard) }
-    return names
   }
 
   func shards() throws(DiskError) -> [String] {
@@ -197,18 +171,6 @@ final class DiskBudget: Sendable {
     if isOverdrawn { update { $0.report(to: &$1) } }
   }
 
-  /// Settles an entry whose files will not change any more (`Account.conclude`). Blocks.
-  ///
-  /// - Parameter mark: from before anything was written; nil if nothing was.
-  func conclude(_ name: String, overhead: Int64, held: Int64, growth: Int64?, since mark: Int64?) {
-    update { account, record in
-      account.conclude(
-        name, overhead: overhead, held: held, growth: growth,
-        isCounted: mark.map { $0 == record.measurements } ?? true, in: &record)
-      account.report(to: &record)
-    }
-  }
-
   /// Returns the bytes to free before `bytes` can be reserved. Blocks.
   func shortage(of bytes: Int64) -> Int64 {
     let limit = usableLimit
@@ -225,80 +187,87 @@ final class DiskBudget: Sendable {
     usage.update { record in account.withLock { body(&$0, &record) } }
   }
 
-  // MARK: Freeing
+  // MARK: Changing entries
 
-  /// Identifies the current count. Bytes freed from now on are subtracted from it, and from no
-  /// measurement made meanwhile, which may already lack them. Blocks.
-  func mark() -> Int64 { usage.update { $0.measurements } }
+  /// The size of an entry and its shard before a change.
+  struct Before: Sendable {
+    /// Nil if it could not be measured.
+    var bytes: Int64?
+    /// Identifies the count by then. What is freed from now on is subtracted from it, and from no
+    /// measurement made meanwhile, which may already lack it.
+    var measurements: Int64
+  }
 
-  /// Subtracts bytes that were freed since `mark`. Blocks.
-  func free(_ bytes: Int64, since mark: Int64) {
-    guard bytes > 0 else { return }
-    usage.update { if $0.measurements == mark { $0.free(bytes) } }
+  /// Begins a change of an entry. Balanced by `conclude`. Blocks.
+  func begin(_ name: String) throws(DiskError) -> Before {
+    Before(bytes: try sizeWithShard(name), measurements: usage.update { $0.measurements })
+  }
+
+  /// Settles an entry whose files will not change any more (`Account.conclude`). Blocks.
+  ///
+  /// - Parameter before: from before anything was written; nil if nothing was.
+  /// - Returns: the growth of the entry and its shard; nil if it cannot be measured.
+  @discardableResult
+  func conclude(_ name: String, reserved bytes: Int64, since before: Before?) -> Int64? {
+    let growth: Int64? =
+      if let before {
+        before.bytes.flatMap { bytes in (try? sizeWithShard(name)).map { $0 - bytes } }
+      } else { 0 }
+    update { account, record in
+      account.conclude(
+        name, reserved: bytes, growth: growth,
+        isCounted: before.map { $0.measurements == record.measurements } ?? true, in: &record)
+      account.report(to: &record)
+    }
+    return growth
   }
 
   /// Removes files of an entry that is open for writing here, and subtracts their size. Blocks.
   ///
-  /// - Parameter read: how much of it is being read, and stays counted until `conclude`.
+  /// - Parameter read: how much of it is being read. It stays counted, as reserved: no measurement
+  ///   sees it any more.
   func removing<Failure: Error>(
     _ size: Int64, read: Int64, of name: String, _ remove: () throws(Failure) -> Void
   ) throws(Failure) {
-    let mark = update { account, record in
-      account.hold(read, in: &record)
-      return record.measurements
+    let measurements = usage.update { $0.measurements }
+    try remove()
+    update { account, record in
+      account.shrink(name, by: size)
+      if record.measurements == measurements { record.free(size) }
+      _ = account.reserve(read, limit: nil, from: &record)
     }
-    do {
-      try remove()
-    } catch {
-      update { $0.release(read, in: &$1) }
-      throw error
-    }
-    account.withLock { $0.shrink(name, by: size) }
-    free(size - read, since: mark)
   }
 
   /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
   /// that frees. The caller holds the entry's `WriterLock`, and the entry is not open for writing
   /// here. Blocks.
   ///
-  /// - Parameter before: the entry's size, if it was just measured.
+  /// - Parameter size: the entry's size, if it was just measured.
   /// - Returns: the bytes freed, with those of the entry's shard; nil if that cannot be measured.
   @discardableResult
-  func changing(
-    _ name: String, before: Int64? = nil, _ body: () throws -> Void
-  ) rethrows -> Int64? {
-    let start = try? sizeWithShard(name, known: before)
-    let mark = update { account, record in
+  func changing<Failure: Error>(
+    _ name: String, before size: Int64? = nil, _ body: () throws(Failure) -> Void
+  ) throws(Failure) -> Int64? {
+    let bytes = try? sizeWithShard(name, known: size)
+    let before = update { account, record in
       _ = account.reserve(Self.replacement, limit: nil, from: &record)
-      return record.measurements
-    }
-    func end() -> Int64? {
-      let freed = start.flatMap { start in (try? sizeWithShard(name)).map { start - $0 } }
-      update { account, record in
-        let growth = freed.map { max(0, -$0) } ?? Self.replacement
-        account.settle(Self.replacement, actual: growth)
-        if let freed, freed > 0, record.measurements == mark { record.free(freed) }
-        account.report(to: &record)
-      }
-      return freed
+      return Before(bytes: bytes, measurements: record.measurements)
     }
     do {
       try body()
     } catch {
       // Part of it may have been freed.
-      _ = end()
+      conclude(name, reserved: Self.replacement, since: before)
       throw error
     }
-    return end()
+    return conclude(name, reserved: Self.replacement, since: before).map { -$0 }
   }
 
   /// The copy of a record that is being replaced.
   private static let replacement: Int64 = 8192
 
   /// Returns the size of an entry with its shard, which grows with the number of its entries.
-  ///
-  /// - Parameter known: the size of the entry, if it was just measured.
-  func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
+  private func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
     let shard = try Self.allocated([entryDirectory(named: name).shardPath], disk)
     if let known { return known + shard }
     return try (measure(name)?.allocatedBytes ?? 0) + shard
@@ -325,24 +294,20 @@ final class DiskBudget: Sendable {
 
   /// Returns the size of an entry and its last access, which is the sidecar's time of change.
   /// Blocks.
-  func measure(_ name: String) throws(DiskError) -> Eviction.Candidate? {
-    let path = entryDirectory(named: name).path
-    guard let own = try disk.status(of: path) else { return nil }
-    var allocated = own.allocated
-    var lastAccess = own.changed
-    var (hasRecord, isMarked) = (false, false)
-    var keep: Int64?
-    for file in try disk.names(in: path) {
-      guard let status = try disk.status(of: "\(path)/\(file)") else { continue }
-      allocated += status.allocated
-      if file == EntryRecord.fileName { (lastAccess, hasRecord) = (status.changed, true) }
-      if file == EntryDirectory.pinName { isMarked = true }
-      keep = keep ?? EntryDirectory.keep(markedBy: file)
-    }
+  ///
+  /// - Parameter found: its files, if they were just listed.
+  func measure(
+    _ name: String, _ found: EntryDirectory.Files? = nil
+  ) throws(DiskError) -> Eviction.Candidate? {
+    let directory = entryDirectory(named: name)
+    let files = if let found { found } else { try directory.files(readsRecord: false) }
+    guard let files else { return nil }
+    let length = files.isPinned ? directory.writtenRecord?.length : nil
     return .init(
-      name: name, lastAccess: lastAccess, allocatedBytes: allocated,
-      pinnedBytes: hasRecord && isMarked ? pinnedBytes(name, allocated: allocated) : nil,
-      keep: keep)
+      name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
+      pinnedBytes: files.isPinned
+        ? EntryDirectory.pinnedBytes(allocated: files.allocatedBytes, length: length) : nil,
+      keep: files.keep)
   }
 
   /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for

@@ -13,7 +13,12 @@ struct EntryIndex: Sendable {
   private var pinnedBytes: Int64 = 0
   /// The entries open in this process, and the number of times each is open.
   private var open: [String: Int] = [:]
-  private var queue = EvictionQueue()
+  /// The next entries to evict, in order: a look at all of a large cache takes milliseconds, and
+  /// room is made for every few hundred kilobytes separately. Some may have been used since, or be
+  /// gone.
+  private var queue: [Eviction.Candidate] = []
+  /// The number of entries sorted at a time.
+  private static let queueLength = 1000
   /// The names of entries that stay only for a time; some may be gone.
   private var brief: Set<String> = []
   /// The last scan that completed; nil if none has.
@@ -31,7 +36,7 @@ struct EntryIndex: Sendable {
     entry.scan = scan
     setPinned(entry.pinnedBytes, entry.name)
     if entry.pinnedBytes == nil {
-      if entries[entry.name]?.lastAccess != entry.lastAccess { queue.note(entry) }
+      if entries[entry.name]?.lastAccess != entry.lastAccess { rank(entry) }
       entries[entry.name] = entry
     }
     if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
@@ -80,7 +85,7 @@ struct EntryIndex: Sendable {
 
   mutating func markClosed(_ name: String) {
     open[name] = open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
-    if open[name] == nil, let entry = entries[name] { queue.note(entry) }
+    if open[name] == nil, let entry = entries[name] { rank(entry) }
   }
 
   func isOpen(_ name: String) -> Bool { open[name] != nil }
@@ -93,11 +98,56 @@ struct EntryIndex: Sendable {
   mutating func oldest(
     toFree wanted: Int64, except spared: Set<String>
   ) -> [Eviction.Candidate] {
-    func mayGo(_ name: String) -> Bool { open[name] == nil && !spared.contains(name) }
-    let first = queue.first(toFree: wanted, of: entries, where: mayGo)
+    let first = self.first(toFree: wanted, except: spared)
     if !first.isEmpty || wanted <= 0 { return first }
-    queue.fill(entries.values, where: mayGo)
-    return queue.first(toFree: wanted, of: entries, where: mayGo)
+    fillQueue(except: spared)
+    return self.first(toFree: wanted, except: spared)
+  }
+
+  private func mayGo(_ name: String, except spared: Set<String>) -> Bool {
+    open[name] == nil && !spared.contains(name)
+  }
+
+  /// Has the queue filled again if an entry that may be evicted now precedes others in it.
+  private mutating func rank(_ entry: Eviction.Candidate) {
+    if let last = queue.last, Eviction.goesBefore(entry, last) { queue = [] }
+  }
+
+  private mutating func fillQueue(except spared: Set<String>) {
+    queue = []
+    // Nothing later is among the first: most entries are passed over by this comparison.
+    var bound = Double.infinity
+    for entry in entries.values where entry.lastAccess <= bound && mayGo(entry.name, except: spared)
+    {
+      queue.append(entry)
+      guard queue.count == 2 * Self.queueLength else { continue }
+      queue.sort(by: Eviction.goesBefore)
+      queue.removeLast(Self.queueLength)
+      bound = queue.last?.lastAccess ?? bound
+    }
+    queue.sort(by: Eviction.goesBefore)
+    queue = Array(queue.prefix(Self.queueLength))
+  }
+
+  /// Returns the current values of an entry in the queue; nil if it was used since, or is gone.
+  private func now(_ entry: Eviction.Candidate) -> Eviction.Candidate? {
+    entries[entry.name].flatMap { $0.lastAccess == entry.lastAccess ? $0 : nil }
+  }
+
+  private mutating func first(
+    toFree wanted: Int64, except spared: Set<String>
+  ) -> [Eviction.Candidate] {
+    let gone = queue.firstIndex { now($0) != nil } ?? queue.count
+    queue.removeFirst(gone)
+    var found: [Eviction.Candidate] = []
+    var bytes: Int64 = 0
+    for entry in queue {
+      if bytes >= wanted { break }
+      guard let now = now(entry), mayGo(entry.name, except: spared) else { continue }
+      found.append(now)
+      bytes += now.allocatedBytes
+    }
+    return found
   }
 
   /// Returns the entries that may be evicted and whose time is over.
@@ -109,9 +159,6 @@ struct EntryIndex: Sendable {
     return brief.compactMap { entries[$0] }
       .filter { open[$0.name] == nil && $0.isOverdue(at: time) }
   }
-
-  /// The number of entries that may be evicted.
-  var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
 
   var isEmpty: Bool { entries.isEmpty }
 

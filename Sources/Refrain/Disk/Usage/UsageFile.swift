@@ -27,7 +27,7 @@ final class UsageFile: Sendable {
   private let own: Mutex<UsageRecord>
   /// Whether writing the file failed: its contents are out of date.
   private let isBroken = Atomic(false)
-  /// Whether the last wait for the lock ran out.
+  /// Whether the last attempt to lock the file failed.
   private let isHeldUp = Atomic(false)
   /// Orders the threads of this process, which can wait here until woken, and no longer than for the
   /// file; a locked file can only be polled.
@@ -52,7 +52,7 @@ final class UsageFile: Sendable {
       return own.withLock { body(&$0) }
     }
     defer {
-      release(descriptor)
+      disk.closeLocked(descriptor)
       turn.unlock()
     }
     let (before, isStored) = read(descriptor)
@@ -71,63 +71,17 @@ final class UsageFile: Sendable {
   /// this cache then counts on its own and does not see other writers. So the wait is longer than a
   /// busy machine needs.
   private static let longestWait: Duration = .seconds(20)
-  /// The wait for the lock after `longestWait` has once run out.
+  /// The wait after one that has failed.
   private static let shortestWait: Duration = .milliseconds(50)
 
   /// - Returns: nil if the file cannot be locked; otherwise the caller also holds `turn`.
   private func lockedDescriptor() -> Int32? {
-    let start = ContinuousClock.now
     let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
     guard turn.lock(before: Date(timeIntervalSinceNow: patience / .seconds(1))) else { return nil }
-    if let descriptor = lockedDescriptor(since: start, patience) { return descriptor }
-    turn.unlock()
-    return nil
-  }
-
-  private func lockedDescriptor(
-    since start: ContinuousClock.Instant, _ patience: Duration
-  ) -> Int32? {
-    var pause: UInt32 = 20
-    while ContinuousClock.now - start < patience {
-      guard let descriptor = try? disk.open(path, .lock) else { return nil }
-      switch lock(descriptor) {
-      case true?:
-        isHeldUp.store(false, ordering: .relaxed)
-        return descriptor
-      case false?: usleep(pause)
-      case nil: return nil
-      }
-      pause = min(pause * 2, 2000)
-    }
-    isHeldUp.store(true, ordering: .relaxed)
-    return nil
-  }
-
-  /// - Returns: false to try again with another descriptor; nil if locking is impossible.
-  private func lock(_ descriptor: Int32) -> Bool? {
-    do throws(DiskError) {
-      let opened = try disk.status(of: descriptor)
-      guard opened.kind == .file else {
-        disk.close(descriptor)
-        return nil
-      }
-      if try disk.lock(descriptor, .exclusive) {
-        // The directory may have been removed and made again in the meantime.
-        if try disk.status(of: path)?.identity == opened.identity { return true }
-        release(descriptor)
-        return false
-      }
-      disk.close(descriptor)
-      return false
-    } catch {
-      release(descriptor)
-      return nil
-    }
-  }
-
-  private func release(_ descriptor: Int32) {
-    disk.unlock(descriptor)
-    disk.close(descriptor)
+    let descriptor = disk.openLocked(path, within: patience)
+    isHeldUp.store(descriptor == nil, ordering: .relaxed)
+    if descriptor == nil { turn.unlock() }
+    return descriptor
   }
 
   // MARK: Bytes

@@ -83,7 +83,8 @@ struct FirstByteTests {
     let cache = try directory.cache(limit: 64 << 20, disk: disk)
     let budget = cache.budget
     await IOThreads.background.run {
-      for name in (try? budget.names()) ?? [] {
+      let shards = (try? budget.shards()) ?? []
+      for name in shards.flatMap({ (try? budget.names(inShard: $0)) ?? [] }) {
         if let entry = try? budget.measure(name) { budget.index.withLock { $0.note(entry) } }
       }
     }

@@ -115,7 +115,7 @@ struct UsageRecordTests {
       #expect(isGranted)
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
       account.conclude(
-        "\(number)", overhead: 32 << 10, held: 0, growth: 72 << 10, isCounted: true, in: &record)
+        "\(number)", reserved: 32 << 10, growth: 72 << 10, isCounted: true, in: &record)
       account.report(to: &record)
       #expect(account.outstanding == 0)
     }
@@ -132,21 +132,11 @@ struct UsageRecordTests {
     }
     for number in 1..<1000 {
       account.conclude(
-        "\(number)", overhead: 32 << 10, held: 0, growth: 12 << 10, isCounted: true, in: &record)
+        "\(number)", reserved: 32 << 10, growth: 12 << 10, isCounted: true, in: &record)
       account.report(to: &record)
       #expect(account.allowance <= 8 << 20)
     }
     #expect(record.used == 999 * 12 << 10 + account.outstanding)
-  }
-
-  @Test func `Files that could not be removed stay counted`() {
-    var record = UsageRecord(used: 600, boot: 1)
-    var account = Account(process: 1)
-    account.hold(500, in: &record)
-    account.release(500, in: &record)
-    account.conclude("a", overhead: 0, held: 0, growth: nil, isCounted: true, in: &record)
-    account.report(to: &record)
-    #expect(record.used == 600 && account.outstanding == 0)
   }
 
   @Test func `Random operations keep the count at or above the bytes on disk`() {
@@ -258,12 +248,11 @@ private struct RandomLife {
       // Files that are being read are removed.
       let read = bytes(upTo: stored)
       let mark = record.measurements
-      accounts[index].hold(read, in: &record)
-      interrupt()
       remove(read)
       held[index] += read
       interrupt()
-      if record.measurements == mark { record.free(0) }
+      if record.measurements == mark { record.free(read) }
+      _ = accounts[index].reserve(read, limit: nil, from: &record)
     case 6:
       // An entry with a reserve is opened, written and closed.
       let mark = record.measurements
@@ -272,7 +261,7 @@ private struct RandomLife {
       write(overhead)
       interrupt()
       accounts[index].conclude(
-        "b", overhead: 64, held: held[index], growth: overhead,
+        "b", reserved: 64 + held[index], growth: overhead,
         isCounted: record.measurements == mark, in: &record)
       held[index] = 0
       accounts[index].report(to: &record)
