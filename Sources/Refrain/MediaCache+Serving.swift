@@ -105,10 +105,10 @@ extension MediaCache {
   ///
   /// - Returns: an identifier for `forgetIdleLeases`.
   package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
-    table.leases.add(release)
+    table.addHolder(release)
   }
 
-  package func forgetIdleLeases(_ id: UInt64) { table.leases.remove(id) }
+  package func forgetIdleLeases(_ id: UInt64) { table.removeHolder(id) }
 
   /// Looks at the files of open entries: what another process has purged, replaced or made stale is
   /// not used for further requests. To be called now and then by whoever holds entries for long.
@@ -151,11 +151,11 @@ extension MediaCache {
       reader.cancel()
       return true
     }
-    let leases = table.leases
-    let lease = leases.add(release)
+    let table = table
+    let holder = table.addHolder(release)
     Task {
       try? await Task.sleep(for: .seconds(GenerationState.joinSeconds))
-      leases.remove(lease)
+      table.removeHolder(holder)
       _ = release()
     }
   }

@@ -61,7 +61,7 @@ public final class MediaCache: Sendable {
     let (events, table) = (EventStreams(), EntryTable(room: room))
     (self.events, self.table) = (events, table)
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
-    evictor = Evictor(budget: budget, leases: table.leases) { event in
+    evictor = Evictor(budget: budget, table: table) { event in
       if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }
       events.send(event)
     }

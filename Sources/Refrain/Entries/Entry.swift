@@ -175,19 +175,18 @@ final class Entry: Sendable {
       return (current, false)
     }
     guard let last else { return }
-    let leases = table.leases
-    let closing = leases.closingBegan()
+    let closing = table.closingBegan()
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
         let next = await storage.sync(last, isLast: true)
         endTask()
-        leases.closingEnded(closing)
+        table.closingEnded(closing)
         if let next { syncSoon(last, after: next) }
       }
     } else {
       table.close(self) { [self] in
         await finish(last)
-        leases.closingEnded(closing)
+        table.closingEnded(closing)
       }
     }
   }

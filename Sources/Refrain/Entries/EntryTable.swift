@@ -11,8 +11,6 @@ final class EntryTable: Sendable {
     case busy(@Sendable () async -> Void)
   }
 
-  /// Idle entries, which are closed when room is needed.
-  let leases = ReclaimableLeases()
   private let room: EntryRoom
 
   /// - Parameter room: shared by the tables that share its descriptors.
@@ -21,6 +19,17 @@ final class EntryTable: Sendable {
   private struct State {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
+    /// What releases the entries that somebody keeps open only for speed.
+    var holders: [UInt64: @Sendable () -> Bool] = [:]
+    /// The entries that are being recorded, or closed.
+    var closing: Set<UInt64> = []
+    /// The highest number of a holder, or of a closing.
+    var lastNumber: UInt64 = 0
+
+    mutating func makeNumber() -> UInt64 {
+      lastNumber += 1
+      return lastNumber
+    }
   }
 
   private let state = Mutex(State())
@@ -71,7 +80,7 @@ final class EntryTable: Sendable {
       case .waitForRoom:
         let mine = ticket ?? room.queue()
         ticket = mine
-        try await room.wait(mine) { _ = leases.releaseAll() }
+        try await room.wait(mine) { _ = releaseIdle() }
       case .take(let task): return try await task.value
       case .wait(let end): await end()
       case .closed: throw MediaCacheError(.closed, "The cache was closed.")
@@ -179,6 +188,53 @@ final class EntryTable: Sendable {
       state.slots[entry.key] = .busy { await task.value }
     }
   }
+
+  // MARK: Idle entries
+
+  /// - Parameter release: asks a holder to release entries that it keeps open only for speed; returns
+  ///   whether there were any.
+  /// - Returns: a number for `removeHolder`.
+  func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
+    state.withLock { state in
+      let number = state.makeNumber()
+      state.holders[number] = release
+      return number
+    }
+  }
+
+  func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
+
+  /// Asks all holders to release their entries.
+  ///
+  /// - Returns: whether anything was held.
+  func releaseIdle() -> Bool {
+    let releases = state.withLock { Array($0.holders.values) }
+    return releases.reduce(false) { $1() || $0 }
+  }
+
+  /// Notes that an entry without readers is about to be recorded, or closed.
+  ///
+  /// - Returns: a number for `closingEnded`.
+  func closingBegan() -> UInt64 {
+    state.withLock { state in
+      let number = state.makeNumber()
+      state.closing.insert(number)
+      return number
+    }
+  }
+
+  func closingEnded(_ number: UInt64) { state.withLock { _ = $0.closing.remove(number) } }
+
+  /// A number that is not less than any that `closingBegan` has returned, and less than all later
+  /// ones.
+  var latestClosing: UInt64 { state.withLock(\.lastNumber) }
+
+  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
+  func isClosing(since latest: UInt64) -> Bool {
+    state.withLock { state in state.closing.contains { $0 <= latest } }
+  }
+
+  // MARK: Closing
 
   /// Prevents entries from opening from now on.
   ///

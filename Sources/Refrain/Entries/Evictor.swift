@@ -6,7 +6,7 @@ import RefrainLocks
 /// actor runs where its caller's task prefers, and everything here blocks.
 actor Evictor {
   let budget: DiskBudget
-  private let leases: ReclaimableLeases
+  private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
   /// The code of the last scan failure, which is reported once.
   private var scanFailure: Int32?
@@ -18,11 +18,11 @@ actor Evictor {
   private static let attempts = 100
 
   init(
-    budget: DiskBudget, leases: ReclaimableLeases,
+    budget: DiskBudget, table: EntryTable,
     report: @Sendable @escaping (CacheEvent) -> Void
   ) {
     self.budget = budget
-    self.leases = leases
+    self.table = table
     self.report = report
   }
 
@@ -34,8 +34,8 @@ actor Evictor {
     var attempts = Self.attempts
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    let latestClosing = leases.latestClosing
-    var isClosing = leases.isClosing(since: latestClosing)
+    let latestClosing = table.latestClosing
+    var isClosing = table.isClosing(since: latestClosing)
     while true {
       if budget.shortage(of: bytes) == 0 { return true }
       await budget.waitForCandidates()
@@ -51,10 +51,10 @@ actor Evictor {
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they are recorded, and so can those
       // that are being closed. They may be reopened at once, repeatedly: so the wait is bounded.
-      if leases.releaseAll() { isReleased = true }
+      if table.releaseIdle() { isReleased = true }
       guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      isClosing = leases.isClosing(since: latestClosing)
+      isClosing = table.isClosing(since: latestClosing)
       try? await Task.sleep(for: .milliseconds(10))
     }
   }

@@ -27,29 +27,29 @@ import Testing
   }
 
   @Test func `Entries are waited for if a holder releases one`() {
-    let leases = ReclaimableLeases()
-    #expect(!leases.releaseAll())
-    _ = leases.add { false }
-    #expect(!leases.releaseAll())
-    let held = leases.add { true }
-    _ = leases.add { false }
-    #expect(leases.releaseAll())
-    leases.remove(held)
-    #expect(!leases.releaseAll())
+    let table = EntryTable()
+    #expect(!table.releaseIdle())
+    _ = table.addHolder { false }
+    #expect(!table.releaseIdle())
+    let held = table.addHolder { true }
+    _ = table.addHolder { false }
+    #expect(table.releaseIdle())
+    table.removeHolder(held)
+    #expect(!table.releaseIdle())
   }
 
   @Test func `Entries are being closed until that has ended`() {
-    let leases = ReclaimableLeases()
-    let (first, second) = (leases.closingBegan(), leases.closingBegan())
-    let latest = leases.latestClosing
-    #expect(first != second && latest == max(first, second) && leases.isClosing(since: latest))
-    leases.closingEnded(first)
-    #expect(leases.isClosing(since: latest) && !leases.releaseAll())
+    let table = EntryTable()
+    let (first, second) = (table.closingBegan(), table.closingBegan())
+    let latest = table.latestClosing
+    #expect(first != second && latest == max(first, second) && table.isClosing(since: latest))
+    table.closingEnded(first)
+    #expect(table.isClosing(since: latest) && !table.releaseIdle())
     // One that begins later is none of those.
-    let third = leases.closingBegan()
-    leases.closingEnded(second)
-    #expect(!leases.isClosing(since: latest) && leases.isClosing(since: third))
-    leases.closingEnded(third)
-    #expect(!leases.isClosing(since: third))
+    let third = table.closingBegan()
+    table.closingEnded(second)
+    #expect(!table.isClosing(since: latest) && table.isClosing(since: third))
+    table.closingEnded(third)
+    #expect(!table.isClosing(since: third))
   }
 }
