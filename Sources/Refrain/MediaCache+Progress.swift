@@ -94,7 +94,7 @@ public struct CacheProgress: Sendable, Hashable {
 
   public var isComplete: Bool {
     guard let length else { return false }
-    return length == 0 || spans.range(containing: 0)?.upperBound ?? 0 >= length
+    return spans.end(from: 0) >= length
   }
 
   /// The stored fraction, from 0 (nothing) to 1 (all); nil while the length is unknown.

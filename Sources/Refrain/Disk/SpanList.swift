@@ -29,6 +29,9 @@ extension RangeSet<Int64> {
     return range.lowerBound <= offset ? range : nil
   }
 
+  /// Returns the first offset from `offset` on that is not in the set.
+  func end(from offset: Int64) -> Int64 { range(containing: offset)?.upperBound ?? offset }
+
   /// Returns the first offset at or after `offset` that is in the set; nil if there is none.
   func nextLowerBound(atOrAfter offset: Int64) -> Int64? {
     guard let index = indexOfFirstRange(endingAfter: offset) else { return nil }

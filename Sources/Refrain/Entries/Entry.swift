@@ -14,6 +14,7 @@ final class Entry: Sendable {
   private let table: EntryTable
 
   struct State {
+    var policy: RecordedPolicy
     var current: Generation?
     /// Earlier live streams, and purged generations, that still have readers.
     var earlier: [Generation] = []
@@ -47,12 +48,16 @@ final class Entry: Sendable {
     (self.key, self.starter, self.events) = (key, starter, events)
     self.table = table
     name = KeyHash.name(of: key)
-    state = Mutex(State())
     storage = Store(
       name: name, key: key, resource: resource, evictor: evictor, events: events, isShared: isShared
     )
     evictor.budget.markOpen(name)
-    let loaded = storage.load(starter.emptyState(of: resource))
+    var policy = RecordedPolicy(of: key, for: resource)
+    let loaded = storage.load(starter.emptyState(of: resource)) { record, keep in
+      policy.adopt(record)
+      policy.adopt(keep: keep)
+    }
+    state = Mutex(State(policy: policy))
     traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
     asked = AskedResource(resource, key: key, isShared: isShared)
     let generation = Generation(entry: self, state: loaded)
@@ -247,7 +252,7 @@ final class Entry: Sendable {
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
-    storage.policy.note(resource)
+    withPolicy { $0.note(resource) }
     asked.renew(resource)
     if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
   }
@@ -362,5 +367,9 @@ final class Entry: Sendable {
   }
 
   /// The key of the first resource of the group to which the resource belongs; nil if none is known.
-  var group: String? { storage.policy.group }
+  var group: String? { withPolicy(\.group) }
+
+  func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
+    state.withLock { body(&$0.policy) }
+  }
 }

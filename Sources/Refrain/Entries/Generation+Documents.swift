@@ -26,7 +26,7 @@ extension Generation {
         guard writtenFile === file else { return nil }
         stored.insert(contentsOf: range)
       }
-      guard stored.range(containing: 0)?.upperBound ?? 0 >= length else { return nil }
+      guard stored.end(from: 0) >= length else { return nil }
       return (rules, file, length)
     }
     guard let (rules, file, length) = complete else { return false }

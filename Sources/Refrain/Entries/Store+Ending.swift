@@ -27,13 +27,13 @@ extension Store {
     // The disk's clock set the times of written files.
     if open != nil { budget.touch(name) }
     open = nil
-    let isBrief = policy.isBrief
-    markKeep()
+    let policy = generation.entry.withPolicy { $0 }
+    if policy.keep != policy.marked { mark(keep: policy.keep) }
     concludeSize(isClosed: true)
-    budget.markClosed(name, isBrief: isBrief)
+    budget.markClosed(name, isBrief: policy.isBrief)
     lock = nil
     // Those before it may be over.
-    if isBrief {
+    if policy.isBrief {
       Task(executorPreference: IOThreads.background) { [evictor] in
         await evictor.removeOverdue()
       }
@@ -72,12 +72,10 @@ extension Store {
   }
 
   /// Marks how long the entry stays, if it is stored.
-  private func markKeep() {
+  private func mark(keep: Int64?) {
     do throws(DiskError) {
-      try policy.mark { keep throws(DiskError) in
-        guard try directory.disk.status(of: directory.recordPath) != nil else { return }
-        try directory.mark(keep: keep)
-      }
+      guard try directory.disk.status(of: directory.recordPath) != nil else { return }
+      try directory.mark(keep: keep)
     } catch {
       if !error.isRefused { reportOutdated(error) }
     }
@@ -121,7 +119,7 @@ extension Store {
     guard let held else { return }
     defer { withExtendedLifetime(held) {} }
     guard let old = try? directory.loadRecord().record, old.generation == id else { return }
-    policy.adopt(old)
+    generation.entry.withPolicy { $0.adopt(old) }
     guard isStale || isUnwanted || old.group != generation.entry.group else { return }
     func change() throws {
       if isUnwanted { return try directory.removeFiles() }
@@ -249,7 +247,12 @@ extension Store {
   }
 
   private func startAnew(_ entry: Entry, after last: Generation) {
-    var next = load(entry.emptyState())
+    var next = load(entry.emptyState()) { record, keep in
+      entry.withPolicy { policy in
+        policy.adopt(record)
+        policy.adopt(keep: keep)
+      }
+    }
     if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
     next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
     guard entry.startAnew(after: last, with: next) else { return }

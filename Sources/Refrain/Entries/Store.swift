@@ -15,7 +15,6 @@ actor Store {
   let events: EventStreams
   /// Whether the cache serves several people.
   let isShared: Bool
-  let policy: RecordedPolicy
 
   var lock: WriterLock?
   /// The generation that is being written, and its files.
@@ -56,11 +55,15 @@ actor Store {
     self.name = name
     self.key = key
     (self.evictor, self.events, self.isShared) = (evictor, events, isShared)
-    policy = RecordedPolicy(of: key, for: resource)
   }
 
   /// Returns the state stored under the key; `empty` if nothing usable is stored.
-  nonisolated func load(_ empty: GenerationState) -> GenerationState {
+  ///
+  /// - Parameter adopt: called with the record under the key, if there is one, and how long the entry
+  ///   is marked to stay.
+  nonisolated func load(
+    _ empty: GenerationState, adopt: (EntryRecord, _ keep: Int64?) -> Void
+  ) -> GenerationState {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
@@ -73,8 +76,7 @@ actor Store {
             "The entry in \(directory.path) has another key than \(url) and is ignored."))
         return state
       }
-      policy.adopt(contents.record)
-      policy.adopt(keep: contents.keep)
+      adopt(contents.record, contents.keep)
       guard mayUse(contents.record) else { return replacing }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
@@ -171,6 +173,7 @@ actor Store {
     let contents: EntryDirectory.Contents?
     do throws(EntryDirectory.Problem) {
       contents = try lookUp()
+      if let record = contents?.record { generation.entry.withPolicy { $0.adopt(record) } }
     } catch {
       if case .unreadable(let failure) = error { throw failure }
       generation.withState { $0.storage.refuse(.newerFormat) }
@@ -222,9 +225,7 @@ actor Store {
   private func lookUp() throws(EntryDirectory.Problem) -> EntryDirectory.Contents? {
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      guard contents.record.key == key.rawValue else { return nil }
-      policy.adopt(contents.record)
-      return contents
+      return contents.record.key == key.rawValue ? contents : nil
     } catch {
       switch error {
       case .empty, .broken: return nil

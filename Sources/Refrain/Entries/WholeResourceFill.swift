@@ -94,7 +94,7 @@ extension GenerationState {
 
   /// Returns the first offset from `offset` on that is not stored; nil if all are.
   func hole(from offset: Int64) -> Int64? {
-    let hole = stored.range(containing: offset)?.upperBound ?? offset
+    let hole = stored.end(from: offset)
     guard let length else { return hole }
     return hole < length ? hole : nil
   }

@@ -93,7 +93,7 @@ extension GenerationState {
   var isReceivedDocument: Bool {
     freshness?.pace != nil && length ?? 0 <= representation.longestDocument
       && !fetches.values.contains {
-        !$0.isConfirmation && $0.phase != .ended && $0.position < $0.range.upperBound
+        !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty
       }
   }
 
@@ -108,17 +108,10 @@ extension GenerationState {
     let start = offset ?? reader.position
     var limits = currentLimits
     limits.supportsRanges = nil
-    var demand = FetchPlan.Demand(
-      position: start, runLength: reader.runLength, end: start < reader.end ? reader.end : .max,
-      isWaiting: true, isBackground: reader.isBackground,
-      readsOn: reader.readsOn && start < reader.end,
-      minimum: reader.minimum)
-
+    var demand = reader.demand(at: start, isWaiting: true)
     var there = reader.isBackground ? stored : readable
     // Bytes in transit are not requested again.
-    for fetch in fetches.values where fetch.position < fetch.range.upperBound {
-      there.insert(contentsOf: fetch.position..<fetch.range.upperBound)
-    }
+    for fetch in fetches.values where !fetch.ahead.isEmpty { there.insert(contentsOf: fetch.ahead) }
     // HEAD, and other readers that want no bytes.
     let wantsBytes = offset != nil || reader.end > start + 1
     let isBeyondEnd = length.map { start >= $0 } ?? false
@@ -128,7 +121,7 @@ extension GenerationState {
       // Without a validator, and with a reader that continues whatever the response, the next hole
       // is more useful than bytes that are stored.
       let asksBeyond = isUnconditional && isInUse
-      let hole = asksBeyond ? there.range(containing: start)?.upperBound ?? start : start
+      let hole = asksBeyond ? there.end(from: start) : start
       if !there.contains(hole), length.map({ hole < $0 }) != false {
         demand.position = hole
         if case .start(let range) = limits.decide(for: demand, readable: there, running: []) {

@@ -101,11 +101,11 @@ import Testing
 
   @Test func `The read-ahead window grows with the length of the run`() {
     let plan = plan()
-    #expect(plan.window(for: reading(at: 0, read: 0)) == 256 * Self.kib)
-    #expect(plan.window(for: reading(at: 0, read: Self.mib)) == Self.mib)
-    #expect(plan.window(for: reading(at: 0, read: 4 * Self.mib)) == Self.mib)
-    #expect(plan.window(for: reading(at: 0, read: 16 * Self.mib)) == 4 * Self.mib)
-    #expect(plan.window(for: reading(at: 0, read: 90 * Self.mib)) == 8 * Self.mib * 2 / 3)
+    #expect(plan.window(afterRun: 0) == 256 * Self.kib)
+    #expect(plan.window(afterRun: Self.mib) == Self.mib)
+    #expect(plan.window(afterRun: 4 * Self.mib) == Self.mib)
+    #expect(plan.window(afterRun: 16 * Self.mib) == 4 * Self.mib)
+    #expect(plan.window(afterRun: 90 * Self.mib) == 8 * Self.mib * 2 / 3)
   }
 
   @Test func `A request ends at stored bytes, at a running fetch and at the end`() {

@@ -101,9 +101,8 @@ struct FetchPlan: Sendable {
   /// A measured rate may be too high, if the bytes had arrived before the measurement.
   private static let longestJoin: Int64 = 2 << 20
 
-  /// Returns how far ahead of a reader bytes are received.
-  func window(for demand: Demand) -> Int64 {
-    let run = demand.runLength
+  /// Returns how far ahead of a reader bytes are received, after a run of that many.
+  func window(afterRun run: Int64) -> Int64 {
     let window = max(4 * firstRequest, min(run, Self.equalWindow), run / 4)
     return min(window, mostAhead)
   }
@@ -152,9 +151,8 @@ struct FetchPlan: Sendable {
       }
     }
 
-    guard let first = firstUncovered(from: demand.position, covered: covered), first < end else {
-      return .none
-    }
+    let first = covered.end(from: demand.position)
+    guard first < end else { return .none }
     // A reader that has come as far as others do is likely to seek next, unless it waits for this
     // byte.
     if let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest,
@@ -186,10 +184,6 @@ struct FetchPlan: Sendable {
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
     return offset - fetch.position <= joinDistance(isWhole: fetch.isWhole)
-  }
-
-  private func firstUncovered(from offset: Int64, covered: RangeSet<Int64>) -> Int64? {
-    covered.range(containing: offset)?.upperBound ?? offset
   }
 
   /// Returns the part of the hole at `offset` to request. Beyond the demand's end it extends only

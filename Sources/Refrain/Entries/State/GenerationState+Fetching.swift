@@ -48,17 +48,12 @@ extension GenerationState {
       ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position]
     for offset in Set(offsets).sorted() {
-      // A reader that waits beyond its declared end wants more after all.
-      let isBeyondEnd = offset >= reader.end
-      if isBeyondEnd, !isWaiting { continue }
+      if offset >= reader.end, !isWaiting { continue }
       // At most two: the missing request, and the one after it.
       for _ in 0..<2 {
-        let demand = FetchPlan.Demand(
-          position: offset, runLength: reader.runLength, end: isBeyondEnd ? .max : reader.end,
-          isWaiting: isWaiting, isBackground: reader.isBackground,
-          // One response for all of it cannot be contradicted by another.
-          readsOn: reader.readsOn && !isBeyondEnd || reader.fillsWhole && info == nil,
-          minimum: reader.minimum)
+        var demand = reader.demand(at: offset, isWaiting: isWaiting)
+        // One response for all of it cannot be contradicted by another.
+        if reader.fillsWhole, info == nil { demand.readsOn = true }
         let running = fetches.filter { $0.value.bringsBytes }
         let decision = limits.decide(
           for: demand, readable: reader.isBackground ? stored : readable,
@@ -108,7 +103,7 @@ extension GenerationState {
 
   mutating func promote(at offset: Int64) {
     for (id, fetch) in fetches where fetch.isBackground {
-      guard fetch.position <= offset, offset < fetch.range.upperBound else { continue }
+      guard fetch.ahead.contains(offset) else { continue }
       fetches[id]?.isBackground = false
       actions.append(.promote(id))
     }
@@ -126,11 +121,10 @@ extension GenerationState {
     }
     if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
     for waiter in readers.waiters.values {
-      guard let offset = waiter.offset, fetch.position <= offset, offset < fetch.range.upperBound
-      else { continue }
+      guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
       let nearer = fetches.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
-          && $0.value.position <= offset && offset < $0.value.range.upperBound
+          && $0.value.ahead.contains(offset)
       }
       if !nearer { return true }
     }
@@ -140,10 +134,7 @@ extension GenerationState {
       }
       // A background reader has no use for bytes that are not stored.
       if reader.isBackground { return !isTransient }
-      let window = currentLimits.window(
-        for: .init(
-          position: reader.position, runLength: reader.runLength, isWaiting: false,
-          isBackground: false, minimum: 1))
+      let window = currentLimits.window(afterRun: reader.runLength)
       let isWaiting = fetch.paused != nil
       return fetch.position - reader.position < (isWaiting ? window / 2 : window)
     }

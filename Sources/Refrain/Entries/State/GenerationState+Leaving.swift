@@ -119,9 +119,6 @@ extension GenerationState {
 }
 
 extension GenerationState.RunningFetch {
-  /// The range that it has yet to bring.
-  var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
-
   /// Whether another request could bring the rest, and the rest is too long to be received
   /// regardless.
   fileprivate func canBeAskedForAgain(_ limits: FetchPlan) -> Bool {

@@ -23,7 +23,7 @@ extension GenerationState {
     else { return false }
     let others = fetches.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
     guard let offset = waiter.offset else { return others.isEmpty }
-    return fetch.isAhead(offset) && !others.contains { $0.isAhead(offset) }
+    return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
   }
 
   static let nothingCame = MediaCacheError(
@@ -64,14 +64,14 @@ extension GenerationState {
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
     let isWaitedFor = readers.waiters.values.contains { waiter in
       readers[waiter.reader]?.isBackground == false
-        && (waiter.offset.map(fetch.isAhead) ?? (info == nil))
+        && (waiter.offset.map(fetch.ahead.contains) ?? (info == nil))
     }
     if isWaitedFor { return true }
     let readable = readable
     return readers.values.contains { reader in
       guard reader.isActive, !reader.isBackground else { return false }
-      let end = readable.range(containing: reader.position)?.upperBound ?? reader.position
-      return end < reader.end && fetch.isAhead(end)
+      let end = readable.end(from: reader.position)
+      return end < reader.end && fetch.ahead.contains(end)
         && end - reader.position < safeDistance(for: reader)
     }
   }
@@ -79,16 +79,10 @@ extension GenerationState {
   /// Half of the read-ahead window, at which the next request is made, but at least what plays for
   /// some seconds.
   private func safeDistance(for reader: Reader) -> Int64 {
-    let demand = FetchPlan.Demand(
-      position: reader.position, runLength: reader.runLength, isWaiting: false,
-      isBackground: false, minimum: 1)
-    return max(limits.window(for: demand) / 2, min(Self.leastSafe, limits.maximumReadAhead / 2))
+    max(
+      limits.window(afterRun: reader.runLength) / 2,
+      min(Self.leastSafe, limits.maximumReadAhead / 2))
   }
-}
-
-extension GenerationState.RunningFetch {
-  /// Whether the fetch has yet to bring the byte at an offset.
-  func isAhead(_ offset: Int64) -> Bool { position <= offset && offset < range.upperBound }
 }
 
 extension GenerationState {

@@ -25,7 +25,7 @@ extension GenerationState {
       let end = min(fetch.announcedEnd ?? 0, fetch.range.upperBound)
       if end > fetch.position { announced.insert(contentsOf: fetch.position..<end) }
     }
-    return announced.range(containing: offset)?.upperBound ?? offset
+    return announced.end(from: offset)
   }
 
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.

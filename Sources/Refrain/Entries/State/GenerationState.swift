@@ -130,7 +130,7 @@ struct GenerationState: Sendable {
 
   var isComplete: Bool {
     guard let length else { return false }
-    return length == 0 || stored.range(containing: 0)?.upperBound ?? 0 >= length
+    return stored.end(from: 0) >= length
   }
 }
 

@@ -48,7 +48,7 @@ extension GenerationState {
     guard let cut = readers[waiter.reader]?.missedCut else { return nil }
     let offset = waiter.offset ?? 0
     readers[waiter.reader]?.missedCut = nil
-    let comes = fetches.values.contains { $0.bringsBytes && $0.isAhead(offset) }
+    let comes = fetches.values.contains { $0.bringsBytes && $0.ahead.contains(offset) }
     return offset >= cut.position && !comes ? cut.error : nil
   }
 }

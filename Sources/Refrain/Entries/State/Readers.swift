@@ -40,6 +40,16 @@ extension GenerationState {
     var isActive: Bool { activity != .idle }
     /// Whether it has asked for bytes.
     var isReading: Bool { activity == .reading || activity == .aboutToWait }
+
+    /// Returns what it demands at an offset. Where it waits beyond its declared end, it wants more
+    /// after all.
+    func demand(at offset: Int64, isWaiting: Bool) -> FetchPlan.Demand {
+      let isBeyondEnd = offset >= end
+      return FetchPlan.Demand(
+        position: offset, runLength: runLength, end: isBeyondEnd ? .max : end,
+        isWaiting: isWaiting, isBackground: isBackground, readsOn: readsOn && !isBeyondEnd,
+        minimum: minimum)
+    }
   }
 
   struct Waiter: Sendable {

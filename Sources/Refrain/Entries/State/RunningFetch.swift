@@ -62,6 +62,9 @@ extension GenerationState {
       position = range.lowerBound
     }
 
+    /// The range that it has yet to bring.
+    var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
+
     var isConfirmation: Bool { purpose != .bytes }
 
     /// Whether it brings the bytes of its range, unless the stored generation is outdated.
