@@ -2,30 +2,31 @@
 import Foundation
 import RefrainLocks
 
-/// Fills an entry's holes ahead of readers, then those behind, until cancelled: a background reader
-/// that reads nothing (`FillPolicy.wholeResource`).
+/// Fills the holes of a generation ahead of readers, then those behind, until cancelled: a background
+/// reader that reads nothing (`FillPolicy.wholeResource`).
 struct WholeResourceFill: Sendable {
-  let entry: Entry
+  let generation: Generation
+
+  private var entry: Entry { generation.entry }
 
   /// The delay after the origin could not be reached, or the disk was full. It doubles while
   /// nothing new arrives: some responses fail again and again at the same byte.
   private static let pause: Duration = .seconds(5)
   private static let longestPause: Duration = .seconds(320)
 
-  /// - Returns: the generation of which nothing more is to be filled; nil if it was cancelled.
-  func run() async -> Generation? {
+  func run() async {
     var pause = Self.pause
     var storedBefore: Int64 = -1
-    while !Task.isCancelled, let generation = entry.current {
+    while !Task.isCancelled {
       let reader = generation.attachBackground()
       defer { generation.leave(reader) }
       do {
-        if try await fill(generation, reader) { return generation }
+        return try await fill(for: reader)
       } catch is CancellationError {
-        return nil
+        return
       } catch let error as MediaCacheError where error == GenerationState.keepsChanging {
         // A reader that asks again may begin another version, which is filled then.
-        return generation
+        return
       } catch {
         // A reader that needs the bytes gets the error; filling just tries again later.
         let stored = generation.withState { $0.stored.byteCount }
@@ -34,26 +35,24 @@ struct WholeResourceFill: Sendable {
         pause =
           stored > storedBefore || isOffline ? Self.pause : min(pause * 2, Self.longestPause)
         storedBefore = stored
-        do { try await Task.sleep(for: pause) } catch { return nil }
+        do { try await Task.sleep(for: pause) } catch { return }
       }
     }
-    return nil
   }
 
-  /// - Returns: true when there is nothing more to do; false when another generation has begun.
-  private func fill(_ generation: Generation, _ reader: ReaderID) async throws -> Bool {
+  /// Returns when there is nothing more to do, or another generation has begun, which has a fill of
+  /// its own.
+  private func fill(for reader: ReaderID) async throws {
     while true {
       try Task.checkCancellation()
       let step = generation.withState { state -> Step in
-        if state.isOver { return .moved }
         // A live stream is not stored.
-        if state.isComplete || state.isLive { return .done }
+        if state.isOver || state.isComplete || state.isLive { return .done }
         if state.storage.isRefused(at: .now) { return .rest }
         return state.holeToFill().map { .wait($0) } ?? .done
       }
       switch step {
-      case .moved: return generation.withState { $0.life == .closed }
-      case .done: return true
+      case .done: return
       case .rest: try await Task.sleep(for: Self.pause)
       case .wait where await entry.storage.isTaken(for: generation):
         try await Task.sleep(for: Self.pause)
@@ -66,7 +65,6 @@ struct WholeResourceFill: Sendable {
   }
 
   private enum Step: Sendable {
-    case moved
     case done
     /// Nothing can be stored now.
     case rest
@@ -111,34 +109,24 @@ extension Entry {
   }
 
   func startFilling(_ state: inout State) {
-    guard state.wholeReaders > 0, state.filler == nil, !state.isShutDown else { return }
+    guard state.wholeReaders > 0, state.filler == nil, !state.isShutDown,
+      let generation = state.current
+    else { return }
     state.tasks += 1
     state.fillerNumber += 1
     state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
-      let filled = await WholeResourceFill(entry: self).run()
-      self.fillerEnded(number, filled)
-    }
-  }
-
-  /// - Parameter filled: the generation of which nothing more is to be filled; nil if the filler was
-  ///   cancelled.
-  private func fillerEnded(_ number: Int, _ filled: Generation?) {
-    closeIfUnused { state in
-      state.tasks -= 1
-      guard state.fillerNumber == number else { return }
-      state.filler = nil
-      // Another generation may have begun since the filler looked at this one, and have found it
-      // running.
-      if let filled, filled !== state.current { startFilling(&state) }
+      await WholeResourceFill(generation: generation).run()
+      self.closeIfUnused { state in
+        state.tasks -= 1
+        if state.fillerNumber == number { state.filler = nil }
+      }
     }
   }
 
   func endFilling() {
     let filler = state.withLock { state -> Task<Void, Never>? in
       state.wholeReaders -= 1
-      guard state.wholeReaders == 0 else { return nil }
-      defer { state.filler = nil }
-      return state.filler
+      return state.wholeReaders == 0 ? state.filler.take() : nil
     }
     filler?.cancel()
   }

@@ -98,15 +98,16 @@ extension Entry {
       supersede(generation, isContradicted: isContradicted)
       return nil
     }
+    // Before the old generation ends its fetches, it forgets this one, which no player of it waits
+    // for any more.
+    let task = generation.withState { state in
+      state.endBody(fetch.id)
+      return state.fetches.remove(fetch.id)?.task
+    }
     guard let verdict, replace(generation, with: next) else {
       generation.withState { $0.supersede() }
       return nil
     }
-    // No player of the old generation waits for this fetch any more; the generation forgets it
-    // here.
-    generation.withState { $0.endBody(fetch.id) }
-    // Before the old generation ends its fetches.
-    let task = generation.withState { $0.fetches.remove(fetch.id)?.task }
     let isLate = next.withState { state in
       state.fetches[successor.id]?.task = task
       return state.isOver
