@@ -91,10 +91,6 @@ final class Generation: Sendable {
     next.withState { $0.stopExpecting(id) }
   }
 
-  func lookUp(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Lookup {
-    withState { $0.lookUp(reader, at: offset, count: count) }
-  }
-
   /// Waits until there are bytes at `offset` (nil: until the content information is known), or the
   /// reader should look again for another reason.
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {

@@ -58,7 +58,7 @@ struct WholeResourceFill: Sendable {
         try await Task.sleep(for: Self.pause)
       case .wait(let hole):
         // Moves the reader there.
-        _ = generation.lookUp(reader, at: hole, count: 0)
+        _ = generation.withState { $0.lookUp(reader, at: hole, count: 0) }
         try await generation.wait(reader, at: hole)
       }
     }

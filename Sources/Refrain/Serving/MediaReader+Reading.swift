@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Reading: every call asks `next` for the next step, and only waits and copies by itself.
+/// Reading: every call looks for bytes (`find`), and only copies by itself.
 extension MediaReader {
   // MARK: The resource
 
@@ -10,12 +10,12 @@ extension MediaReader {
   ///
   /// - Throws: `MediaCacheError`; `CancellationError` when the task or the reader is cancelled.
   public func contentInformation() async throws -> ContentInformation {
-    try await find { try nextInformation() }
+    try await find(at: nil) { $0.lookUpInformation($1) }.found
   }
 
   /// Returns `contentInformation()`, for callers on a thread of their own. Blocks.
   public func contentInformationBlocking() throws -> ContentInformation {
-    try findBlocking { try nextInformation() }
+    try findBlocking(at: nil) { $0.lookUpInformation($1) }.found
   }
 
   // MARK: Bytes
@@ -23,9 +23,10 @@ extension MediaReader {
   /// Waits until at least one byte at `offset` is readable, and returns the readable range from
   /// there; an empty one if `offset` is the end of the resource, or beyond it.
   public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
-    switch try await find({ try next(at: offset, count: 0) }) {
-    case .stored(let part): offset..<part.upTo
-    case .memory(let bytes): offset..<(offset + Int64(bytes.count))
+    let place = try Self.place(offset)
+    return switch try await find(at: place, { $0.lookUp($1, at: place, count: 0) }).found {
+    case .stored(let upTo, _): offset..<upTo
+    case .transient(let bytes): offset..<(offset + Int64(bytes.count))
     case .end: offset..<offset
     }
   }
@@ -35,21 +36,25 @@ extension MediaReader {
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) async throws -> Int {
+    let place = try Self.place(offset)
     var failures = 0
     while true {
-      switch try await find({ try next(at: offset, count: buffer.count) }) {
-      case .stored(let part):
-        let space = part.space(in: buffer)
-        if let count = part.file.readWithoutWaiting(into: space, at: offset) {
+      let (generation, found) = try await find(at: place) {
+        $0.lookUp($1, at: place, count: buffer.count)
+      }
+      switch found {
+      case .stored(let upTo, let file):
+        let space = Self.space(in: buffer, for: upTo - offset)
+        if let count = file.readWithoutWaiting(into: space, at: offset) {
           return deliver(offset, count)
         }
         let lent = LentBuffer(space)
         let count = await IOThreads.shared.run {
-          (try? part.file.read(into: lent.buffer, at: offset)) ?? 0
+          (try? file.read(into: lent.buffer, at: offset)) ?? 0
         }
         if count > 0 { return deliver(offset, count) }
-        try recover(part, count: space.count, &failures)
-      case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
+        try recover(generation, file, at: offset, count: space.count, &failures)
+      case .transient(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
       }
     }
@@ -60,15 +65,19 @@ extension MediaReader {
   public func readBlocking(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
+    let place = try Self.place(offset)
     var failures = 0
     while true {
-      switch try findBlocking({ try next(at: offset, count: buffer.count) }) {
-      case .stored(let part):
-        let space = part.space(in: buffer)
-        let count = (try? part.file.read(into: space, at: offset)) ?? 0
+      let (generation, found) = try findBlocking(at: place) {
+        $0.lookUp($1, at: place, count: buffer.count)
+      }
+      switch found {
+      case .stored(let upTo, let file):
+        let space = Self.space(in: buffer, for: upTo - offset)
+        let count = (try? file.read(into: space, at: offset)) ?? 0
         if count > 0 { return deliver(offset, count) }
-        try recover(part, count: space.count, &failures)
-      case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
+        try recover(generation, file, at: offset, count: space.count, &failures)
+      case .transient(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
       }
     }
@@ -86,20 +95,24 @@ extension MediaReader {
   /// Waits until at least one byte at `offset` is available. Counts up to `count` of the available
   /// bytes as read.
   package func available(at offset: Int64, count: Int) async throws -> Available {
+    let place = try Self.place(offset)
     var failures = 0
     while true {
-      switch try await find({ try next(at: offset, count: count) }) {
-      case .stored(let part):
+      let (generation, found) = try await find(at: place) {
+        $0.lookUp($1, at: place, count: count)
+      }
+      switch found {
+      case .stored(let upTo, let file):
         // If another program has cut the file short, sendfile(2) would wait for bytes that never
         // come.
-        let wanted = Int(min(Int64(max(count, 1)), part.upTo - offset))
-        guard part.file.reaches(offset + Int64(wanted)) else {
-          try recover(part, count: wanted, &failures)
+        let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
+        guard file.reaches(offset + Int64(wanted)) else {
+          try recover(generation, file, at: offset, count: wanted, &failures)
           continue
         }
-        deliver(offset, Int(min(Int64(count), part.upTo - offset)))
-        return .file(part.file, upTo: part.upTo)
-      case .memory(let bytes):
+        deliver(offset, Int(min(Int64(count), upTo - offset)))
+        return .file(file, upTo: upTo)
+      case .transient(let bytes):
         let part = bytes.prefix(count)
         deliver(offset, part.count)
         return .memory(part)
@@ -113,7 +126,7 @@ extension MediaReader {
   /// - Throws: `MediaCacheError`, `.badRange` if the range begins below 0 or is too long to hold
   ///   in memory.
   public func bytes(in range: ByteRange) async throws -> Data {
-    try Self.check(range.lowerBound)
+    _ = try Self.place(range.lowerBound)
     guard range.upperBound - range.lowerBound <= Int64(Int32.max) else {
       throw MediaCacheError(
         .badRange, "\(range) is too long to read at once.", remedy: "Read it in chunks.")
@@ -133,6 +146,13 @@ extension MediaReader {
     Chunks(reader: self, range: range, longest: longest)
   }
 
+  /// Returns the beginning of `buffer` that so many bytes can fill.
+  private static func space(
+    in buffer: UnsafeMutableRawBufferPointer, for count: Int64
+  ) -> UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(count, Int64(buffer.count)))])
+  }
+
   private static func copy(_ bytes: Data, to buffer: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(bytes.count, buffer.count)
     bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[..<count])) }
@@ -140,96 +160,60 @@ extension MediaReader {
   }
 }
 
-/// The steps of reading, which neither wait nor touch a file.
+/// Looking for bytes, or for the first response.
 extension MediaReader {
-  /// The next step of reading.
-  enum Step<Found> {
-    case found(Found)
-    /// For bytes at an offset; nil: for the first response.
-    case wait(Generation, ReaderID, Int64?)
-  }
+  /// Neither waits nor touches a file. Records an offset as the read position.
+  private typealias Look<Found: Sendable> =
+    (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
 
-  /// What there is at an offset.
-  enum Found {
-    case stored(StoredPart)
-    /// In memory, from the offset on.
-    case memory(Data)
-    case end
-  }
-
-  /// Stored bytes from an offset up to another.
-  struct StoredPart: Sendable {
-    let generation: Generation
-    let file: EntryFile
-    let offset: Int64
-    let upTo: Int64
-
-    /// Returns the beginning of `buffer` that the part can fill.
-    func space(in buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer {
-      let count = upTo - offset < Int64(buffer.count) ? Int(upTo - offset) : buffer.count
-      return UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-    }
-  }
-
-  /// Waits until a step has found something.
-  private func find<Found>(_ step: () throws -> Step<Found>) async throws -> Found {
+  /// Looks, and waits until something is found.
+  ///
+  /// - Parameter place: the offset to wait for; nil: for the first response.
+  private func find<Found>(
+    at place: Int64?, _ look: Look<Found>
+  ) async throws -> (generation: Generation, found: Found) {
     while true {
-      switch try step() {
-      case .found(let found): return found
-      case .wait(let generation, let id, let place): try await generation.wait(id, at: place)
+      switch try step(look) {
+      case (let generation, _, let found?): return (generation, found)
+      case (let generation, let id, nil): try await generation.wait(id, at: place)
       }
     }
   }
 
-  private func findBlocking<Found>(_ step: () throws -> Step<Found>) throws -> Found {
+  /// As `find`, but blocks the thread.
+  private func findBlocking<Found>(
+    at place: Int64?, _ look: Look<Found>
+  ) throws -> (generation: Generation, found: Found) {
     while true {
-      switch try step() {
-      case .found(let found): return found
-      case .wait(let generation, let id, let place): try generation.waitBlocking(id, at: place)
+      switch try step(look) {
+      case (let generation, _, let found?): return (generation, found)
+      case (let generation, let id, nil): try generation.waitBlocking(id, at: place)
       }
     }
   }
 
-  /// Returns the next step at an offset. Records the offset as the read position, and moves to the
-  /// current generation if nothing was read of this one.
-  func next(at offset: Int64, count: Int) throws -> Step<Found> {
-    try Self.check(offset)
-    let place = Self.bounded(offset)
+  /// Looks, in the current generation if nothing was read of this one.
+  ///
+  /// - Returns: nil as what was found if it has to be waited for.
+  private func step<Found>(_ look: Look<Found>) throws -> (Generation, ReaderID, Found?) {
     while true {
       let (generation, id) = try current()
-      switch generation.lookUp(id, at: place, count: count) {
-      case .stored(let upTo, let file):
-        let part = StoredPart(generation: generation, file: file, offset: offset, upTo: upTo)
-        return .found(.stored(part))
-      case .transient(let bytes): return .found(.memory(bytes))
-      case .end: return .found(.end)
-      case .moved: try move(from: generation)
-      case .failed(let error): throw error
-      case .wait: return .wait(generation, id, place)
-      }
-    }
-  }
-
-  /// Returns the next step towards the content information.
-  func nextInformation() throws -> Step<ContentInformation> {
-    while true {
-      let (generation, id) = try current()
-      switch generation.withState({ $0.lookUpInformation(id) }) {
-      case .known(let information): return .found(information)
-      case .wait: return .wait(generation, id, nil)
+      switch generation.withState({ look(&$0, id) }) {
+      case .found(let found): return (generation, id, found)
+      case .wait: return (generation, id, nil)
       case .moved: try move(from: generation)
       case .failed(let error): throw error
       }
     }
   }
 
-  /// Clamps an offset: no resource is that long, and sums with larger offsets could overflow.
-  static func bounded(_ offset: Int64) -> Int64 { min(offset, 1 << 62) }
-
-  static func check(_ offset: Int64) throws(MediaCacheError) {
+  /// Checks and clamps an offset: no resource is that long, and sums with larger offsets could
+  /// overflow.
+  static func place(_ offset: Int64) throws(MediaCacheError) -> Int64 {
     guard offset >= 0 else {
       throw MediaCacheError(
         .badRange, "\(offset) is not a valid offset.", remedy: "Offsets begin at 0.")
     }
+    return min(offset, 1 << 62)
   }
 }

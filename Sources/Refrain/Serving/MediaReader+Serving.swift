@@ -68,8 +68,8 @@ extension MediaReader {
   func setRange(_ range: ByteRange) {
     setEnd(range.upperBound, readsOn: true)
     withState { state, id in
-      if state.readers[id]?.isActive == false {
-        state.readers[id]?.position = Self.bounded(range.lowerBound)
+      if state.readers[id]?.isActive == false, let place = try? Self.place(range.lowerBound) {
+        state.readers[id]?.position = place
       }
     }
   }

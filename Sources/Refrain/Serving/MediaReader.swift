@@ -175,7 +175,10 @@ public final class MediaReader: Sendable {
   /// Has damaged or missing bytes of the file fetched again, a few times.
   ///
   /// - Parameter failures: the number of failed reads so far; incremented.
-  func recover(_ part: StoredPart, count: Int, _ failures: inout Int) throws {
+  func recover(
+    _ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int,
+    _ failures: inout Int
+  ) throws {
     failures += 1
     guard failures < Self.diskFailureLimit else {
       throw MediaCacheError(
@@ -184,8 +187,8 @@ public final class MediaReader: Sendable {
     }
     entry.events.send(
       .warning(
-        "\(entry.key) could not be read at byte \(part.offset); the bytes are fetched again."))
-    part.generation.lose(part.offset..<(part.offset + Int64(count)), of: part.file)
+        "\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
+    generation.lose(offset..<(offset + Int64(count)), of: file)
   }
 
   // MARK: Ending

@@ -71,7 +71,8 @@ import Testing
       serve(test)
       let flac = try await test.cache.open(resource(test, "audio/flac"))
       defer { flac.cancel() }
-      guard case .wait = try flac.next(at: 0, count: 1) else {
+      let (generation, id) = try flac.current()
+      guard case .wait = generation.withState({ $0.lookUp(id, at: 0, count: 1) }) else {
         Issue.record("Nothing is there to read.")
         return
       }

@@ -48,7 +48,7 @@ extension GenerationState {
 
   /// Returns what a reader finds in place of a response that was handed to another one: a client asks
   /// for itself, a player begins with the next generation.
-  func withheld(from id: ReaderID) -> Lookup? {
+  func withheld<Found>(from id: ReaderID) -> Lookup<Found>? {
     guard let handed, handed.reader != id, let reader = readers[id] else { return nil }
     return reader.terms.audience == .client ? .failed(ReadTerms.personal) : .moved
   }

@@ -29,11 +29,11 @@ extension GenerationState {
   }
 
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
-  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup {
+  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<Bytes> {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.
     guard var reader = readers[id] else { return .moved }
     if life == .closed { return .failed(Self.closed) }
-    if let withheld = withheld(from: id) { return withheld }
+    if let withheld: Lookup<Bytes> = withheld(from: id) { return withheld }
     if offset != reader.position || !reader.isActive {
       // Small steps ahead count as sequential reading: a demuxer skips.
       let step = offset - reader.position
@@ -58,7 +58,7 @@ extension GenerationState {
       confirm(for: reader, at: offset)
       return .wait
     }
-    if let length, offset >= length { return .end }
+    if let length, offset >= length { return .found(.end) }
     if let range = stored.range(containing: offset), let file {
       reader.wasServed = true
       let upTo = min(range.upperBound, length ?? .max)
@@ -68,14 +68,14 @@ extension GenerationState {
       if upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty {
         readAhead(for: id)
       }
-      return .stored(upTo: upTo, file)
+      return .found(.stored(upTo: upTo, file))
     }
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       reader.wasServed = true
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
       readers[id] = reader
       readAhead(for: id)
-      return .transient(bytes)
+      return .found(.transient(bytes))
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
@@ -87,26 +87,14 @@ extension GenerationState {
     return .wait
   }
 
-  enum InformationLookup: Sendable {
-    case known(ContentInformation)
-    case wait
-    /// As `Lookup.moved`.
-    case moved
-    case failed(MediaCacheError)
-  }
-
   /// Looks up the properties of the resource for a reader.
-  func lookUpInformation(_ id: ReaderID) -> InformationLookup {
+  func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
     if life == .superseded, !reader.hasRead { return .moved }
-    switch withheld(from: id) {
-    case .moved?: return .moved
-    case .failed(let error)?: return .failed(error)
-    default: break
-    }
+    if let withheld: Lookup<ContentInformation> = withheld(from: id) { return withheld }
     guard !reader.awaitsConfirmation, let info else { return .wait }
-    return .known(info)
+    return .found(info)
   }
 
   func advance(_ reader: inout Reader, by count: Int64) {
@@ -131,7 +119,8 @@ extension GenerationState {
     guard let reader = readers[waiter.reader] else { return .success(()) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
     if life == .closed { return .failure(Self.closed) }
-    if life == .superseded || withheld(from: waiter.reader) != nil { return .success(()) }
+    if life == .superseded { return .success(()) }
+    if let _: Lookup<Bytes> = withheld(from: waiter.reader) { return .success(()) }
     if !reader.awaitsConfirmation, isServed(waiter) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     if let error = takeMissedCut(by: waiter) { return .failure(error) }

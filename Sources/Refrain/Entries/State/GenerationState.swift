@@ -59,16 +59,21 @@ struct GenerationState: Sendable {
     }
   }
 
-  enum Lookup: Sendable {
+  /// What a reader finds: bytes at an offset, or the properties of the resource.
+  enum Lookup<Found: Sendable>: Sendable {
+    case found(Found)
+    case wait
+    /// Another generation has taken over, and this reader has read nothing of this one.
+    case moved
+    case failed(MediaCacheError)
+  }
+
+  enum Bytes: Sendable {
     /// Stored from the offset up to `upTo`.
     case stored(upTo: Int64, EntryFile)
     /// In memory, from the offset on.
     case transient(Data)
     case end
-    case wait
-    /// Another generation has taken over, and this reader has read nothing of this one.
-    case moved
-    case failed(MediaCacheError)
   }
 
   var limits: FetchPlan
