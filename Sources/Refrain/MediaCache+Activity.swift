@@ -31,16 +31,13 @@ extension Entry {
   /// Nil while it is being closed.
   fileprivate var activity: EntryActivity? {
     guard let current else { return nil }
-    var activity = EntryActivity(
-      key: key, url: resource.url.withoutUserInfo, group: group.map { CacheKey(rawValue: $0) },
-      spans: RangeSet(), fetching: [], readers: [], received: traffic.sums.received)
-    (activity.mimeType, activity.length, activity.spans) = current.withState {
-      ($0.info?.mimeType, $0.length, $0.stored)
+    let (url, group) = (resource.url.withoutUserInfo, group.map { CacheKey(rawValue: $0) })
+    let received = traffic.sums.received
+    return current.withState { state in
+      EntryActivity(
+        key: key, url: url, group: group, mimeType: state.info?.mimeType, length: state.length,
+        spans: state.stored, fetching: state.arriving, readers: state.playing, received: received)
     }
-    (activity.fetching, activity.readers) = current.withState { state in
-      (state.arriving, state.playing)
-    }
-    return activity
   }
 }
 

@@ -123,14 +123,13 @@ final class Entry: Sendable {
   /// open for long. Most entries are closed before that.
   func recordSoon(_ generation: Generation) {
     Task(executorPreference: IOThreads.background) { [weak self, weak generation] in
-      var isWaiting = true
-      while isWaiting {
+      while true {
         // Nothing cancels this task, so `sleep` cannot throw.
         try? await Task.sleep(for: .seconds(1))
         guard let self, let generation else { return }
         await self.recordNow(generation)
-        // Nothing has arrived yet.
-        isWaiting = generation.withState { !$0.isOver && $0.storage.recordState == .deferred }
+        // Unless nothing has arrived yet.
+        if generation.withState({ $0.isOver || $0.storage.recordState != .deferred }) { return }
       }
     }
   }

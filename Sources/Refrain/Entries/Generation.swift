@@ -84,10 +84,11 @@ final class Generation: Sendable {
 
   /// Detaches a reader that leaves for good, or for the generation that has replaced this one.
   func leave(_ id: ReaderID) {
-    withState { $0.detach(id) }
-    guard withState({ $0.life == .superseded }), let next = entry.current, next !== self else {
-      return
+    let isSuperseded = withState { state in
+      state.detach(id)
+      return state.life == .superseded
     }
+    guard isSuperseded, let next = entry.current, next !== self else { return }
     next.withState { $0.stopExpecting(id) }
   }
 

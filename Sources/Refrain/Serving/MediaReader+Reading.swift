@@ -25,8 +25,8 @@ extension MediaReader {
   public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
     let place = try Self.place(offset)
     return switch try await find(at: place, { $0.lookUp($1, at: place, count: 0) }).found {
-    case .stored(let upTo, _): offset..<upTo
-    case .transient(let bytes): offset..<(offset + Int64(bytes.count))
+    case .file(_, let upTo): offset..<upTo
+    case .memory(let bytes): offset..<(offset + Int64(bytes.count))
     case .end: offset..<offset
     }
   }
@@ -43,7 +43,7 @@ extension MediaReader {
         $0.lookUp($1, at: place, count: buffer.count)
       }
       switch found {
-      case .stored(let upTo, let file):
+      case .file(let file, let upTo):
         let space = Self.space(in: buffer, for: upTo - offset)
         if let count = file.readWithoutWaiting(into: space, at: offset) {
           return deliver(offset, count)
@@ -54,7 +54,7 @@ extension MediaReader {
         }
         if count > 0 { return deliver(offset, count) }
         try recover(generation, file, at: offset, count: space.count, &failures)
-      case .transient(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
+      case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
       }
     }
@@ -72,29 +72,20 @@ extension MediaReader {
         $0.lookUp($1, at: place, count: buffer.count)
       }
       switch found {
-      case .stored(let upTo, let file):
+      case .file(let file, let upTo):
         let space = Self.space(in: buffer, for: upTo - offset)
         let count = (try? file.read(into: space, at: offset)) ?? 0
         if count > 0 { return deliver(offset, count) }
         try recover(generation, file, at: offset, count: space.count, &failures)
-      case .transient(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
+      case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
       }
     }
   }
 
-  /// The bytes available at an offset, for front ends that pass on the file itself.
-  package enum Available: Sendable {
-    /// In the file, from the requested offset up to this one.
-    case file(EntryFile, upTo: Int64)
-    /// In memory, from the requested offset on.
-    case memory(Data)
-    case end
-  }
-
-  /// Waits until at least one byte at `offset` is available. Counts up to `count` of the available
-  /// bytes as read.
-  package func available(at offset: Int64, count: Int) async throws -> Available {
+  /// Waits until at least one byte at `offset` is available, for front ends that pass on the file
+  /// itself. Counts up to `count` of the available bytes as read.
+  package func available(at offset: Int64, count: Int) async throws -> AvailableBytes {
     let place = try Self.place(offset)
     var failures = 0
     while true {
@@ -102,7 +93,7 @@ extension MediaReader {
         $0.lookUp($1, at: place, count: count)
       }
       switch found {
-      case .stored(let upTo, let file):
+      case .file(let file, let upTo):
         // If another program has cut the file short, sendfile(2) would wait for bytes that never
         // come.
         let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
@@ -112,7 +103,7 @@ extension MediaReader {
         }
         deliver(offset, Int(min(Int64(count), upTo - offset)))
         return .file(file, upTo: upTo)
-      case .transient(let bytes):
+      case .memory(let bytes):
         let part = bytes.prefix(count)
         deliver(offset, part.count)
         return .memory(part)

@@ -29,11 +29,11 @@ extension GenerationState {
   }
 
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
-  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<Bytes> {
+  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.
     guard var reader = readers[id] else { return .moved }
     if life == .closed { return .failed(Self.closed) }
-    if let withheld: Lookup<Bytes> = withheld(from: id) { return withheld }
+    if let withheld: Lookup<AvailableBytes> = withheld(from: id) { return withheld }
     if offset != reader.position || !reader.isActive {
       // Small steps ahead count as sequential reading: a demuxer skips.
       let step = offset - reader.position
@@ -68,14 +68,14 @@ extension GenerationState {
       if upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty {
         readAhead(for: id)
       }
-      return .found(.stored(upTo: upTo, file))
+      return .found(.file(file, upTo: upTo))
     }
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       reader.wasServed = true
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
       readers[id] = reader
       readAhead(for: id)
-      return .found(.transient(bytes))
+      return .found(.memory(bytes))
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
@@ -120,7 +120,7 @@ extension GenerationState {
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
     if life == .closed { return .failure(Self.closed) }
     if life == .superseded { return .success(()) }
-    if let _: Lookup<Bytes> = withheld(from: waiter.reader) { return .success(()) }
+    if let _: Lookup<AvailableBytes> = withheld(from: waiter.reader) { return .success(()) }
     if !reader.awaitsConfirmation, isServed(waiter) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     if let error = takeMissedCut(by: waiter) { return .failure(error) }

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 typealias ReaderID = UInt64
 typealias FetchID = UInt64
 typealias WaiterID = UInt64
+
+/// The bytes that a reader finds at an offset.
+package enum AvailableBytes: Sendable {
+  /// In the file, from the offset up to `upTo`.
+  case file(EntryFile, upTo: Int64)
+  /// In memory, from the offset on.
+  case memory(Data)
+  case end
+}
 
 /// Everything known of one generation while it is open: its bytes, its readers' positions, and its
 /// fetches. A pure value: its methods change it, and leave `actions` to carry out outside the lock.
@@ -66,14 +75,6 @@ struct GenerationState: Sendable {
     /// Another generation has taken over, and this reader has read nothing of this one.
     case moved
     case failed(MediaCacheError)
-  }
-
-  enum Bytes: Sendable {
-    /// Stored from the offset up to `upTo`.
-    case stored(upTo: Int64, EntryFile)
-    /// In memory, from the offset on.
-    case transient(Data)
-    case end
   }
 
   var limits: FetchPlan
