@@ -46,7 +46,8 @@ extension GenerationState {
     /// Whether it counts among the fetches that a player is short of (`PlaybackPriority`).
     var isCounted = false
     var task: Task<Void, Never>?
-    var paused: CheckedContinuation<Void, Never>?
+    /// Resumes it, while it is paused.
+    var paused: Wake?
     /// The span that it extends, as recorded in the journal.
     var journalRun: JournalRun?
     /// Repeats the request, while it waits for a network that a prefetch may use.
