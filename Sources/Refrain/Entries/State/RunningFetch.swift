@@ -85,6 +85,7 @@ extension GenerationState {
 
     mutating func endRest() { if isResting { phase = .asking } }
 
+    /// A whole response runs from the first byte to the end, whatever range was requested.
     mutating func beginWhole(to end: Int64) {
       phase = .whole(isPaused: !hasBody)
       (isWhole, range, position) = (true, 0..<end, 0)
