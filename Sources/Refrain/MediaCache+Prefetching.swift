@@ -80,8 +80,10 @@ struct Prefetch: Sendable {
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
     let mayEvict = length.map { storage.budget.canHold($0, for: entry.name) } ?? true
-    if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
-    return await IOThreads.background.run { storage.budget.shortage(of: bytes) == 0 }
+    return await Task(executorPreference: IOThreads.background) {
+      if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
+      return storage.budget.shortage(of: bytes) == 0
+    }.value
   }
 
   private func isTaken() async -> Bool {

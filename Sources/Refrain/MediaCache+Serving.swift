@@ -82,7 +82,7 @@ extension MediaCache {
           state.info != nil && (isMadeAnew || state.isOneResponse)
           && !state.isComplete && !state.isLive
           && state.readers.values.contains(where: \.hasRead)
-          && !state.isUsable(on: terms, starter.asking, at: now)
+          && !state.isUsable(on: terms, at: now)
         return (isArriving, state.known?.otherKey(than: key, for: resource.headers))
       }
       guard let other else { return isArriving }

@@ -80,6 +80,7 @@ final class JournalFile: Sendable {
   let epoch: Int
   private let descriptor: Int32
   private let disk: any Disk
+  private let reserved = Atomic(0)
 
   /// Makes the file and writes its header. Blocks.
   init(
@@ -94,6 +95,11 @@ final class JournalFile: Sendable {
   }
 
   deinit { disk.close(descriptor) }
+
+  /// Reserves records.
+  ///
+  /// - Returns: the number of the first.
+  func reserve(_ count: Int) -> Int { reserved.add(count, ordering: .relaxed).oldValue }
 
   /// Writes a record at the position of that number. Blocks.
   func write(_ span: ByteRange, number: Int) throws(DiskError) {

@@ -150,17 +150,18 @@ final class Entry: Sendable {
 
   /// Ends every reader, fetch and confirmation, even if readers still hold the entry.
   func shutDown() {
-    let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
-    filler?.cancel()
-    for generation in earlier { generation.withState { $0.close() } }
-    generation?.withState { $0.close() }
+    state.withLock(\.filler)?.cancel()
+    for generation in generations { generation.withState { $0.close() } }
     closeIfUnused { $0.isShutDown = true }
   }
 
   /// Follows the cache into or out of offline mode.
   func followOffline() {
-    let generations = state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
     for generation in generations { generation.followOffline() }
+  }
+
+  private var generations: [Generation] {
+    state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
   }
 
   func closeIfUnused(after change: (inout State) -> Void) {

@@ -25,10 +25,9 @@ package final class EntryLease: Sendable {
   /// Returns the stored response, if it may be used without asking the origin.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     guard let generation = entry.current else { return nil }
-    let asking = entry.starter.asking
     return generation.withState { state in
       guard !state.isOver, let known = state.known else { return nil }
-      return state.isUsable(on: terms, asking, at: now) ? known : nil
+      return state.isUsable(on: terms, at: now) ? known : nil
     }
   }
 

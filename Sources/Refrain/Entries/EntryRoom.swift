@@ -12,8 +12,8 @@ final class EntryRoom: Sendable {
   private struct Waiter: Sendable {
     var ticket: Ticket
     var since: ContinuousClock.Instant
-    /// While it is suspended.
-    var wake: CheckedContinuation<Void, Never>?
+    /// What it waits for at most; cancelled to wake it.
+    var pause: Task<Void, Never>?
   }
 
   private struct State {
@@ -22,15 +22,13 @@ final class EntryRoom: Sendable {
     var waiters: [Waiter] = []
     var lastTicket: Ticket = 0
 
-    mutating func wake(_ index: Int?) -> CheckedContinuation<Void, Never>? {
-      guard let index, waiters.indices.contains(index) else { return nil }
-      return waiters[index].wake.take()
-    }
-
-    /// Removes a waiter, and wakes the next one, which may find a place.
-    mutating func leave(_ ticket: Ticket?) -> [CheckedContinuation<Void, Never>] {
-      guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return [] }
-      return [waiters.remove(at: index).wake, wake(0)].compactMap(\.self)
+    /// Removes a waiter.
+    ///
+    /// - Returns: the pause of the next one, which may find a place.
+    mutating func leave(_ ticket: Ticket?) -> Task<Void, Never>? {
+      guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+      waiters.remove(at: index)
+      return waiters.first?.pause
     }
   }
 
@@ -59,23 +57,23 @@ final class EntryRoom: Sendable {
   ///   - ticket: nil for a caller that has not waited.
   ///   - most: the number of places, as of now (`places`).
   func take(_ ticket: Ticket?, of most: Int) -> Bool {
-    let woken = state.withLock { state -> [CheckedContinuation<Void, Never>]? in
+    let (isTaken, next) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       guard state.taken < most, state.waiters.first.map({ $0.ticket == ticket }) ?? true else {
-        return nil
+        return (false, nil)
       }
       state.taken += 1
-      return state.leave(ticket)
+      return (true, state.leave(ticket))
     }
-    woken?.forEach { $0.resume() }
-    return woken != nil
+    next?.cancel()
+    return isTaken
   }
 
   func giveBack() {
     let next = state.withLock { state in
       state.taken -= 1
-      return state.wake(0)
+      return state.waiters.first?.pause
     }
-    next?.resume()
+    next?.cancel()
   }
 
   func queue() -> Ticket {
@@ -87,7 +85,7 @@ final class EntryRoom: Sendable {
   }
 
   /// Ends waiting. Nothing happens if it has ended.
-  func leave(_ ticket: Ticket) { state.withLock { $0.leave(ticket) }.forEach { $0.resume() } }
+  func leave(_ ticket: Ticket) { state.withLock { $0.leave(ticket) }?.cancel() }
 
   /// Waits until this one is next and a place may be free, but only a moment before the next look.
   ///
@@ -105,34 +103,22 @@ final class EntryRoom: Sendable {
         remedy: "Close readers, or raise the limit (ulimit -n).")
     }
     if isNext { relieve() }
+    let most = entries()
+    // Cancelled to end it early.
+    let pause = Task { _ = try? await Task.sleep(for: .milliseconds(isNext ? 10 : 50)) }
+    let goesOn = state.withLock { state in
+      guard let index = state.waiters.firstIndex(where: { $0.ticket == ticket }),
+        index > 0 || state.taken >= most
+      else { return true }
+      state.waiters[index].pause = pause
+      return false
+    }
+    if goesOn { pause.cancel() }
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let most = entries()
-        let goesOn = state.withLock { state in
-          guard !Task.isCancelled,
-            let index = state.waiters.firstIndex(where: { $0.ticket == ticket }),
-            index > 0 || state.taken >= most
-          else { return true }
-          state.waiters[index].wake = continuation
-          return false
-        }
-        if goesOn { return continuation.resume() }
-        // Nothing cancels this task, so `sleep` cannot throw.
-        Task {
-          try? await Task.sleep(for: .milliseconds(isNext ? 10 : 50))
-          wake(ticket)
-        }
-      }
+      await pause.value
     } onCancel: {
-      wake(ticket)
+      pause.cancel()
     }
     try Task.checkCancellation()
-  }
-
-  private func wake(_ ticket: Ticket) {
-    let waiter = state.withLock { state in
-      state.wake(state.waiters.firstIndex { $0.ticket == ticket })
-    }
-    waiter?.resume()
   }
 }

@@ -25,15 +25,10 @@ final class FetchStarter: Sendable {
     self.run = run
   }
 
-  /// Whether the origin may be asked, and needs to be asked at all.
-  var asking: GenerationState.Asking {
-    GenerationState.Asking(isOffline: origin.isOffline, trustsStored: trustsStored)
-  }
-
   /// Returns the state of an empty generation of a resource.
   func emptyState(of resource: Resource) -> GenerationState {
     GenerationState(
-      limits: plan, isOffline: origin.isOffline,
+      limits: plan, isOffline: origin.isOffline, trustsStored: trustsStored,
       representation: Representation(
         documents: resource.policy.documents, requestedAt: resource.url))
   }

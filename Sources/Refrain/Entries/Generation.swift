@@ -31,7 +31,6 @@ final class Generation: Sendable {
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
-      case .resume(let continuation): continuation.resume()
       case .promote(let id):
         entry.starter.gate.letThrough(gateID(id))
         let beginAnew = withState { state in
@@ -132,17 +131,13 @@ final class Generation: Sendable {
       await withCheckedContinuation { continuation in
         let goesOn = withState { state in
           if Task.isCancelled || !state.mayWait(id) || state.isWanted(id) { return true }
-          state.fetches[id]?.paused = continuation
+          state.fetches[id]?.paused = { _ in continuation.resume() }
           return false
         }
         if goesOn { continuation.resume() }
       }
     } onCancel: {
-      let paused = withState { state in
-        defer { state.fetches[id]?.paused = nil }
-        return state.fetches[id]?.paused
-      }
-      paused?.resume()
+      withState { state in state.actions += state.fetches.resume(id) }
     }
   }
 

@@ -134,7 +134,7 @@ extension Fetch {
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.refuse(.forbidden) }
-    state.establish(information, whole: isWhole ? id : nil)
+    state.establish(information)
   }
 }
 

@@ -54,13 +54,13 @@ public final class MediaReader: Sendable {
     reader.terms = terms
     reader.resource = resource
     reader.hasRead = settled != nil
+    // The cache may have gone offline, or online, while the generation was created.
+    generation.followOffline()
     let (id, stored, obstacle) = Self.attach(reader, to: generation)
     state = CountedMutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
-    // The cache may have gone offline, or online, while the generation was created.
-    generation.followOffline()
     if fillsWhole { entry.beginFilling() }
   }
 
@@ -90,7 +90,7 @@ public final class MediaReader: Sendable {
   private static func attach(
     _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
-    let (asking, now) = (generation.entry.starter.asking, generation.entry.now)
+    let now = generation.entry.now
     return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
       let id = state.makeID()
       var reader = reader
@@ -99,7 +99,7 @@ public final class MediaReader: Sendable {
       // needed.
       reader.awaitsConfirmation =
         !isMoved && !reader.hasRead && state.info != nil && !state.isLive
-        && !state.isUsable(on: reader.terms, asking, at: now)
+        && !state.isUsable(on: reader.terms, at: now)
       state.readers[id] = reader
       guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
       let isFresh = state.freshness?.isFresh(at: state.wallTime(at: now)) == true
@@ -138,6 +138,7 @@ public final class MediaReader: Sendable {
     _ = try current()
     guard let next = entry.generationForReader() else { throw GenerationState.closed }
     guard next !== old else { return }
+    next.followOffline()
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
@@ -146,7 +147,6 @@ public final class MediaReader: Sendable {
       state.generation = next
       return before
     }
-    next.followOffline()
     if let detached { old.leave(detached) }
   }
 

@@ -12,7 +12,7 @@ import Testing
       limits: FetchPlan(patience: 0.5, firstRequest: 64 << 10, maximumReadAhead: 8 << 20),
       isOffline: false)
     if length != nil {
-      state.establish(Self.information(length, supportsRanges), whole: nil)
+      state.establish(Self.information(length, supportsRanges))
     }
     return state
   }
@@ -104,7 +104,7 @@ import Testing
     let id = state.fetches.ids.first ?? 0
     state.fetches.move(id, to: 900)
     // The origin reports a length below the fetch's position.
-    state.establish(Self.information(600), whole: nil)
+    state.establish(Self.information(600))
     state.fetchEnded(id, error: Self.error)
     #expect(state.fetches[id] == nil)
   }
@@ -227,7 +227,8 @@ import Testing
   ) {
     guard let fetch = state.fetches[id], !fetch.isConfirmation else { return }
     if state.info == nil || (!ranges && !fetch.isWhole) {
-      state.establish(Self.information(length, ranges), whole: ranges ? nil : id)
+      if !ranges { state.fetches[id]?.beginWhole(to: length) }
+      state.establish(Self.information(length, ranges))
       return
     }
     guard fetch.position < fetch.range.upperBound else { return }

@@ -28,7 +28,7 @@ import Testing
       let information = ContentInformation(
         length: length, mimeType: nil, supportsRanges: supportsRanges, validator: nil,
         finalURL: URL(filePath: "/"))
-      state.establish(information, whole: nil)
+      state.establish(information)
       state.nextID = 100
       var reader = GenerationState.Reader(minimum: 1)
       (reader.activity, reader.isBackground) = (isReading ? .reading : .asking, isBackground)

@@ -46,7 +46,7 @@ extension GenerationState {
     mutating func resume(_ id: FetchID) -> [Action] {
       guard let paused = running[id]?.paused else { return [] }
       running[id]?.paused = nil
-      return [.resume(paused)]
+      return [.wake([paused], nil)]
     }
 
     /// Ends a fetch for lack of readers.

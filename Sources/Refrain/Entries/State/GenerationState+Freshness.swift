@@ -3,18 +3,12 @@ import Foundation
 
 /// Whether a stored response may be used without asking the origin.
 extension GenerationState {
-  /// Whether the origin may be asked, and needs to be asked at all.
-  struct Asking: Sendable {
-    var isOffline = false
-    var trustsStored = false
-  }
-
-  func isUsable(on terms: ReadTerms, _ asking: Asking, at now: Moment) -> Bool {
-    if asking.isOffline { return true }
+  func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
+    if isOffline { return true }
     if hasEndedEarly { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
     // whose response was found to be outdated.
-    if asking.trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
+    if trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
       freshness.map(terms.isReplaced) != true
     {
       return true

@@ -4,14 +4,8 @@ import Foundation
 /// Facts learned about the resource, and the end of a generation.
 extension GenerationState {
   /// Adopts the origin's description of the resource.
-  mutating func establish(_ information: ContentInformation, whole id: FetchID?) {
+  mutating func establish(_ information: ContentInformation) {
     representation.info = information
-    if let id, fetches[id] != nil {
-      // A whole response runs from the first byte to the end, whatever range was requested.
-      fetches[id]?.isWhole = true
-      fetches[id]?.range = 0..<(information.length ?? .max)
-      fetches[id]?.position = 0
-    }
     if let length = information.length { fetches.bound(to: length) }
     wakeServed()
   }

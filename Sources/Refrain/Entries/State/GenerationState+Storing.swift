@@ -100,7 +100,7 @@ extension GenerationState {
         run.turn = 1 - last.turn
       } else {
         run = JournalRun(
-          journal: journal, first: storage.reserveJournalRecords(), span: range)
+          journal: journal, first: journal.reserve(2), span: range)
       }
       fetches[id]?.journalRun = run
       commit.journal = (journal, run.first + run.turn, run.span)

@@ -22,8 +22,6 @@ struct GenerationState: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
-    /// Resume a paused fetch.
-    case resume(CheckedContinuation<Void, Never>)
     /// A player waits for bytes of a background fetch.
     case promote(FetchID)
     /// Watch fetches without readers, which continue while they progress.
@@ -79,6 +77,8 @@ struct GenerationState: Sendable {
 
   var limits: FetchPlan
   var isOffline: Bool
+  /// Whether stored bytes are never revalidated.
+  let trustsStored: Bool
   private(set) var life = Life.current
 
   var representation: Representation
@@ -97,11 +97,12 @@ struct GenerationState: Sendable {
   var actions: [Action] = []
 
   init(
-    limits: FetchPlan, isOffline: Bool, representation: Representation = Representation()
+    limits: FetchPlan, isOffline: Bool, trustsStored: Bool = false,
+    representation: Representation = Representation()
   ) {
     self.representation = representation
     self.limits = limits
-    self.isOffline = isOffline
+    (self.isOffline, self.trustsStored) = (isOffline, trustsStored)
   }
 
   mutating func takeActions() -> [Action] {

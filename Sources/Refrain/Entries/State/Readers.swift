@@ -59,7 +59,7 @@ extension GenerationState {
     var wake: Wake
   }
 
-  /// Wakes a waiter: a task, or a thread that blocks.
+  /// Wakes what waits: a task, or a thread that blocks.
   typealias Wake = @Sendable (Result<Void, any Error>) -> Void
 
   /// The readers of a generation, what they wait for, and how they have moved. A pure value.

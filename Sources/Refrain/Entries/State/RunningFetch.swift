@@ -46,7 +46,8 @@ extension GenerationState {
     /// Whether it counts among the fetches that a player is short of (`PlaybackPriority`).
     var isCounted = false
     var task: Task<Void, Never>?
-    var paused: CheckedContinuation<Void, Never>?
+    /// Resumes it, while it is paused.
+    var paused: Wake?
     /// The span that it extends, as recorded in the journal.
     var journalRun: JournalRun?
     /// Repeats the request, while it waits for a network that a prefetch may use.
@@ -84,6 +85,7 @@ extension GenerationState {
 
     mutating func endRest() { if isResting { phase = .asking } }
 
+    /// A whole response runs from the first byte to the end, whatever range was requested.
     mutating func beginWhole(to end: Int64) {
       phase = .whole(isPaused: !hasBody)
       (isWhole, range, position) = (true, 0..<end, 0)

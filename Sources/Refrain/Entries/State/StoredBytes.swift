@@ -31,8 +31,6 @@ struct StoredBytes: Sendable {
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
-  /// The number of records in the journal.
-  private var journalCount = 0
   /// The name under which the generation is stored; nil while it is not.
   private(set) var generationID: String?
   /// Stored generations that this one replaces.
@@ -95,7 +93,7 @@ struct StoredBytes: Sendable {
   ) {
     generationID = id
     self.file = file
-    startJournal(journal)
+    self.journal = journal
     (accounted, accountedSpans) = (0, 0)
     self.recordState = recordState
     allow()
@@ -121,7 +119,7 @@ struct StoredBytes: Sendable {
     synced = contents.syncedSpans.subtracting(lost)
     generationID = contents.record.generation
     file = contents.file
-    startJournal(journal)
+    self.journal = journal
     _ = account(allocated)
     allow()
   }
@@ -170,11 +168,6 @@ struct StoredBytes: Sendable {
     synced = RangeSet()
   }
 
-  private mutating func startJournal(_ journal: JournalFile?, records: Int = 0) {
-    self.journal = journal
-    journalCount = records
-  }
-
   // MARK: Bytes
 
   /// Records written bytes: readers may use them from now on.
@@ -214,14 +207,6 @@ struct StoredBytes: Sendable {
     noteRecordStale()
   }
 
-  /// Reserves two records of the journal for a growing span.
-  ///
-  /// - Returns: the number of the first.
-  mutating func reserveJournalRecords() -> Int {
-    defer { journalCount += 2 }
-    return journalCount
-  }
-
   /// Records the allocated size of the data file.
   ///
   /// - Returns: the growth of the file and of the record since the last call: a span takes some
@@ -257,7 +242,8 @@ struct StoredBytes: Sendable {
   /// - Returns: the spans to write to the journal, in the order of its records.
   mutating func beginJournal(_ journal: JournalFile) -> [ByteRange] {
     let all = Array(spans.ranges)
-    startJournal(journal, records: all.count)
+    self.journal = journal
+    _ = journal.reserve(all.count)
     recordState = .written
     return all
   }
@@ -286,7 +272,7 @@ struct StoredBytes: Sendable {
 
   /// Begins a sync: further commits go to the next journal.
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
-    startJournal(nextJournal)
+    journal = nextJournal
     lastSync = now
     unsyncedBytes = 0
   }
