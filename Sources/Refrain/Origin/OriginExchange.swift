@@ -118,7 +118,8 @@ final class OriginExchange: Sendable {
         return failure(error, error.retry == nil)
       } catch {
         guard let problem = self.problem(error) else { return cancelled() }
-        return failure(problem.withoutFirstByte, Self.isLasting(error))
+        let isLasting = [.badURL, .networkNotAllowed].contains(problem.code)
+        return failure(problem.withoutFirstByte, isLasting)
       }
     }
   }
@@ -185,13 +186,6 @@ final class OriginExchange: Sendable {
       return MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
     }
     return MediaCacheError(error, purpose)
-  }
-
-  private static func isLasting(_ error: any Error) -> Bool {
-    switch (error as? TransportError)?.code {
-    case .badURL, .networkNotAllowed: true
-    default: false
-    }
   }
 
   // MARK: Exchange

@@ -6,13 +6,13 @@ import RefrainLocks
 final class SilenceTimeout: Sendable {
   /// One watched request: it extends its deadline while it makes progress, or rests.
   final class Watch: Sendable {
-    private struct State {
+    fileprivate struct State {
       var deadline: ContinuousClock.Instant?
       var hasFired = false
       var isOver = false
       var cancel: (@Sendable () -> Void)?
     }
-    private let state = Mutex(State())
+    fileprivate let state = Mutex(State())
 
     /// Whether the timeout ended the request.
     var hasFired: Bool { state.withLock { $0.hasFired } }
@@ -45,15 +45,6 @@ final class SilenceTimeout: Sendable {
       if fires { end() }
     }
 
-    fileprivate func begin(_ cancel: @Sendable @escaping () -> Void) {
-      let isOver = state.withLock { state in
-        state.cancel = cancel
-        return state.isOver
-      }
-      if isOver { cancel() }
-    }
-
-    fileprivate func finish() { state.withLock { $0.cancel = nil } }
   }
 
   private struct State {
@@ -74,8 +65,12 @@ final class SilenceTimeout: Sendable {
     let task = Task(executorPreference: IOThreads.shared) { () -> Result<Outcome, Failure> in
       do throws(Failure) { return .success(try await request()) } catch { return .failure(error) }
     }
-    watch.begin { task.cancel() }
-    defer { watch.finish() }
+    let isOver = watch.state.withLock { state in
+      state.cancel = { task.cancel() }
+      return state.isOver
+    }
+    if isOver { task.cancel() }
+    defer { watch.state.withLock { $0.cancel = nil } }
     let outcome = await withTaskCancellationHandler {
       await task.value
     } onCancel: {

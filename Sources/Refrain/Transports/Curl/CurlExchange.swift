@@ -58,11 +58,9 @@
     func send() async throws -> Head {
       try Task.checkCancellation()
       loop.post(.begin(self))
-      if let upload {
-        upload.start(
-          goOn: { [weak self] in self.map { $0.loop.post(.goOn($0)) } },
-          onFailure: { [weak self] error in self?.end(with: error) { $0.end == nil } })
-      }
+      upload?.start(
+        goOn: { [weak self] in self.map { $0.loop.post(.goOn($0)) } },
+        onFailure: { [weak self] error in self?.end(with: error) { $0.end == nil } })
       return try await take { state in
         if let head = state.head.take() { return head }
         guard let end = state.end else { return nil }

@@ -33,24 +33,22 @@
     func start(
       goOn: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void
     ) {
-      let task = Task {
-        do {
-          while let part = try await nextPart() {
-            guard !part.isEmpty else { continue }
-            if hand(over: part) { goOn() }
-            await drained()
-            try Task.checkCancellation()
+      state.withLock { state in
+        guard !state.isStopped else { return }
+        state.task = Task {
+          do {
+            while let part = try await nextPart() {
+              guard !part.isEmpty else { continue }
+              if hand(over: part) { goOn() }
+              await drained()
+              try Task.checkCancellation()
+            }
+            if hand(over: nil) { goOn() }
+          } catch {
+            onFailure(error)
           }
-          if hand(over: nil) { goOn() }
-        } catch {
-          onFailure(error)
         }
       }
-      let isStopped = state.withLock { state in
-        state.task = task
-        return state.isStopped
-      }
-      if isStopped { task.cancel() }
     }
 
     /// - Parameter part: nil: there are no more.
