@@ -82,23 +82,18 @@ extension CachedAnswer {
       case .failed: throw Self.preconditionFailed
       }
     }
-    let count = Int64(body.count)
-    let framing: ResponseHead.Body =
-      !isModified ? .none : isHEAD ? .omitted(count) : .length(count)
     let length = selected.known.information.length ?? .max
-    var head = head(isModified ? 200 : 304, selected, [0..<length], body: framing)
+    var head = head(isModified ? 200 : 304, selected, [0..<length])
     ManifestEditor.describe(&head.fields, etag: etag)
     if !isModified { head.fields["Content-Type"] = nil }
     if isFiltered {
       head.fields["Expires"] = nil
       head.fields["Cache-Control"] = "no-cache"
     }
-    try await writer.begin(head)
-    if case .length(1...) = framing {
-      try await writer.write(ByteBuffer(bytes: body))
-      exchange.report.note { $0.bytesSent += count }
+    if try await delivery.begin(head, length: Int64(body.count)) {
+      try await delivery.write(ByteBuffer(bytes: body))
     }
-    try await writer.end()
+    try await delivery.writer.end()
   }
 }
 
@@ -111,15 +106,13 @@ extension CachedAnswer {
   /// neither stored nor needed for the response: they are not requested from the origin for this.
   ///
   /// - Throws: `MediaCacheError`; `CancellationError`.
-  func isManifest(
-    _ reader: MediaReader, _ known: StoredResponse, _ terms: ReadTerms
-  ) async throws -> Bool? {
+  func isManifest(_ reader: MediaReader, _ known: StoredResponse) async throws -> Bool? {
     if isNamedManifest(known) { return true }
     let (type, length) = (known.information.mimeType, known.information.length)
     guard Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
     // An empty resource has no first byte to wait for.
     guard length != 0 else { return false }
-    guard isStored(reader, length) || needsBeginning(reader, terms) else { return nil }
+    guard isStored(reader, length) || needsBeginning(reader) else { return nil }
     return try await beginsLikeManifest(reader, length)
   }
 
@@ -132,7 +125,7 @@ extension CachedAnswer {
   }
 
   /// Whether the first byte is there, or is requested in any case.
-  private func needsBeginning(_ reader: MediaReader, _ terms: ReadTerms) -> Bool {
+  private func needsBeginning(_ reader: MediaReader) -> Bool {
     // The start of several ranges, or of the last bytes, is unknown without the length.
     guard range.bounds.start == 0, range.bounds.end != nil, !terms.directives.onlyIfCached else {
       return false
@@ -193,12 +186,8 @@ extension CachedAnswer {
   /// An origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
   /// cost the origin a request every ten seconds for each manifest, however fresh.
   ///
-  /// - Parameter again: selects the response on other terms.
   /// - Throws: `CancellationError`.
-  func confirmed(
-    _ selected: SelectedResponse, _ terms: ReadTerms,
-    again: (ReadTerms) async throws -> Selected
-  ) async throws -> SelectedResponse {
+  func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     guard selected.isManifest == true else { return selected }
     let cache = service.cache
     guard source(of: selected) == .hit else {
@@ -220,7 +209,7 @@ extension CachedAnswer {
     do {
       // After an error of the origin, the fresh response is used, but not as a confirmed one: its
       // source is `.stale` then.
-      guard case .response(let confirmed) = try await again(terms) else { return selected }
+      guard case .response(let confirmed) = try await select(terms) else { return selected }
       note(confirmed)
       selected.reader.cancel()
       return confirmed

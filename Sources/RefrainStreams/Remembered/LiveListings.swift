@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
+package import Refrain
 import RefrainLocks
-import RefrainStreams
 
 /// The resources of live streams whose playlists have named them again: bytes that were stored before
 /// are confirmed once before they are used (`LiveListing`).
-final class LiveListings: Sendable {
+package final class LiveListings: Sendable {
   private struct Playlist {
     /// Of the last version.
     var hash: UInt64
@@ -32,6 +31,8 @@ final class LiveListings: Sendable {
   /// Spares the lock while there are none.
   private let isAny = Atomic(false)
 
+  package init() {}
+
   /// Notes the version of a manifest that a client is about to receive.
   ///
   /// - Parameters:
@@ -39,7 +40,7 @@ final class LiveListings: Sendable {
   ///   - url: the URL to which references are relative.
   ///   - stream: the key of the first manifest of its stream.
   ///   - imported: the variables of the multivariant playlist that names this one.
-  func note(
+  package func note(
     _ body: [UInt8], of manifest: URL, at url: URL, in stream: CacheKey,
     imported: [String: String], _ cache: MediaCache
   ) {
@@ -67,7 +68,7 @@ final class LiveListings: Sendable {
   /// Returns when a playlist last named a resource again; nil if none did.
   ///
   /// - Parameter stream: the key of the first manifest of its stream.
-  func naming(of key: CacheKey, in stream: CacheKey?) -> ReadTerms.Naming? {
+  package func naming(of key: CacheKey, in stream: CacheKey?) -> ReadTerms.Naming? {
     guard isAny.load(ordering: .acquiring) else { return nil }
     let hash = Self.hash(key)
     return namings.withLock { namings in
