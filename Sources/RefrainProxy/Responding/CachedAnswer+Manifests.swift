@@ -43,27 +43,20 @@ extension CachedAnswer {
 
   /// Returns the whole body; nil if it is too long for a manifest, or does not begin like one.
   func manifestBody(of selected: SelectedResponse) async throws -> [UInt8]? {
-    let reader = selected.reader
     let length = selected.known.information.length
     if let length, length > Manifest.longest { return nil }
-    reader.setEnd(.max, readsOn: true)
-    let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(Int(length ?? 0), 64 << 10), alignment: 1)
-    defer { buffer.deallocate() }
     var body: [UInt8] = []
-    var isRecognized = false
-    while body.count <= Manifest.longest {
-      let count = try await reader.read(into: buffer, at: Int64(body.count))
-      body += buffer[..<count]
-      let isWhole = count == 0 || length == Int64(body.count)
+    for try await bytes in selected.reader.chunks() {
       // The first bytes may come in several pieces.
-      if !isRecognized, isWhole || body.count >= 64 {
-        guard Manifest.mayBegin(with: Data(body.prefix(64))) else { return nil }
-        isRecognized = true
+      let isBeginning = body.count < 64
+      body += bytes
+      if isBeginning, body.count >= 64, !Manifest.mayBegin(with: Data(body.prefix(64))) {
+        return nil
       }
-      if isWhole { return body }
+      if body.count > Manifest.longest { return nil }
+      if Int64(body.count) == length { break }
     }
-    return nil
+    return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
   }
 
   /// - Parameter isFiltered: whether the body is for the time being, and clients must not keep it.

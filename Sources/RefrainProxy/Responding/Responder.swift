@@ -64,9 +64,7 @@ struct Responder: Sendable {
       return false
     }
     var target = String(
-      try service.routes.ownTarget(
-        of: head, target: head.target, localAddress: request.localAddress,
-        listening: service.place.known))
+      try service.routes.ownTarget(of: request, listening: service.place.known))
     if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
     delivery.note { $0.isSilent = true }
     if try await ask(front.handlers, target: target) { return true }
@@ -127,9 +125,7 @@ struct Responder: Sendable {
   private func exchange() async throws -> Exchange {
     let fields = request.head.fields
     let target = request.head.target
-    let named = try service.routes.named(
-      by: request.head, target: target, localAddress: request.localAddress,
-      listening: service.place.known)
+    let named = try service.routes.named(by: request, listening: service.place.known)
     delivery.note { $0.url = named.url.absoluteString }
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
@@ -137,8 +133,7 @@ struct Responder: Sendable {
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
     let sent = service.originFields.ofClient(fields) {
-      service.routes.referrer(
-        $0, localAddress: request.localAddress, listening: service.place.known)
+      service.routes.referrer($0, of: request, listening: service.place.known)
     }
     let exchange = Exchange(
       delivery: delivery, url: named.url, session: session,
