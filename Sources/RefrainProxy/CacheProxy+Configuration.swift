@@ -90,50 +90,31 @@ extension CacheProxy {
 
     /// The longest wait for the whole head of a request, from its first byte on, and for further
     /// bytes of a request's body.
-    public var headTimeout: Duration = .seconds(30)
+    public var headTimeout: Duration {
+      get { connection.headTimeout }
+      set { connection.headTimeout = newValue }
+    }
 
     /// The longest wait for a request on an idle connection.
-    public var idleTimeout: Duration = .seconds(75)
+    public var idleTimeout: Duration {
+      get { connection.idleTimeout }
+      set { connection.idleTimeout = newValue }
+    }
 
     /// The longest time for which a client may accept no bytes.
-    public var sendTimeout: Duration = .seconds(300)
+    public var sendTimeout: Duration {
+      get { connection.sendTimeout }
+      set { connection.sendTimeout = newValue }
+    }
 
-    /// The longest time for which nothing may come for a client that has ended its side of the
-    /// connection: it may still wait for its response, or have closed the connection. Nil: as long as
-    /// an origin may be silent (`silenceTimeout` and `responseTimeout` of the cache).
-    package var endedInputTimeout: Duration?
-
-    /// The same, while there are more than `mostEndedInputs` clients that have waited for so long.
-    package var crowdedEndedInputTimeout: Duration = .seconds(2)
-
-    /// The time that a client of a given `socket` has for its next request once the proxy stops. Those
-    /// that have been silent for longer are closed at once.
-    package var lastRequestTimeout: Duration = .seconds(1)
-
-    /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader
-    /// and a descriptor.
-    package var mostEndedInputs = 64
-
-    /// The clock of these timeouts.
-    package var endedInputClock: @Sendable () -> Uptime = { .now }
+    /// How connections wait and send: the timeouts above, and others.
+    package var connection = ConnectionSettings()
 
     /// The longest time for which running responses continue after `stop()`.
     public var stopTimeout: Duration = .seconds(5)
 
     /// Called for each request when it has ended. On a thread of the proxy's: it must not block.
     public var log: (@Sendable (ServedRequest) -> Void)?
-
-    /// Whether stored bytes are sent by sendfile(2), and not through a buffer.
-    package var sendsFiles = Configuration.canSendFiles
-
-    /// On iOS, tvOS and visionOS a call of sendfile(2) ends the process (SIGSYS).
-    private static var canSendFiles: Bool {
-      #if os(iOS) || os(tvOS) || os(visionOS)
-        false
-      #else
-        true
-      #endif
-    }
 
     public init() {}
 
@@ -162,5 +143,39 @@ extension CacheProxy {
           remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
       }
     }
+  }
+}
+
+/// The parts of a proxy, each with what it needs of the configuration.
+
+extension ProxyService {
+  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  package convenience init(
+    cache: MediaCache, configuration: CacheProxy.Configuration
+  ) throws(CacheProxyError) {
+    let configuration = configuration.resolved
+    try configuration.checkNodeName()
+    let routes = try Routes(configuration)
+    self.init(
+      ServingRules(
+        origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
+        relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
+        servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
+        redirectsPages: configuration.redirectsPages),
+      routes, cache: cache,
+      log: RequestLog(
+        configuration.log, hasClientFields: configuration.logsClientFields, routes: routes),
+      connections: ConnectionCount { [most = configuration.maximumConnections] in
+        min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+      },
+      headers: configuration.headers, nodeName: configuration.nodeName, token: configuration.token)
+  }
+}
+
+extension Routes {
+  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
+    try self.init(
+      address: configuration.address, token: configuration.token, origin: configuration.origin,
+      allowedHosts: configuration.allowedHosts, names: configuration.names)
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
-public import Refrain
 import NIOCore
 import NIOPosix
+public import Refrain
 import RefrainLocks
 import RefrainStreams
 
@@ -36,14 +36,15 @@ public final class CacheProxy: Sendable {
   package init(_ service: ProxyService, _ configuration: Configuration, front: FrontHandlers) {
     let configuration = configuration.resolved
     (self.service, self.configuration) = (service, configuration)
-    setup = ConnectionSetup(
-      ConnectionSettings(configuration, longestSilence: service.cache.longestSilence),
-      service.phase, service.responders, ClientSide(service, front))
+    var settings = configuration.connection
+    settings.endedInputTimeout = settings.endedInputTimeout ?? service.cache.longestSilence
+    settings.isSocketGiven = configuration.socket != nil
+    setup = ConnectionSetup(settings, service.phase, ClientSide(service, front))
     listener = Listener(
       setup, at: configuration.place, service.place, service.connections,
       warn: { [cache = service.cache] in cache.report(warning: $0) }
     ) {
-      await Responder(service: service, request: $0, writer: $1).run(front)
+      await Responder(delivery: Delivery(service, $0, $1)).run(front)
     }
   }
 

@@ -11,13 +11,7 @@ final class StreamCookies: Sendable {
   /// The request with which a stream begins.
   struct Beginning: Sendable, Hashable {
     var url: URL
-    /// Those that grant access: cookies for one account must not reach another one.
     var headers: HeaderFields
-
-    init(_ stream: Resource) {
-      url = stream.url
-      headers = stream.headers.grantingAccess
-    }
   }
 
   private static let capacity = 256
@@ -46,12 +40,17 @@ extension MediaCache {
   ///
   /// - Parameter stream: its first manifest.
   package func cookies(of stream: Resource) -> CookieJar {
-    streamCookies.jar(of: .init(stream), at: now)
+    streamCookies.jar(of: beginning(of: stream), at: now)
   }
 
   /// Returns the observer that collects `cookies(of:)`.
   package func cookieObserver(of stream: Resource) -> ResponseObserver {
-    cookies(of: stream).observer(StreamCookies.Beginning(stream))
+    cookies(of: stream).observer(beginning(of: stream))
+  }
+
+  /// With the headers that grant access: cookies for one account must not reach another one.
+  private func beginning(of stream: Resource) -> StreamCookies.Beginning {
+    StreamCookies.Beginning(url: stream.url, headers: stream.headers.grantingAccess)
   }
 
   /// Returns a resource that may be the first manifest of a stream: with the rules of manifests, and

@@ -6,9 +6,9 @@ import NIOCore
 struct ConnectionClock {
   enum Verdict { case fine, idle, slowHead, slowBody, stuck }
 
-  private var head: TimeAmount = .seconds(30)
-  private var idle: TimeAmount = .seconds(75)
-  private var send: TimeAmount = .seconds(300)
+  private let head: TimeAmount
+  private let idle: TimeAmount
+  private let send: TimeAmount
   private var task: RepeatedTask?
 
   private var since = NIODeadline.now()
@@ -18,18 +18,18 @@ struct ConnectionClock {
   /// The time since which a task waits for more of a request's body.
   private var bodySince: NIODeadline?
 
+  init(_ settings: ConnectionSettings) {
+    head = TimeAmount(settings.headTimeout)
+    idle = TimeAmount(settings.idleTimeout)
+    send = TimeAmount(settings.sendTimeout)
+  }
+
   var isRunning: Bool { task != nil }
 
   /// The time since the connection was accepted, or since its last request or response.
   var silence: TimeAmount { .now() - since }
 
-  mutating func start(
-    _ settings: ConnectionSettings, on eventLoop: any EventLoop,
-    tick: @escaping @Sendable () -> Void
-  ) {
-    head = TimeAmount(settings.headTimeout)
-    idle = TimeAmount(settings.idleTimeout)
-    send = TimeAmount(settings.sendTimeout)
+  mutating func start(on eventLoop: any EventLoop, tick: @escaping @Sendable () -> Void) {
     since = .now()
     let shortest = min(head.nanoseconds, idle.nanoseconds, send.nanoseconds)
     let step = TimeAmount.nanoseconds(min(max(shortest / 4, 10_000_000), 5_000_000_000))

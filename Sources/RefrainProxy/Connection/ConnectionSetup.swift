@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT
 import NIOCore
-import Refrain
+package import Refrain
 import RefrainLocks
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
   let settings: ConnectionSettings
   let phase: ProxyPhase
-  /// Counts the tasks that respond.
-  let responders: RunningResponders
+  /// The number of tasks that respond.
+  private let responders = Atomic(0)
   let endedInputs = EndedInputs()
   /// Nil for the connections of the operator, which are neither counted nor limited.
   let clients: ClientSide?
 
-  init(
-    _ settings: ConnectionSettings, _ phase: ProxyPhase, _ responders: RunningResponders,
-    _ clients: ClientSide?
-  ) {
-    (self.settings, self.phase) = (settings, phase)
-    (self.responders, self.clients) = (responders, clients)
+  init(_ settings: ConnectionSettings, _ phase: ProxyPhase, _ clients: ClientSide?) {
+    (self.settings, self.phase, self.clients) = (settings, phase, clients)
   }
+
+  func noteResponders(_ difference: Int) {
+    responders.add(difference, ordering: .acquiringAndReleasing)
+  }
+
+  var hasResponders: Bool { responders.load(ordering: .acquiring) > 0 }
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
@@ -27,23 +29,40 @@ final class ConnectionSetup: Sendable {
 }
 
 /// How connections wait and send (`CacheProxy.Configuration`).
-struct ConnectionSettings: Sendable {
-  var headTimeout: Duration
-  var idleTimeout: Duration
-  var sendTimeout: Duration
-  /// For a client that has ended its side.
-  var endedInputTimeout: Duration
-  /// The same, while there are more than `mostEndedInputs` that have waited for so long.
-  var crowdedEndedInputTimeout: Duration
-  var mostEndedInputs: Int
-  /// For the next request once the proxy stops.
-  var lastRequestTimeout: Duration
-  /// The clock for clients that have ended their side.
-  var endedInputClock: @Sendable () -> Uptime
-  /// Whether stored bytes are sent by sendfile(2).
-  var sendsFiles: Bool
+package struct ConnectionSettings: Sendable {
+  package var headTimeout: Duration = .seconds(30)
+  package var idleTimeout: Duration = .seconds(75)
+  package var sendTimeout: Duration = .seconds(300)
+
+  /// The longest time for which nothing may come for a client that has ended its side of the
+  /// connection: it may still wait for its response, or have closed the connection. Nil: as long as
+  /// an origin may be silent (`silenceTimeout` and `responseTimeout` of the cache).
+  package var endedInputTimeout: Duration?
+  /// The same, while there are more than `mostEndedInputs` clients that have waited for so long.
+  static let crowdedEndedInputTimeout: Duration = .seconds(2)
+  /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader
+  /// and a descriptor.
+  package var mostEndedInputs = 64
+  /// The clock of these timeouts.
+  package var endedInputClock: @Sendable () -> Uptime = { .now }
+
+  /// The time that a client of a given socket has for its next request once the proxy stops. Those
+  /// that have been silent for longer are closed at once.
+  package var lastRequestTimeout: Duration = .seconds(1)
   /// Whether the socket is somebody else's, who keeps it for the next process.
-  var isSocketGiven: Bool
+  var isSocketGiven = false
+
+  /// Whether stored bytes are sent by sendfile(2), and not through a buffer.
+  package var sendsFiles = canSendFiles
+
+  /// On iOS, tvOS and visionOS a call of sendfile(2) ends the process (SIGSYS).
+  private static var canSendFiles: Bool {
+    #if os(iOS) || os(tvOS) || os(visionOS)
+      false
+    #else
+      true
+    #endif
+  }
 }
 
 /// The number of connections whose clients have ended their side, and have received nothing for a

@@ -46,7 +46,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   var isSendingBounded = false
 
   var headBuffer = ByteBuffer()
-  var clock = ConnectionClock()
+  var clock: ConnectionClock
   var isProcessing = false
   /// The last resource served at once, with the bytes of its target.
   var recent: (target: ByteBuffer, resource: CachedHit)?
@@ -83,6 +83,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   init(_ setup: ConnectionSetup, isSurplus: Bool, respond: @escaping Respond) {
     (self.setup, self.isSurplus, self.respond) = (setup, isSurplus, respond)
+    clock = ConnectionClock(setup.settings)
   }
 
   // MARK: Coming and going
@@ -109,7 +110,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
-    clock.start(setup.settings, on: context.eventLoop) { bound.value.tick() }
+    clock.start(on: context.eventLoop) { bound.value.tick() }
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -272,11 +273,10 @@ final class ProxyConnection: ChannelDuplexHandler {
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
       eventLoop: context.eventLoop, number: requestNumber,
       sendsFiles: setup.settings.sendsFiles, pace: gate?.pace(of: clientText))
-    let responders = setup.responders
-    responders.begin()
-    answering?.task = Task { [respond] in
-      defer { responders.end() }
+    setup.noteResponders(1)
+    answering?.task = Task { [respond, setup] in
       await respond(request, writer)
+      setup.noteResponders(-1)
     }
   }
 

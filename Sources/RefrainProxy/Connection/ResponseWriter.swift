@@ -68,18 +68,10 @@ struct ResponseWriter: Sendable {
   }
 
   /// Closes the connection in the middle of the response.
-  func abort() async {
-    try? await eventLoop.submit {
-      if connection.value.isAnswering(number) { connection.value.abortAnswer() }
-    }.get()
-  }
+  func abort() async { await onConnection { $0.abortAnswer() } }
 
   var hasBegun: Bool {
-    get async {
-      (try? await eventLoop.submit {
-        !connection.value.isAnswering(number) || connection.value.hasWrittenHead
-      }.get()) ?? true
-    }
+    get async { await onConnection { $0.hasWrittenHead } ?? true }
   }
 
   /// Returns the next part of the request's body; nil at its end.
@@ -87,6 +79,17 @@ struct ResponseWriter: Sendable {
     try await eventLoop.flatSubmit { () -> EventLoopFuture<ByteBuffer?> in
       let part = connection.value.isAnswering(number) ? connection.value.nextBodyPart() : nil
       return part ?? eventLoop.makeFailedFuture(ClientDisconnected())
+    }.get()
+  }
+
+  /// Returns the result of `body`; nil if the connection does not respond to this request any more.
+  @discardableResult
+  private func onConnection<Value: Sendable>(
+    _ body: @Sendable @escaping (ProxyConnection) -> Value
+  ) async -> Value? {
+    // A closed event loop has no clients.
+    try? await eventLoop.submit { () -> Value? in
+      connection.value.isAnswering(number) ? body(connection.value) : nil
     }.get()
   }
 
@@ -100,46 +103,8 @@ struct ResponseWriter: Sendable {
   }
 }
 
-/// Whole responses: those of handlers, and the proxy's own.
+/// Handlers read the whole body of a request, and write responses without an end of their own.
 extension ResponseWriter {
-  /// Sends the response of a handler.
-  ///
-  /// - Parameters:
-  ///   - fields: those that are sent; nil: those of the response.
-  ///   - sent: receives the number of bytes of each part that the socket has accepted.
-  func send(
-    _ response: ProxyResponse, _ fields: HeaderFields? = nil, to request: RequestHead,
-    sent: @escaping @Sendable (Int64) -> Void = { _ in }
-  ) async throws {
-    var head = ResponseHead(
-      status: response.status, fields: fields ?? response.fields, body: .none)
-    head.isMeasured = response.isCounted
-    let hasBody = response.status != 204 && response.status != 304
-    switch response.body {
-    case .data(let data):
-      let length = Int64(data.count)
-      if hasBody { head.body = request.isHEAD ? .omitted(length) : .length(length) }
-      try await begin(head)
-      if case .length(1...) = head.body {
-        try await write(ByteBuffer(bytes: data))
-        sent(length)
-      }
-    case .stream(let write):
-      if hasBody { head.body = request.isHEAD ? .omitted(nil) : .open }
-      try await begin(head)
-      if head.body == .open {
-        try await write(
-          ProxyBodyWriter { bytes in
-            try await self.write(ByteBuffer(bytes: bytes))
-            sent(Int64(bytes.count))
-          } isRead: {
-            await isWanted
-          })
-      }
-    }
-    try await end()
-  }
-
   /// Returns the whole body of the request.
   ///
   /// - Throws: 413 if it is longer than `limit`.
@@ -156,14 +121,10 @@ extension ResponseWriter {
 
   /// Whether the client may still read what is written: it has not closed its side, as a browser does
   /// that wants no more, and the proxy does not stop.
-  private var isWanted: Bool {
+  var isWanted: Bool {
     get async {
-      // A closed event loop has no clients.
-      (try? await eventLoop.submit {
-        let connection = connection.value
-        return connection.isAnswering(number) && !connection.isInputClosed
-          && !connection.isClosing && !connection.setup.phase.isStopping
-      }.get()) ?? false
+      await onConnection { !$0.isInputClosed && !$0.isClosing && !$0.setup.phase.isStopping }
+        ?? false
     }
   }
 }

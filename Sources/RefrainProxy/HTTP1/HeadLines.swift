@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: MIT
-internal import Refrain
+import Refrain
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// `chunk-size [ chunk-ext ]` (RFC 9112 §7.1): only hexadecimal digits before the end or the first
 /// extension. No sign, no `0x`, no white space, which other programs might read differently.
@@ -121,4 +129,90 @@ struct RequestLine: Sendable {
     if target.elementsEqual("*".utf8), method.elementsEqual("OPTIONS".utf8) { return }
     throw HTTPError(400, "The request's target is neither a path nor an http URL.")
   }
+}
+
+extension UInt8 {
+  static let tab: UInt8 = 0x09
+  static let lineFeed: UInt8 = 0x0A
+  static let carriageReturn: UInt8 = 0x0D
+  static let space: UInt8 = 0x20
+
+  /// Whether a field's value may contain this byte: visible ones, SP, HTAB, and bytes of other
+  /// alphabets (RFC 9110 §5.5).
+  var isValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == .tab }
+
+  var isOptionalWhitespace: Bool { self == .space || self == .tab }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Returns the offset of the next LF, at `offset` or after it.
+  func lineFeed(from offset: Int) -> Int? {
+    guard let base = baseAddress, offset >= 0, offset < count,
+      let found = memchr(base + offset, CInt(UInt8.lineFeed), count - offset)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// Whether these bytes are this name or token, ignoring case.
+  ///
+  /// - Parameter lowercase: letters in lower case, digits and `-`.
+  func equals(_ lowercase: StaticString) -> Bool {
+    count == lowercase.utf8CodeUnitCount && starts(with: lowercase)
+  }
+
+  func starts(with lowercase: StaticString) -> Bool {
+    let length = lowercase.utf8CodeUnitCount
+    guard lowercase.hasPointerRepresentation, count >= length else { return false }
+    let expected = lowercase.utf8Start
+    for index in 0..<length {
+      let byte = self[index]
+      let isUppercase = byte >= 0x41 && byte <= 0x5A
+      guard (isUppercase ? byte | 0x20 : byte) == expected[index] else { return false }
+    }
+    return true
+  }
+
+  /// Returns a part of these bytes; the range is clamped to them.
+  func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
+  }
+
+  /// These bytes without surrounding optional white space (RFC 9110 §5.6.3).
+  var trimmed: UnsafeRawBufferPointer {
+    var from = 0
+    var to = count
+    while from < to, self[from].isOptionalWhitespace { from += 1 }
+    while from < to, self[to - 1].isOptionalWhitespace { to -= 1 }
+    return part(from..<to)
+  }
+
+  /// Calls `body` for each element of a list (RFC 9110 §5.6.1), trimmed, without empty ones. For
+  /// lists of tokens: a comma inside quotes separates too.
+  func forEachElement<Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    var from = 0
+    while from < count {
+      var to = from
+      while to < count, self[to] != UInt8(ascii: ",") { to += 1 }
+      let element = part(from..<to).trimmed
+      if !element.isEmpty { try body(element) }
+      from = to + 1
+    }
+  }
+
+  /// The value of `1*DIGIT` only; nil also if it overflows.
+  var decimal: Int64? {
+    guard !isEmpty else { return nil }
+    var value: Int64 = 0
+    for byte in self {
+      guard byte.isDigit else { return nil }
+      value.append(digit: byte)
+    }
+    // Too large, or as good as.
+    return value < .max ? value : nil
+  }
+
+  /// The bytes as text; invalid UTF-8 becomes U+FFFD.
+  var text: String { String(decoding: self, as: UTF8.self) }
 }

@@ -13,11 +13,20 @@ struct ResponseHead: Sendable {
     case length(Int64)
     /// Its end is not known yet: chunked, or up to the end of the connection for HTTP/1.0.
     case open
+
+    /// - Parameter length: nil if it is not known yet.
+    init(length: Int64?, status: Int, isHEAD: Bool) {
+      switch status {
+      case 204, 304: self = .none
+      case _ where isHEAD: self = .omitted(length)
+      default: self = length.map { .length($0) } ?? .open
+      }
+    }
   }
 
   var status: Int
   var fields = HeaderFields()
-  var body: Body
+  var body = Body.none
   /// Whether the body still comes from an origin: bytes that the client does not accept are better
   /// left there than fetched into the buffers of sockets.
   var isFetched = false
@@ -123,11 +132,14 @@ package struct HTTPError: Error, Sendable, Hashable {
   package var reason: String
   /// The value of `Retry-After`, in seconds; nil: unknown.
   package var retryAfter: Int64?
+  /// The value of `Allow` of a 405 (RFC 9110 §15.5.6); nil: the methods that the proxy serves.
+  package var allow: String?
 
-  package init(_ status: Int, _ reason: String, retryAfter: Int64? = nil) {
-    self.status = status
-    self.reason = reason
-    self.retryAfter = retryAfter
+  package init(
+    _ status: Int, _ reason: String, retryAfter: Int64? = nil, allow: String? = nil
+  ) {
+    (self.status, self.reason) = (status, reason)
+    (self.retryAfter, self.allow) = (retryAfter, allow)
   }
 
   /// A request sent by this proxy came back to it (RFC 5842 §7.2).

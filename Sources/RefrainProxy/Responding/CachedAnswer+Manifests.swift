@@ -43,27 +43,20 @@ extension CachedAnswer {
 
   /// Returns the whole body; nil if it is too long for a manifest, or does not begin like one.
   func manifestBody(of selected: SelectedResponse) async throws -> [UInt8]? {
-    let reader = selected.reader
     let length = selected.known.information.length
     if let length, length > Manifest.longest { return nil }
-    reader.setEnd(.max, readsOn: true)
-    let buffer = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(Int(length ?? 0), 64 << 10), alignment: 1)
-    defer { buffer.deallocate() }
     var body: [UInt8] = []
-    var isRecognized = false
-    while body.count <= Manifest.longest {
-      let count = try await reader.read(into: buffer, at: Int64(body.count))
-      body += buffer[..<count]
-      let isWhole = count == 0 || length == Int64(body.count)
+    for try await bytes in selected.reader.chunks() {
       // The first bytes may come in several pieces.
-      if !isRecognized, isWhole || body.count >= 64 {
-        guard Manifest.mayBegin(with: Data(body.prefix(64))) else { return nil }
-        isRecognized = true
+      let isBeginning = body.count < 64
+      body += bytes
+      if isBeginning, body.count >= 64, !Manifest.mayBegin(with: Data(body.prefix(64))) {
+        return nil
       }
-      if isWhole { return body }
+      if body.count > Manifest.longest { return nil }
+      if Int64(body.count) == length { break }
     }
-    return nil
+    return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
   }
 
   /// - Parameter isFiltered: whether the body is for the time being, and clients must not keep it.
@@ -82,23 +75,18 @@ extension CachedAnswer {
       case .failed: throw Self.preconditionFailed
       }
     }
-    let count = Int64(body.count)
-    let framing: ResponseHead.Body =
-      !isModified ? .none : isHEAD ? .omitted(count) : .length(count)
     let length = selected.known.information.length ?? .max
-    var head = head(isModified ? 200 : 304, selected, [0..<length], body: framing)
+    var head = head(isModified ? 200 : 304, selected, [0..<length])
     ManifestEditor.describe(&head.fields, etag: etag)
     if !isModified { head.fields["Content-Type"] = nil }
     if isFiltered {
       head.fields["Expires"] = nil
       head.fields["Cache-Control"] = "no-cache"
     }
-    try await writer.begin(head)
-    if case .length(1...) = framing {
-      try await writer.write(ByteBuffer(bytes: body))
-      exchange.report.note { $0.bytesSent += count }
+    if try await delivery.begin(head, length: Int64(body.count)) {
+      try await delivery.write(ByteBuffer(bytes: body))
     }
-    try await writer.end()
+    try await delivery.writer.end()
   }
 }
 
@@ -111,15 +99,13 @@ extension CachedAnswer {
   /// neither stored nor needed for the response: they are not requested from the origin for this.
   ///
   /// - Throws: `MediaCacheError`; `CancellationError`.
-  func isManifest(
-    _ reader: MediaReader, _ known: StoredResponse, _ terms: ReadTerms
-  ) async throws -> Bool? {
+  func isManifest(_ reader: MediaReader, _ known: StoredResponse) async throws -> Bool? {
     if isNamedManifest(known) { return true }
     let (type, length) = (known.information.mimeType, known.information.length)
     guard Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
     // An empty resource has no first byte to wait for.
     guard length != 0 else { return false }
-    guard isStored(reader, length) || needsBeginning(reader, terms) else { return nil }
+    guard isStored(reader, length) || needsBeginning(reader) else { return nil }
     return try await beginsLikeManifest(reader, length)
   }
 
@@ -132,7 +118,7 @@ extension CachedAnswer {
   }
 
   /// Whether the first byte is there, or is requested in any case.
-  private func needsBeginning(_ reader: MediaReader, _ terms: ReadTerms) -> Bool {
+  private func needsBeginning(_ reader: MediaReader) -> Bool {
     // The start of several ranges, or of the last bytes, is unknown without the length.
     guard range.bounds.start == 0, range.bounds.end != nil, !terms.directives.onlyIfCached else {
       return false
@@ -193,12 +179,8 @@ extension CachedAnswer {
   /// An origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
   /// cost the origin a request every ten seconds for each manifest, however fresh.
   ///
-  /// - Parameter again: selects the response on other terms.
   /// - Throws: `CancellationError`.
-  func confirmed(
-    _ selected: SelectedResponse, _ terms: ReadTerms,
-    again: (ReadTerms) async throws -> Selected
-  ) async throws -> SelectedResponse {
+  func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     guard selected.isManifest == true else { return selected }
     let cache = service.cache
     guard source(of: selected) == .hit else {
@@ -220,7 +202,7 @@ extension CachedAnswer {
     do {
       // After an error of the origin, the fresh response is used, but not as a confirmed one: its
       // source is `.stale` then.
-      guard case .response(let confirmed) = try await again(terms) else { return selected }
+      guard case .response(let confirmed) = try await select(terms) else { return selected }
       note(confirmed)
       selected.reader.cancel()
       return confirmed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainStreams
 
 /// The response that a request selects: the value that selecting returns, and sending takes.
 struct SelectedResponse: Sendable {
@@ -23,20 +24,15 @@ extension CachedAnswer {
 
   /// Returns the response that the request selects.
   ///
-  /// - Parameter memory: the key under which uncacheable responses are remembered.
+  /// - Parameter terms: those of the request, or stricter ones.
   /// - Throws: `HTTPError`; `MediaCacheError`; `CancellationError`.
-  func select(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms, _ memory: CacheKey
-  ) async throws -> Selected {
-    let started = service.cache.now.wall
+  func select(_ terms: ReadTerms) async throws -> Selected {
     do {
-      let (reader, known, isManifest) = try await find(resource, key, terms)
-      return .response(
-        SelectedResponse(reader: reader, known: known, isManifest: isManifest, started: started))
+      return .response(try await find(terms))
     } catch let error as MediaCacheError where error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
       service.uncacheable.insert(.encoded, on: memory, at: .now)
-      if let refusal = refusal(in: error, to: resource) { return refusal }
+      if let refusal = refusal(in: error) { return refusal }
       return .other(.relayed(.uriMiss, asksWhole: true))
     } catch let error as MediaCacheError where error.status == 508 {
       // A relayed redirect would only send the client round as well.
@@ -46,7 +42,7 @@ extension CachedAnswer {
       service.uncacheable.insert(.notStorable, on: memory, at: .now)
       return .other(.relayed(.bypass))
     } catch let error as MediaCacheError where error.isOriginsAnswer {
-      if let refusal = refusal(in: error, to: resource) { return refusal }
+      if let refusal = refusal(in: error) { return refusal }
       // The origin asked for a pause, which applies to this client too.
       if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
       return .other(.relayed(.uriMiss))
@@ -55,7 +51,7 @@ extension CachedAnswer {
 
   /// Returns the error response that came with an error; nil if there is none that this client may
   /// receive.
-  private func refusal(in error: MediaCacheError, to resource: Resource) -> Selected? {
+  private func refusal(in error: MediaCacheError) -> Selected? {
     guard let response = error.response, response.answers(resource) else { return nil }
     let isJoined = !response.take()
     guard !isJoined || response.mayBeShared(isShared: service.cachePolicy == .shared) else {
@@ -64,44 +60,33 @@ extension CachedAnswer {
     return .other(.received(response, isJoined: isJoined))
   }
 
-  /// Returns a reader of the selected representation, the stored response, and whether that may be
-  /// a manifest (`isManifest`).
-  func find(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms
-  ) async throws -> (MediaReader, StoredResponse, Bool?) {
-    for _ in 0..<3 {
+  /// Opens readers until one has the representation that the request selects: a response shared with
+  /// other requests may be for one of them, and the origin may have responded to another one meanwhile.
+  private func find(_ terms: ReadTerms) async throws -> SelectedResponse {
+    let started = service.cache.now.wall
+    var attemptsLeft = 4
+    while true {
+      let reader = try await open(terms)
       do {
-        return try await findOnce(resource, key, terms)
-      } catch let error as MediaCacheError where error.code == .resourceChanged {
-        // The origin has responded to another request meanwhile. Nothing was sent yet.
-      }
-    }
-    return try await findOnce(resource, key, terms)
-  }
-
-  func findOnce(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms
-  ) async throws -> (MediaReader, StoredResponse, Bool?) {
-    var reader = try await open(resource, key, terms)
-    do {
-      if terms.directives.onlyIfCached { try checkIsThere(reader, terms) }
-      var known = try await learn(reader)
-      // A response shared with other requests may be for one of them.
-      for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
+        if terms.directives.onlyIfCached { try checkIsThere(reader) }
+        let known = try await learn(reader)
+        if attemptsLeft == 0 || reader.isSelected(known, by: resource.headers) {
+          return SelectedResponse(
+            reader: reader, known: known, isManifest: try await isManifest(reader, known),
+            started: started)
+        }
         reader.cancel()
-        reader = try await open(resource, key, terms)
-        known = try await learn(reader)
+      } catch {
+        reader.cancel()
+        guard attemptsLeft > 0, (error as? MediaCacheError)?.code == .resourceChanged else {
+          throw error
+        }
       }
-      return (reader, known, try await isManifest(reader, known, terms))
-    } catch {
-      reader.cancel()
-      throw error
+      attemptsLeft -= 1
     }
   }
 
-  func open(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadTerms
-  ) async throws -> MediaReader {
+  private func open(_ terms: ReadTerms) async throws -> MediaReader {
     do {
       return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
     } catch let error as MediaCacheError
@@ -112,7 +97,7 @@ extension CachedAnswer {
   }
 
   /// Throws 504 if a request would be needed (RFC 9111 §5.2.1.7).
-  func checkIsThere(_ reader: MediaReader, _ terms: ReadTerms) throws {
+  private func checkIsThere(_ reader: MediaReader) throws {
     let lease = service.cache.hold(reader)
     let known = lease?.known(terms, at: service.cache.now)
     let isThere =
@@ -136,7 +121,7 @@ extension CachedAnswer {
   /// Waits until the resource is known, and the first byte that the client wants is there or on its
   /// way: the response that brings it may be of another version than the one that is stored. The
   /// first request to the origin begins at that offset.
-  func learn(_ reader: MediaReader) async throws -> StoredResponse {
+  private func learn(_ reader: MediaReader) async throws -> StoredResponse {
     let (start, end) = range.bounds
     if let end { reader.setEnd(end, readsOn: true) }
     if isGrowing { reader.requestNothingBeyondEnd() }
@@ -213,20 +198,12 @@ extension CachedAnswer {
       service.hits.resource(for: exchange.target)?.isLeased != true,
       let lease = service.cache.hold(reader)
     else { return }
-    let fields = service.fields
-    let (listings, stream) = (service.listings, resource.policy.group?.first)
-    var status = CacheStatus.hit
-    let key = service.cache.key(for: resource)
-    status.key = key.rawValue
     service.hits.insert(
       CachedHit(
-        lease: lease, urlText: exchange.url.absoluteString,
-        isShared: service.cachePolicy == .shared, node: fields.node, cacheStatus: status,
-        naming: { listings.naming(of: key, in: stream) }
-      ) { known in
-        var rendered = fields.stored(known)
-        fields.addVia(to: &rendered)
-        return rendered
+        lease: lease, urlText: exchange.url.absoluteString, key: resourceKey,
+        fields: service.fields, isShared: service.cachePolicy == .shared
+      ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
+        listings.naming(of: resourceKey, in: stream)
       }, for: exchange.target)
   }
 }

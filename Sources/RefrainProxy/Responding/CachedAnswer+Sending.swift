@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOFoundationCompat
 import Refrain
+import RefrainStreams
 
 /// Sends the selected response.
 extension CachedAnswer {
@@ -15,7 +16,7 @@ extension CachedAnswer {
     }
     if let conditions = Preconditions(fields: exchange.fields) {
       let outcome = conditions.evaluate(
-        hasRange: range != .none, etag: known.etag, lastModified: known.lastModified,
+        hasRange: range != .whole, etag: known.etag, lastModified: known.lastModified,
         isStrongLastModified: known.isStrongLastModified)
       switch outcome {
       case .proceed: break
@@ -41,9 +42,7 @@ extension CachedAnswer {
   static let preconditionFailed = HTTPError(
     412, "The resource does not meet the request's preconditions.")
 
-  func head(
-    _ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange], body: ResponseHead.Body
-  ) -> ResponseHead {
+  func head(_ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange]) -> ResponseHead {
     let known = selected.known
     let handed = selected.reader.handedFields
     var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
@@ -63,39 +62,37 @@ extension CachedAnswer {
       cacheStatus.forwardedStatus = forwardedStatus
     }
     cacheStatus.timeToLive = AnswerFields.timeToLive(known, at: service.cache.now.wall)
-    cacheStatus.key = service.cache.key(for: resource).rawValue
+    cacheStatus.key = resourceKey.rawValue
     if handed == nil, [.miss, .revalidated].contains(origin.source) {
       service.fields.add(way: selected.reader.originWay(since: selected.started), to: &fields)
     }
     service.fields.add(cacheStatus, to: &fields)
-    exchange.report.note { values in
-      values.status = status
-      values.source = origin.source
-      values.isJoined = origin.cacheStatus.isCollapsed
+    delivery.note { record in
+      record.source = origin.source
+      record.isJoined = origin.cacheStatus.isCollapsed
     }
     let isFetched = origin.source == .miss || origin.source == .partial
-    return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
+    return ResponseHead(status: status, fields: fields, isFetched: isFetched)
   }
 
   private func notModified(_ selected: SelectedResponse) async throws {
-    var head = head(304, selected, [], body: .none)
+    var head = head(304, selected, [])
     // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
     for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
       head.fields[name] = nil
     }
-    try await writer.begin(head)
-    try await writer.end()
+    try await delivery.begin(head, length: nil)
+    try await delivery.writer.end()
   }
 
   private func unsatisfiable(_ length: Int64) async throws {
-    var fields: HeaderFields = [
-      "Date": HTTPDate.format(Date()), "Content-Range": "bytes */\(length)",
-      "Accept-Ranges": "bytes", "Cache-Control": "no-store",
-    ]
-    service.fields.addWebOrigin(to: &fields)
-    exchange.report.note { $0.status = 416 }
-    try await writer.begin(ResponseHead(status: 416, fields: fields, body: .length(0)))
-    try await writer.end()
+    try await delivery.send(
+      ProxyResponse(
+        status: 416,
+        fields: [
+          "Content-Range": "bytes */\(length)", "Accept-Ranges": "bytes",
+          "Cache-Control": "no-store",
+        ]))
   }
 
   private func send(
@@ -103,18 +100,18 @@ extension CachedAnswer {
   ) async throws {
     let length = selected.known.information.length
     let size = length == nil && status != 206 ? nil : Self.size(of: range)
-    let body: ResponseHead.Body = isHEAD ? .omitted(size) : size.map { .length($0) } ?? .open
-    var head = head(status, selected, [range], body: body)
+    var head = head(status, selected, [range])
     if status == 206 {
       let total = length.map { String($0) } ?? "*"
       head.fields.append(
         "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total)")
-      exchange.report.note { $0.range = range }
+      delivery.note { $0.range = range }
     }
     selected.reader.setEnd(range.upperBound, readsOn: true)
-    try await writer.begin(head)
-    if !isHEAD { try await copy(selected.reader, range, isFetched: head.isFetched) }
-    try await writer.end()
+    if try await delivery.begin(head, length: size) {
+      try await copy(selected.reader, range, isFetched: head.isFetched)
+    }
+    try await delivery.writer.end()
   }
 
   private func send(_ ranges: [ByteRange], of selected: SelectedResponse) async throws {
@@ -124,23 +121,16 @@ extension CachedAnswer {
       ranges: ranges, length: length,
       contentType: service.fields.passable(known.headers)["Content-Type"])
     guard let size = parts.contentLength else { return try await unsatisfiable(length) }
-    var head = head(206, selected, ranges, body: .length(size))
+    var head = head(206, selected, ranges)
     head.fields["Content-Type"] = parts.type
-    try await writer.begin(head)
+    try await delivery.begin(head, length: size)
     for range in ranges {
-      try await write(parts.heading(before: range))
+      try await delivery.write(ByteBuffer(string: parts.heading(before: range)))
       selected.reader.setEnd(range.upperBound, readsOn: true)
       try await copy(selected.reader, range, isFetched: head.isFetched)
     }
-    try await write(parts.closing)
-    try await writer.end()
-  }
-
-  /// Writes a part of the body that is not the resource's.
-  private func write(_ text: String) async throws {
-    let bytes = ByteBuffer(string: text)
-    try await writer.write(bytes)
-    noteSent(Int64(bytes.readableBytes))
+    try await delivery.write(ByteBuffer(string: parts.closing))
+    try await delivery.writer.end()
   }
 
   /// The bytes counted as read at once: those that the socket does not accept wait in the file.
@@ -159,11 +149,12 @@ extension CachedAnswer {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)
         let before = reader.spansBefore.intersection(RangeSet(offset..<end))
-        try await writer.write(file, offset..<end) { noteSent($0, ofWhich: before) }
+        try await delivery.writer.write(file, offset..<end) { part in
+          delivery.noteSent(Int64(part.count), stored: Self.count(of: before, in: part))
+        }
         offset = end
       case .memory(let bytes):
-        try await writer.write(ByteBuffer(data: bytes))
-        noteSent(Int64(bytes.count))
+        try await delivery.write(ByteBuffer(data: bytes))
         offset += Int64(bytes.count)
       case .end:
         return
@@ -171,19 +162,9 @@ extension CachedAnswer {
     }
   }
 
-  /// - Parameter before: what was stored of the resource before the request.
-  private func noteSent(_ range: ByteRange, ofWhich before: RangeSet<Int64>) {
-    let stored = before.intersection(RangeSet(range)).ranges
-      .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
-    noteSent(range.upperBound - range.lowerBound, stored: stored)
-  }
-
-  private func noteSent(_ count: Int64, stored: Int64 = 0) {
-    exchange.report.note { values in
-      values.bytesSent += count
-      values.bytesFromCache += stored
-    }
-    service.traffic.noteSent(count)
+  /// Returns the number of bytes of the range that are in the set.
+  static func count(of set: RangeSet<Int64>, in range: ByteRange) -> Int64 {
+    set.intersection(RangeSet(range)).ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
   }
 }
 
@@ -191,7 +172,7 @@ extension CachedAnswer {
 /// response has `Content-Range: bytes a-b/*` (RFC 9110 §14.4).
 extension CachedAnswer {
   /// Whether the client requests a range of a segment that may still grow.
-  var isGrowing: Bool { range != .none && service.parts.isGrowing(exchange.url) }
+  var isGrowing: Bool { range != .whole && service.parts.isGrowing(exchange.url) }
 
   /// A longer range is one without a known end (RFC 8673).
   private static let longest: Int64 = 1 << 40
@@ -206,7 +187,7 @@ extension CachedAnswer {
   /// exists if the client requests all that follows. Nil if the client, or the request to the
   /// origin, is for the whole segment.
   func settledRange(of reader: MediaReader) async throws -> ByteRange? {
-    guard case .simple(let asked) = range, let end = range.bounds.end else { return nil }
+    guard case .one(let asked) = range, let end = range.bounds.end else { return nil }
     let start = range.bounds.start
     guard var announced = reader.announcedEnd(from: start) else { return nil }
     if case .closed = asked, end - start < Self.longest {
@@ -236,11 +217,7 @@ struct ResponseSource: Sendable {
     let bounded = wanted.map { range in
       range.lowerBound..<min(range.upperBound, known.information.length ?? range.upperBound)
     }
-    let there = bounded.reduce(into: Int64(0)) { sum, range in
-      sum += before.intersection(RangeSet(range)).ranges.reduce(0) {
-        $0 + ($1.upperBound - $1.lowerBound)
-      }
-    }
+    let there = bounded.reduce(into: Int64(0)) { $0 += CachedAnswer.count(of: before, in: $1) }
     let all = bounded.reduce(into: Int64(0)) { $0 += $1.upperBound - $1.lowerBound }
     let asked = reader.statistics.requests > 0
     let isNews = known.freshness.confirmedAt >= started

@@ -9,18 +9,46 @@ struct CachedAnswer: Sendable {
   let exchange: Exchange
   /// The requested range; everything for HEAD.
   let range: RequestedRange
+  let resource: Resource
+  let resourceKey: CacheKey
+  /// That of the response: in a shared cache another one for each set of credentials.
+  let key: CacheKey
+  /// The conditions of the request.
+  let terms: ReadTerms
 
   init(exchange: Exchange) {
+    let service = exchange.service
+    let policy = service.cachePolicy
     self.exchange = exchange
-    range =
-      exchange.request.head.isHEAD ? .none : RequestedRange(exchange.fields["Range"])
+    range = exchange.isHEAD ? .whole : RequestedRange(exchange.fields["Range"])
+    resource = exchange.resource
+    resourceKey = service.cache.key(for: resource)
+    key = policy.key(for: resource, exchange.fields, of: service.cache)
+    var terms = ReadTerms()
+    terms.directives = RequestDirectives(exchange.fields)
+    terms.passesOnErrors = true
+    terms.audience = service.rules.servesOnePlay ? .player : .client
+    terms.hasCookies = policy.isPersonal(resource)
+    terms.followsStaleDirectives = policy == .shared
+    policy.relax(&terms, for: exchange.url, isPart: service.parts.contains(exchange.url))
+    if key != resourceKey { terms.notBefore = service.invalidations.last(of: resourceKey) }
+    if range == .whole || !service.parts.isGrowing(exchange.url) {
+      terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
+    }
+    self.terms = terms
   }
 
   var service: ProxyService { exchange.service }
-  var writer: ResponseWriter { exchange.writer }
-  var isHEAD: Bool { exchange.request.head.isHEAD }
+  var delivery: Delivery { exchange.delivery }
+  var isHEAD: Bool { exchange.isHEAD }
 
   private var policy: CachePolicy { service.cachePolicy }
+
+  /// The key under which uncacheable responses are remembered. A response that is not stored because
+  /// of cookies may be stored for requests without them.
+  var memory: CacheKey {
+    terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
+  }
 
   enum Outcome: Sendable {
     case sent
@@ -36,50 +64,14 @@ struct CachedAnswer: Sendable {
   }
 
   func run() async throws -> Outcome {
-    let directives = RequestDirectives(exchange.fields)
-    let resource = resource
-    let key = policy.key(for: resource, exchange.fields, of: service.cache)
-    var terms = ReadTerms()
-    (terms.directives, terms.passesOnErrors) = (directives, true)
-    terms.audience = service.rules.servesOnePlay ? .player : .client
-    terms.hasCookies = policy.isPersonal(resource)
-    terms.followsStaleDirectives = policy == .shared
-    policy.relax(
-      &terms, for: exchange.url, isPart: service.parts.contains(exchange.url))
-    if !isGrowing {
-      terms.listing = service.listings.naming(
-        of: service.cache.key(for: resource), in: resource.policy.group?.first)
-    }
-    // A response not stored because of cookies may be stored for requests without them.
-    let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
-    if key != service.cache.key(for: resource) {
-      terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
-    }
-    if policy == .shared, !directives.noStore || directives.onlyIfCached,
-      let stored = await smallResponse(key, terms)
-    {
+    if let stored = await smallResponse() {
       try await RelayedAnswer(exchange: exchange, reason: .uriMiss).pass(stored)
       return .sent
     }
-    let uncacheable = service.uncacheable.note(on: memory, at: .now)
-    if directives.onlyIfCached {
-      if uncacheable != nil { throw Self.notThere }
-    } else {
-      if directives.noStore { return .relayed(.request) }
-      if policy.isSharedKey(resource) { return .relayed(.bypass) }
-      if let uncacheable {
-        return .relayed(.bypass, asksWhole: uncacheable == .encoded)
-      }
-      if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
-        return .relayed(.stale)
-      }
-    }
+    if let bypass = try bypass() { return bypass }
     let selected: SelectedResponse
-    switch try await select(resource, key, terms, memory) {
-    case .response(let response):
-      selected = try await confirmed(response, terms) {
-        try await select(resource, key, $0, memory)
-      }
+    switch try await select(terms) {
+    case .response(let response): selected = try await confirmed(response)
     case .other(.received(let response, let isJoined)):
       if let target = await newTarget(refusedWith: response.status) {
         try await exchange.redirect(to: target)
@@ -104,7 +96,7 @@ struct CachedAnswer: Sendable {
       // The response may be that of a concurrent request without cookies.
       return .relayed(.bypass)
     }
-    confirmIfStale(selected, terms)
+    confirmIfStale(selected)
     if let location = redirection(selected) {
       if selected.isManifest == true {
         try exchange.noteChain(naming: [VariantChains.hash(baseURL(of: known))])
@@ -128,19 +120,33 @@ struct CachedAnswer: Sendable {
 
   /// Returns a response without a resource that answered an earlier request, and may be reused; nil if
   /// the cache has received a resource since, for whomever.
-  private func smallResponse(
-    _ key: CacheKey, _ terms: ReadTerms
-  ) async -> SmallResponses.Stored? {
-    let (cache, resource) = (service.cache, resource)
-    let found = service.responses.response(
-      on: key, for: resource, on: terms,
-      changed: service.invalidations.last(of: cache.key(for: resource)), at: cache.now.wall)
-    guard let found else { return nil }
-    if let date = await cache.lastConfirmation(of: resource, key: key), date > found.requestTime {
+  private func smallResponse() async -> SmallResponses.Stored? {
+    guard policy == .shared, !terms.directives.noStore || terms.directives.onlyIfCached,
+      let found = service.responses.response(
+        on: key, for: resource, on: terms, changed: service.invalidations.last(of: resourceKey),
+        at: service.cache.now.wall)
+    else { return nil }
+    if let date = await service.cache.lastConfirmation(of: resource, key: key),
+      date > found.requestTime
+    {
       service.responses.remove(key)
       return nil
     }
     return found
+  }
+
+  /// Returns why the cache is not asked; nil if it is.
+  private func bypass() throws -> Outcome? {
+    let uncacheable = service.uncacheable.note(on: memory, at: .now)
+    if terms.directives.onlyIfCached {
+      if uncacheable != nil { throw Self.notThere }
+      return nil
+    }
+    if terms.directives.noStore { return .relayed(.request) }
+    if policy.isSharedKey(resource) { return .relayed(.bypass) }
+    if let uncacheable { return .relayed(.bypass, asksWhole: uncacheable == .encoded) }
+    return service.cache.isArrivingForOthers(resource, key: key, on: terms)
+      ? .relayed(.stale) : nil
   }
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
@@ -169,8 +175,6 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  var resource: Resource { exchange.resource }
-
   /// Waits until a manifest is stored to which the client is redirected: without a stored response
   /// the redirect could not be repeated offline, and the manifest would be sent as a whole each time.
   private func storeManifest(_ selected: SelectedResponse) async throws {
@@ -194,7 +198,7 @@ extension CachedAnswer {
 
   /// Begins to confirm a response that is stale, and is served without a request. The new version, if
   /// there is one, comes with the confirmation.
-  func confirmIfStale(_ selected: SelectedResponse, _ terms: ReadTerms) {
+  func confirmIfStale(_ selected: SelectedResponse) {
     let (reader, known) = (selected.reader, selected.known)
     let now = service.cache.now.wall
     guard terms.followsStaleDirectives, reader.statistics.requests == 0, !service.cache.isOffline,

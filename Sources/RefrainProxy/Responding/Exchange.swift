@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainLocks
 import RefrainStreams
 
 /// One request with the context of its response.
 struct Exchange: Sendable {
-  let service: ProxyService
-  let request: ClientRequest
-  let writer: ResponseWriter
-  let report: AnswerReport
+  let delivery: Delivery
   let url: URL
   /// The session of the stream to which the URL belongs.
   let session: StreamSession?
@@ -20,6 +16,9 @@ struct Exchange: Sendable {
   let target: String
   /// The request's fields that are for an origin, with those of the session.
   let fields: HeaderFields
+
+  var service: ProxyService { delivery.service }
+  var isHEAD: Bool { delivery.request.head.isHEAD }
 
   /// The path and query of the request's target.
   var clientTarget: String {
@@ -51,13 +50,8 @@ struct Exchange: Sendable {
 
   /// Responds with a redirect.
   func redirect(to location: String) async throws {
-    var fields: HeaderFields = [
-      "Date": HTTPDate.format(Date()), "Location": location, "Cache-Control": "no-cache",
-    ]
-    service.fields.addWebOrigin(to: &fields)
-    report.note { $0.status = 302 }
-    try await writer.begin(ResponseHead(status: 302, fields: fields, body: .length(0)))
-    try await writer.end()
+    try await delivery.send(
+      ProxyResponse(status: 302, fields: ["Location": location, "Cache-Control": "no-cache"]))
   }
 }
 
@@ -97,30 +91,4 @@ extension Exchange {
 
   /// The fields of the request that grant access. A player may send them for the manifest alone.
   private var inherited: HeaderFields { fields.grantingAccess }
-}
-
-/// The facts recorded for the log while a response is sent.
-final class AnswerReport: Sendable {
-  struct Values: Sendable {
-    var url: String?
-    var status = 0
-    var range: ByteRange?
-    var bytesSent: Int64 = 0
-    /// Those of them that were stored before the request.
-    var bytesFromCache: Int64 = 0
-    /// Whether the request is neither logged nor counted.
-    var isSilent = false
-    var source = ServedRequest.Source.proxy
-    var error: String?
-    /// Whether it shares a request to the origin.
-    var isJoined = false
-  }
-
-  private let state = Mutex(Values())
-
-  var values: Values { state.withLock { $0 } }
-
-  func note(_ change: (inout Values) -> Void) {
-    state.withLock { change(&$0) }
-  }
 }

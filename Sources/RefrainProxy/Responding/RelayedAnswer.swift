@@ -17,7 +17,7 @@ struct RelayedAnswer: Sendable {
 
   func run() async throws {
     let service = exchange.service
-    let request = exchange.request.head
+    let request = exchange.delivery.request.head
     var fields = service.originFields.forRelay(
       exchange.fields, sendsOwn: exchange.sendsOwnFields)
     fields.addDefaults()
@@ -29,7 +29,7 @@ struct RelayedAnswer: Sendable {
     }
     // An encoded manifest could not be rewritten.
     if isNamedManifest, !asksWhole { fields["Accept-Encoding"] = "identity" }
-    exchange.report.note { $0.source = .relayed }
+    exchange.delivery.note { $0.source = .relayed }
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
@@ -44,7 +44,7 @@ struct RelayedAnswer: Sendable {
     exchange.observer?.received(response.headers, from: exchange.url)
     await invalidate(request.method, response)
     await compare(request, response)
-    try await pass(response, isHEAD: request.isHEAD)
+    try await pass(response)
   }
 
   /// Sends the client's request to the origin, and streams its body there.
@@ -58,8 +58,8 @@ struct RelayedAnswer: Sendable {
       .requiresPublicAddress(of: exchange.url)
     relayed.longestSilence = cache.longestSilence
     if !exchange.service.fields.isForManyOrigins {
-      relayed.onInterim = { [fields = exchange.service.fields, writer = exchange.writer] in
-        writer.interim($0, fields.interim($1))
+      relayed.onInterim = { [fields = exchange.service.fields, writer = exchange.delivery.writer] in
+        writer.interim($0, fields.passable($1))
       }
     }
     switch request.framing {
@@ -83,7 +83,7 @@ struct RelayedAnswer: Sendable {
 
   /// Returns the client's body, which is read from its connection as the origin accepts it.
   private func body(length: Int64?) -> RelayedRequest.Body {
-    RelayedRequest.Body(length: length) { [writer = exchange.writer] in
+    RelayedRequest.Body(length: length) { [writer = exchange.delivery.writer] in
       try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
     }
   }
@@ -106,12 +106,13 @@ struct RelayedAnswer: Sendable {
   ///
   /// - Parameter isJoined: whether the request was shared with other clients.
   func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
-    exchange.report.note { values in
-      values.source = .relayed
-      values.isJoined = isJoined
+    exchange.delivery.note { record in
+      record.source = .relayed
+      record.isJoined = isJoined
     }
     // The origin did not receive the client's condition, and confirms nothing.
-    guard response.status != 304 || !exchange.request.head.marks.contains(.conditional) else {
+    guard response.status != 304 || !exchange.delivery.request.head.marks.contains(.conditional)
+    else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
     }
     let length = response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
@@ -130,15 +131,15 @@ struct RelayedAnswer: Sendable {
     let now = exchange.service.cache.now.wall
     var status = CacheStatus.hit
     status.timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
-    status.key = exchange.service.cache.key(for: CachedAnswer(exchange: exchange).resource).rawValue
+    status.key = exchange.service.cache.key(for: exchange.resource).rawValue
     var fields = fields(stored.fields, status)
     fields["Age"] = String(Int64(min(max(stored.freshness.age(at: now), 0), Double(1 << 31))))
-    exchange.report.note { $0.source = .hit }
+    exchange.delivery.note { $0.source = .hit }
     var body: Data? = stored.body
     try await send(stored.status, fields, length: Int64(stored.body.count)) {
-      [report = exchange.report] in
-      guard let bytes = body.take(), !bytes.isEmpty else { return nil }
-      report.note { $0.bytesFromCache = Int64(bytes.count) }
+      [delivery = exchange.delivery] in
+      let bytes = body.take()
+      if let bytes { delivery.note { $0.bytesFromCache = Int64(bytes.count) } }
       return bytes
     }
   }
@@ -152,29 +153,16 @@ struct RelayedAnswer: Sendable {
     _ status: Int, _ fields: HeaderFields, length: Int64?, isFetched: Bool = false,
     _ next: () async throws -> Data?
   ) async throws {
-    exchange.report.note { $0.status = status }
-    let body = Self.body(status, length, isHEAD: exchange.request.head.isHEAD)
-    try await exchange.writer.begin(
-      ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched))
-    switch body {
-    case .none, .omitted: break
-    case .length, .open: while let bytes = try await next() { try await write(bytes) }
+    let head = ResponseHead(status: status, fields: fields, isFetched: isFetched)
+    if try await exchange.delivery.begin(head, length: length) {
+      while let bytes = try await next() { try await write(bytes) }
     }
-    try await exchange.writer.end()
-  }
-
-  private static func body(_ status: Int, _ length: Int64?, isHEAD: Bool) -> ResponseHead.Body {
-    switch status {
-    case 204, 304: .none
-    case _ where isHEAD: .omitted(length)
-    default: length.map { .length($0) } ?? .open
-    }
+    try await exchange.delivery.writer.end()
   }
 
   /// Returns those of the origin's fields that the client receives, and the proxy's own.
   private func fields(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
-    var fields = exchange.service.fields.passable(HopByHop.removed(from: headers))
-    fields["Content-Length"] = nil
+    var fields = exchange.service.fields.passable(headers)
     fields["Location"] = fields["Location"].map {
       exchange.service.routes.rewritten(
         location: $0, of: exchange.url, session: session(behind: headers)?.id)
@@ -184,8 +172,7 @@ struct RelayedAnswer: Sendable {
     if exchange.service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
       fields["WWW-Authenticate"] = "Basic realm=\"\(exchange.url.host() ?? "")\""
     }
-    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
-    exchange.service.fields.addWebOrigin(to: &fields)
+    exchange.service.fields.complete(&fields)
     exchange.service.fields.add(status, to: &fields)
     return fields
   }
@@ -204,16 +191,15 @@ struct RelayedAnswer: Sendable {
     return exchange.session()
   }
 
-  private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
+  private func pass(_ response: OriginResponse) async throws {
     let fields = fields(response.headers, forwarded())
-    let length = response.headers.bodyLength
-    if let isNamed = mayBeManifest(response, isHEAD: isHEAD) {
-      exchange.report.note { $0.status = response.status }
-      let framing = Self.body(response.status, length, isHEAD: isHEAD)
-      return try await passManifest(response, fields, framing, isNamed: isNamed)
+    if let isNamed = mayBeManifest(response) {
+      return try await passManifest(response, fields, isNamed: isNamed)
     }
     var parts: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
-    try await send(response.status, fields, length: length, isFetched: true) {
+    try await send(
+      response.status, fields, length: response.headers.bodyLength, isFetched: true
+    ) {
       guard let bytes = try await parts.next(isolation: nil) else { return nil }
       await note(received: bytes)
       return bytes
@@ -226,17 +212,16 @@ struct RelayedAnswer: Sendable {
   }
 
   private func write(_ bytes: Data) async throws {
-    try await exchange.writer.write(ByteBuffer(bytes: bytes))
-    exchange.report.note { $0.bytesSent += Int64(bytes.count) }
-    exchange.service.traffic.noteSent(Int64(bytes.count))
+    try await exchange.delivery.write(ByteBuffer(bytes: bytes))
   }
 
   // MARK: Manifests
 
   /// Returns whether the response is a manifest by its type or its name, or may be one by its
   /// content alone (false); nil if it is none.
-  private func mayBeManifest(_ response: OriginResponse, isHEAD: Bool) -> Bool? {
-    guard exchange.request.head.isGET || isHEAD, isWhole(response),
+  private func mayBeManifest(_ response: OriginResponse) -> Bool? {
+    let isHEAD = exchange.isHEAD
+    guard exchange.delivery.request.head.isGET || isHEAD, isWhole(response),
       response.headers.contentCodings.isEmpty
     else { return nil }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
@@ -263,19 +248,16 @@ struct RelayedAnswer: Sendable {
   ///
   /// - Parameter isNamed: whether the response is a manifest by its type or its name.
   private func passManifest(
-    _ response: OriginResponse, _ fields: HeaderFields, _ framing: ResponseHead.Body,
-    isNamed: Bool
+    _ response: OriginResponse, _ fields: HeaderFields, isNamed: Bool
   ) async throws {
-    let writer = exchange.writer
-    if case .omitted = framing {
+    let (delivery, length) = (exchange.delivery, response.headers.bodyLength)
+    var head = ResponseHead(status: response.status, fields: fields, isFetched: true)
+    if exchange.isHEAD {
       // Only the body would show the length of the edited one.
-      var head = ResponseHead(status: response.status, fields: fields, body: .omitted(nil))
       head.fields["ETag"] = nil
-      try await writer.begin(head)
-      return try await writer.end()
+      try await delivery.begin(head, length: nil)
+      return try await delivery.writer.end()
     }
-    let head = ResponseHead(
-      status: response.status, fields: fields, body: framing, isFetched: true)
     var body = Data()
     var isRecognized = isNamed
     var isPassing = false
@@ -290,17 +272,17 @@ struct RelayedAnswer: Sendable {
       isRecognized = isManifest == true
       guard isManifest == false || body.count > Manifest.longest else { continue }
       isPassing = true
-      try await writer.begin(head)
+      try await delivery.begin(head, length: length)
       try await write(body)
     }
     if !isPassing {
       if isRecognized || Self.isBeginning(body, isWhole: true) == true {
         return try await send(body, fields)
       }
-      try await writer.begin(head)
-      if !body.isEmpty { try await write(body) }
+      try await delivery.begin(head, length: length)
+      try await write(body)
     }
-    try await writer.end()
+    try await delivery.writer.end()
   }
 
   private static func isBeginning(_ body: Data, isWhole: Bool) -> Bool? {
@@ -311,7 +293,6 @@ struct RelayedAnswer: Sendable {
     var fields = fields
     // The whole manifest, whatever range was requested.
     fields["Content-Range"] = nil
-    exchange.report.note { $0.status = 200 }
     var sent = body
     let editor = ManifestEditor(exchange: exchange, url: exchange.url)
     if let edited = try await editor.edit(Array(body)) {
@@ -324,11 +305,8 @@ struct RelayedAnswer: Sendable {
           &fields, etag: ManifestEditor.etag(of: edited.body, original: fields["ETag"]))
       }
     }
-    try await exchange.writer.begin(
-      ResponseHead(
-        status: 200, fields: fields, body: .length(Int64(sent.count)), isFetched: true))
-    if !sent.isEmpty { try await write(sent) }
-    try await exchange.writer.end()
+    var rest: Data? = sent
+    try await send(200, fields, length: Int64(sent.count), isFetched: true) { rest.take() }
   }
 
   // MARK: What it may have changed

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
+import RefrainStreams
 
-/// Responds to one request that cannot be served at once: determines the URL and the kind of
-/// response, and reports errors.
+/// Responds to one request that cannot be served at once: by the first of the operator's handlers, the
+/// app's, the cache and the relay that takes it.
 struct Responder: Sendable {
-  let service: ProxyService
-  let request: ClientRequest
-  let writer: ResponseWriter
-  /// Whether pages of the allowed web origin may read errors.
-  var isForWebOrigin = true
-  let report = AnswerReport()
+  let delivery: Delivery
+
+  private var service: ProxyService { delivery.service }
+  private var request: ClientRequest { delivery.request }
 
   /// Responds to a client.
   func run(_ front: FrontHandlers) async {
@@ -19,7 +17,9 @@ struct Responder: Sendable {
       if let refusal = request.refusal { throw refusal }
       if try await askHandlers(front) { return }
       let exchange = try await exchange()
-      if try await respondToMethod(exchange) { return }
+      if let response = try ownResponse(to: exchange.target) {
+        return try await delivery.send(response)
+      }
       try await respond(to: exchange)
     }
   }
@@ -28,23 +28,135 @@ struct Responder: Sendable {
   func run(_ answer: () async throws -> Void) async {
     do {
       try await answer()
-    } catch let httpError as HTTPError {
-      await say(httpError)
+    } catch let error as HTTPError {
+      await delivery.send(error)
     } catch is ClientDisconnected {
-      await writer.abort()
+      await delivery.writer.abort()
     } catch is CancellationError {
-      await writer.abort()
+      await delivery.writer.abort()
     } catch let error as MediaCacheError {
-      await say(HTTPError(error))
+      await delivery.send(HTTPError(error))
     } catch {
       // Usually a broken connection, which leaves no client to respond to: that is no error.
-      if await writer.hasBegun {
-        await writer.abort()
+      if await delivery.writer.hasBegun {
+        await delivery.writer.abort()
       } else {
-        await say(HTTPError(502, "The request to the origin failed: \(error)."))
+        await delivery.send(HTTPError(502, "The request to the origin failed: \(error)."))
       }
     }
-    log(request.head.method)
+    delivery.log()
+  }
+
+  // MARK: Handlers
+
+  /// Asks the handlers in front of the cache: the operator's, and then the app's. Returns whether one
+  /// of them has responded.
+  private func askHandlers(_ front: FrontHandlers) async throws -> Bool {
+    let head = request.head
+    if let open = front.open, open.isAsked(by: head) {
+      delivery.note { $0.isSilent = true }
+      try service.routes.checkHost(of: request, listening: service.place.known)
+      return try await ask([open.handler], target: head.target)
+    }
+    let own = service.rules.handlers
+    let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
+    guard !front.handlers.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
+      return false
+    }
+    var target = String(
+      try service.routes.ownTarget(of: request, listening: service.place.known))
+    if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
+    delivery.note { $0.isSilent = true }
+    if try await ask(front.handlers, target: target) { return true }
+    delivery.note { $0.isSilent = false }
+    guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE", head.method != "CONNECT"
+    else { return false }
+    // Those that may change something. A page of another site can have the browser send them.
+    guard
+      ["GET", "HEAD", "OPTIONS"].contains(head.method)
+        || !service.requestPolicy.isFromAnotherSite(head.fields, host: head.fields["Host"])
+    else {
+      throw HTTPError(
+        403, "A page of another site may not send a \(head.method) through this proxy.")
+    }
+    return try await ask(own, target: target)
+  }
+
+  /// Asks one after the other. Returns whether one of them has responded.
+  func ask(_ handlers: [any ProxyHandler], target: String) async throws -> Bool {
+    let asked = ProxyRequest(request, target: target, body: delivery.writer.body(limit:))
+    for handler in handlers {
+      if let response = try await response(of: handler, to: asked) {
+        try await delivery.send(response)
+        return true
+      }
+      guard !asked.hasReadBody else {
+        throw failure(of: handler, at: target, "has read the body, and does not respond")
+      }
+    }
+    return false
+  }
+
+  private func response(
+    of handler: any ProxyHandler, to asked: ProxyRequest
+  ) async throws -> ProxyResponse? {
+    do {
+      return try await handler.response(to: asked)
+    } catch {
+      if error is HTTPError || error is MediaCacheError || error is ClientDisconnected {
+        throw error
+      }
+      if Task.isCancelled { throw CancellationError() }
+      throw failure(of: handler, at: asked.target, "failed: \(error)")
+    }
+  }
+
+  private func failure(of handler: any ProxyHandler, at target: String, _ what: String) -> HTTPError
+  {
+    service.cache.report(warning: "The handler \(type(of: handler)), asked for \(target), \(what).")
+    return HTTPError(500, "This proxy could not make the response.")
+  }
+
+  // MARK: The origin's resources
+
+  /// Determines the URL, and the session of its stream.
+  ///
+  /// - Throws: `HTTPError` if the request names none that may be requested.
+  private func exchange() async throws -> Exchange {
+    let fields = request.head.fields
+    let target = request.head.target
+    let named = try service.routes.named(by: request, listening: service.place.known)
+    delivery.note { $0.url = named.url.absoluteString }
+    if service.originFields.hasSent(fields) {
+      throw HTTPError.loop
+    }
+    var session: StreamSession?
+    if let id = named.session { session = await service.sessions.find(id) }
+    let sent = service.originFields.ofClient(fields) {
+      service.routes.referrer($0, of: request, listening: service.place.known)
+    }
+    let exchange = Exchange(
+      delivery: delivery, url: named.url, session: session,
+      sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true, target: target,
+      fields: session?.complete(sent, for: named.url) ?? sent)
+    await exchange.noticeRemoval()
+    return exchange
+  }
+
+  /// Returns the response to a method that concerns the proxy itself; nil for any other.
+  private func ownResponse(to target: String) throws(HTTPError) -> ProxyResponse? {
+    let fields = request.head.fields
+    switch request.head.method {
+    case "OPTIONS"
+    where service.rules.allowedWebOrigin != nil
+      && fields["Access-Control-Request-Method"] != nil:
+      return ProxyResponse(status: 204, fields: AnswerFields.preflight(fields))
+    case "OPTIONS" where target == "*":
+      // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
+      return ProxyResponse(status: 204, fields: ["Allow": service.requestPolicy.allow])
+    case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
+    default: return nil
+    }
   }
 
   /// Responds from the cache, or with what the origin sends, unchanged and not stored.
@@ -62,93 +174,6 @@ struct Responder: Sendable {
     case .received(let response, let isJoined):
       try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
         .pass(response, isJoined: isJoined)
-    }
-  }
-
-  /// Responds to the methods that concern the proxy itself. Returns whether it did.
-  private func respondToMethod(_ exchange: Exchange) async throws -> Bool {
-    let fields = request.head.fields
-    let sent: HeaderFields
-    switch request.head.method {
-    case "OPTIONS"
-    where service.rules.allowedWebOrigin != nil
-      && fields["Access-Control-Request-Method"] != nil:
-      sent = service.fields.preflight(fields)
-    case "OPTIONS" where exchange.target == "*":
-      // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      sent = ["Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow]
-    case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
-    default: return false
-    }
-    report.note { $0.status = 204 }
-    try await writer.begin(ResponseHead(status: 204, fields: sent, body: .none))
-    try await writer.end()
-    return true
-  }
-
-  /// Determines the URL, and the session of its stream.
-  ///
-  /// - Throws: `HTTPError` if the request names none that may be requested.
-  private func exchange() async throws -> Exchange {
-    let fields = request.head.fields
-    let target = request.head.target
-    let named = try service.routes.named(
-      by: request.head, target: target, localAddress: request.localAddress,
-      listening: service.place.known)
-    report.note { $0.url = named.url.absoluteString }
-    if service.originFields.hasSent(fields) {
-      throw HTTPError.loop
-    }
-    var session: StreamSession?
-    if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.originFields.ofClient(fields) {
-      service.routes.referrer(
-        $0, localAddress: request.localAddress, listening: service.place.known)
-    }
-    let exchange = Exchange(
-      service: service, request: request, writer: writer, report: report, url: named.url,
-      session: session, sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
-      target: target, fields: session?.complete(sent, for: named.url) ?? sent)
-    await exchange.noticeRemoval()
-    return exchange
-  }
-
-  // MARK: What went wrong
-
-  private func say(_ httpError: HTTPError) async {
-    report.note { $0.error = httpError.reason }
-    guard await !writer.hasBegun else { return await writer.abort() }
-    var response = ProxyResponse(httpError)
-    // RFC 9110 §15.5.6.
-    if httpError.status == 405 { response.fields.append("Allow", service.requestPolicy.allow) }
-    if isForWebOrigin { service.fields.addWebOrigin(to: &response.fields) }
-    report.note { values in
-      (values.status, values.source) = (httpError.status, .proxy)
-    }
-    do {
-      try await writer.send(response, response.fields, to: request.head) { [report] count in
-        report.note { $0.bytesSent = count }
-      }
-    } catch {
-      await writer.abort()
-    }
-  }
-
-  private func log(_ method: String) {
-    let values = report.values
-    guard !values.isSilent else { return }
-    let seconds = ProxyConnection.seconds(since: request.started)
-    service.traffic.note(
-      Traffic.Outcome(
-        source: values.source, bytesSent: values.bytesSent, savedBytes: values.bytesFromCache,
-        isJoined: values.isJoined, hasError: values.error != nil, seconds: seconds))
-    service.log.note(request.head) {
-      var served = ServedRequest(
-        method: method, url: values.url ?? service.routes.shown(request.head.target),
-        status: values.status, range: values.range, bytesSent: values.bytesSent,
-        source: values.source, seconds: seconds, client: request.client, error: values.error)
-      served.bytesFromCache = values.bytesFromCache
-      return served
     }
   }
 }

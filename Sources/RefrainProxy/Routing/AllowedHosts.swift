@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-internal import Foundation
-internal import Refrain
-internal import RefrainStreams
+import Foundation
+import Refrain
+import RefrainStreams
 
 /// The hosts that may be requested: `example.com` is that host only, `*.example.com` all below it,
 /// and a port may follow.
@@ -114,5 +114,51 @@ struct OriginScope: Sendable {
   private static func split(_ url: URL) -> (WebOrigin, path: Substring)? {
     guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
     return (origin, parts.requestTarget.prefix { $0 != "?" })
+  }
+}
+
+/// Checks that a request is meant for this proxy. A web page whose own name was made to point here
+/// is detected by that name in Host (DNS rebinding). The port must be the proxy's own, except behind
+/// a name that the user gave: a balancer passes on the port at which clients reached it.
+struct HostCheck: Sendable {
+  /// Those that the user gave, which are recognized with any port.
+  private let names: Set<String>
+  /// Those that are recognized with the listening port only, as are the addresses.
+  private let localNames: Set<String>
+
+  /// - Parameters:
+  ///   - names: those that the user gave. Invalid ones are ignored, and loopback addresses are
+  ///     recognized with the listening port only.
+  ///   - machine: the name of this machine besides `localhost`.
+  init(names: [String], machine: String) {
+    let given = Set(names.compactMap { Authority($0)?.plainHost })
+    self.names = given.filter { !NetworkAddress.isLoopback(host: $0) }
+    localNames = given.subtracting(self.names).union(Self.hosts(["localhost", machine]))
+  }
+
+  /// - Parameters:
+  ///   - value: the value of Host, or the authority of a target in absolute form. Its port must be the
+  ///     one that the client connected to, except behind a given name; without one it is 80.
+  ///   - addresses: numeric, with or without brackets. An IPv4 address in its IPv6 form stands for both
+  ///     forms.
+  ///   - port: the listening port.
+  func isOurs(_ value: some StringProtocol, at addresses: [String], port: Int) -> Bool {
+    guard let authority = Authority(value) else { return false }
+    let host = authority.plainHost
+    if names.contains(host) { return true }
+    guard (authority.port ?? 80) == port else { return false }
+    return localNames.contains(host) || Self.hosts(addresses).contains(host)
+  }
+
+  /// Whether an authority is one of the names that the user gave, with any port: clients then know the
+  /// origin's resources by it.
+  func isPublic(_ authority: String) -> Bool {
+    Authority(authority).map { names.contains($0.plainHost) } ?? false
+  }
+
+  private static func hosts(_ addresses: [String]) -> Set<String> {
+    let mapped = addresses.compactMap { NetworkAddress(host: $0)?.mappedIPv4?.text }
+    let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+    return Set((bracketed + mapped).compactMap { Authority($0)?.plainHost })
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-internal import Foundation
-internal import Refrain
+import Foundation
+import Refrain
+import RefrainStreams
 
 /// The proxy's form of a URL: the path is `/TOKEN/https/host[:port]/path`, in which relative
 /// references of playlists resolve correctly. A stream's session may stand behind the token, as in
@@ -51,14 +52,8 @@ enum ProxyURL {
       return (nil, path[...])
     }
     let id = path.dropFirst(2)[..<slash]
-    guard isSession(id) else { return (nil, path[...]) }
+    guard StreamSession.isIdentifier(id) else { return (nil, path[...]) }
     return (String(id), path[slash...])
-  }
-
-  /// Whether a text can identify a session: up to 64 characters that a URL never encodes (RFC 3986
-  /// §2.3).
-  static func isSession(_ id: some StringProtocol) -> Bool {
-    (1...64).contains(id.utf8.count) && id.utf8.allSatisfy(\.isUnreserved)
   }
 
   /// Returns the target of a request to the proxy for that URL, without user information and
@@ -157,13 +152,85 @@ enum TokenCheck {
 
   /// Returns a new token of 192 random bits.
   static func random() -> String {
-    var generator = SystemRandomNumberGenerator()
-    return random(using: &generator)
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+    return String((0..<32).map { _ in alphabet[Int.random(in: 0..<64)] })
+  }
+}
+
+/// The spelling of request targets and URLs.
+package enum URLSpelling {
+  /// Whether the path has a segment `.` or `..`, also as `%2e`: clients that resolve
+  /// references never send one (RFC 3986 §5.2.4), and a client that sends one aims elsewhere.
+  ///
+  /// - Parameter decodesSeparators: whether `%2f`, `%5c` and `\` end a segment too, as for servers
+  ///   that decode a path before they resolve it.
+  static func hasDotSegment(path: some StringProtocol, decodesSeparators: Bool = false) -> Bool {
+    let path = decodesSeparators ? decodingSeparators(path) : Array(path.utf8)
+    return path.split(separator: UInt8(ascii: "/")).contains { segment in
+      var rest = segment
+      var dots = 0
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "%"), rest.starts(with: "2e".utf8) || rest.starts(with: "2E".utf8) {
+          rest = rest.dropFirst(2)
+        } else if byte != UInt8(ascii: ".") {
+          return false
+        }
+        dots += 1
+        if dots > 2 { return false }
+      }
+      return true
+    }
   }
 
-  static func random(using generator: inout some RandomNumberGenerator) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    let bytes = (0..<32).map { _ in alphabet[Int(generator.next() & 63)] }
-    return String(decoding: bytes, as: UTF8.self)
+  private static func decodingSeparators(_ path: some StringProtocol) -> [UInt8] {
+    var result: [UInt8] = []
+    var rest = Array(path.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"),
+        ["2f", "2F", "5c", "5C"].contains(where: { rest.starts(with: $0.utf8) })
+      {
+        rest = rest.dropFirst(2)
+        result.append(UInt8(ascii: "/"))
+      } else {
+        result.append(byte == UInt8(ascii: "\\") ? UInt8(ascii: "/") : byte)
+      }
+    }
+    return result
+  }
+
+  /// Whether all bytes are visible ASCII, without `#`.
+  package static func isTarget(_ text: some StringProtocol) -> Bool {
+    text.utf8.allSatisfy { $0 >= 0x21 && $0 <= 0x7E && $0 != UInt8(ascii: "#") }
+  }
+
+  /// Whether a URL's text equals the requested one: byte for byte, except bytes that no URI may
+  /// contain, which are percent-encoded (RFC 3986 §2).
+  static func says(_ text: some StringProtocol, as asked: some StringProtocol) -> Bool {
+    var text = Array(text.utf8)[...]
+    let asked = Array(asked.utf8)
+    for (index, byte) in asked.enumerated() {
+      let isAlone =
+        byte == UInt8(ascii: "%")
+        && (index + 2 >= asked.count || asked[index + 1].hexadecimalValue == nil
+          || asked[index + 2].hexadecimalValue == nil)
+      if text.first == byte, !isAlone {
+        text.removeFirst()
+        continue
+      }
+      guard isAlone || !isURIByte(byte), text.count >= 3, text.first == UInt8(ascii: "%"),
+        let high = text[text.startIndex + 1].hexadecimalValue,
+        let low = text[text.startIndex + 2].hexadecimalValue, high << 4 | low == byte
+      else { return false }
+      text.removeFirst(3)
+    }
+    return text.isEmpty
+  }
+
+  /// Whether the byte may occur in a path or a query.
+  private static func isURIByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x22, 0x3C, 0x3E, 0x5B...0x5E, 0x60, 0x7B...0x7D, 0x7F...: false
+    default: true
+    }
   }
 }

@@ -14,9 +14,7 @@ struct Routes: Sendable {
   private let hostsFilter: URLFilter
   /// For what a URL of a private network refers to.
   private let privateFilter: URLFilter
-  private let names: [String]
-  private let publicNames: Set<String>
-  private let machineName = ProcessInfo.processInfo.hostName
+  private let hostCheck: HostCheck
 
   /// - Parameters:
   ///   - address: that on which the proxy listens.
@@ -26,8 +24,7 @@ struct Routes: Sendable {
   init(
     address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
   ) throws(CacheProxyError) {
-    self.names = names
-    publicNames = HostCheck.publicNames(names)
+    hostCheck = HostCheck(names: names, machine: ProcessInfo.processInfo.hostName)
     try Self.check(names)
     hosts = try AllowedHosts(allowedHosts)
     privateFilter = hosts.filter(elsePublicOnly: false)
@@ -95,25 +92,17 @@ struct Routes: Sendable {
 
   func isOurs(host: String, localAddress: String?, listening: ListeningAddress?) -> Bool {
     guard let listening else { return false }
-    let addresses = [localAddress, listening.host].compactMap { $0 }
-    return HostCheck(
-      addresses: addresses + [machineName], names: names, port: listening.port
-    ).isOurs(host)
-  }
-
-  /// Whether an authority is one of the names that the operator gave to this proxy, with any port:
-  /// clients then know the origin's resources by it.
-  func isPublic(authority: String) -> Bool {
-    Authority(authority).map { publicNames.contains($0.plainHost) } ?? false
+    let addresses = [localAddress, listening.host].compactMap(\.self)
+    return hostCheck.isOurs(host, at: addresses, port: listening.port)
   }
 
   /// Returns the target in origin form, after the check that the request is meant for this proxy.
   func ownTarget(
-    of head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
+    of request: ClientRequest, listening: ListeningAddress?
   ) throws(HTTPError) -> Substring {
-    let host = head.withHost { $0.map { String(decoding: $0, as: UTF8.self) } }
+    let target = request.head.target
     var path = target[...]
-    var authority = host
+    var authority = request.head.withHost { $0?.text }
     if !target.hasPrefix("/"), target != "*" {
       // The authority in the target counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {
@@ -124,7 +113,9 @@ struct Routes: Sendable {
     }
     // HTTP/1.0 has no Host, and no browser uses it.
     if let authority {
-      guard isOurs(host: authority, localAddress: localAddress, listening: listening) else {
+      guard
+        isOurs(host: authority, localAddress: request.localAddress, listening: listening)
+      else {
         throw HTTPError(
           421,
           "This proxy is not \(authority). Use its address or its name; 'serve --name' adds one.")
@@ -135,11 +126,10 @@ struct Routes: Sendable {
 
   /// Returns the URL that a request names, and the session of its stream.
   func named(
-    by head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
+    by request: ClientRequest, listening: ListeningAddress?
   ) throws(HTTPError) -> ProxyURL.Named {
-    var path = try ownTarget(
-      of: head, target: target, localAddress: localAddress, listening: listening)
-    if target == "*" { path = "/" }
+    var path = try ownTarget(of: request, listening: listening)
+    if path == "*" { path = "/" }
     if let originURL {
       return ProxyURL.Named(url: try ProxyURL.parse(target: path, origin: originURL))
     }
@@ -217,14 +207,14 @@ struct Routes: Sendable {
   /// Returns the place that a Referer or an Origin names. Whatever contains the token is a URL of
   /// this proxy, by whichever name the client has reached it.
   func referrer(
-    _ text: String, localAddress: String?, listening: ListeningAddress?
+    _ text: String, of request: ClientRequest, listening: ListeningAddress?
   ) -> Referrer {
     guard let token else { return .other }
     let parts = WebURL(text)
     guard
       text.contains(token)
         || parts.map({
-          isOurs(host: $0.authority, localAddress: localAddress, listening: listening)
+          isOurs(host: $0.authority, localAddress: request.localAddress, listening: listening)
         }) == true
     else { return .other }
     return .own(parts.flatMap { try? ProxyURL.parse(target: $0.requestTarget, token: token) }?.url)
@@ -293,7 +283,7 @@ extension Routes {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
     }
     guard let origin, target(for: url) == nil else { return url }
-    guard isPublic(authority: parts.authority) else {
+    guard hostCheck.isPublic(parts.authority) else {
       throw HTTPError(
         400,
         "\(text.prefix(200)) is not of this proxy's origin. Use a URL that begins with \(origin), "

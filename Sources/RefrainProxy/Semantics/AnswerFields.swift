@@ -22,56 +22,56 @@ struct AnswerFields: Sendable {
 
   /// Returns the stored response's fields, without those that differ between responses.
   func stored(_ known: StoredResponse) -> HeaderFields {
-    var fields = HeaderFields(passable(known.headers).fields.map { ($0.name, $0.value) })
-    if fields["Date"] == nil {
-      fields.append("Date", HTTPDate.format(known.freshness.confirmedAt))
-    }
+    var fields = passable(known.headers)
     if known.information.length != nil { fields.append("Accept-Ranges", "bytes") }
     if known.freshness.isBounded == true { Self.bound(&fields, by: known.freshness) }
-    addWebOrigin(to: &fields)
+    complete(&fields, date: known.freshness.confirmedAt)
     return fields
   }
 
-  /// Returns the fields of a response that is not stored, without those of its message.
+  /// Returns the fields of a response that is not stored, of which a client may receive a part.
   func handed(_ headers: HeaderFields) -> HeaderFields {
-    var fields = passable(HopByHop.removed(from: headers))
-    for name in ["Content-Length", "Content-Range", "Age"] { fields[name] = nil }
-    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
-    addWebOrigin(to: &fields)
+    var fields = passable(headers)
+    for name in ["Content-Range", "Age"] { fields[name] = nil }
+    complete(&fields)
     return fields
   }
 
-  /// Returns the fields of an interim response (RFC 9110 §15.2), which has no message after it.
-  func interim(_ headers: HeaderFields) -> HeaderFields {
-    var fields = passable(HopByHop.removed(from: headers))
-    fields["Content-Length"] = nil
-    return fields
-  }
-
-  /// Returns the fields of a handler's response, without those of its message.
+  /// Returns the fields of a handler's response, or of the proxy's own.
   ///
   /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
   func own(_ headers: HeaderFields, isForWebOrigin: Bool = true) -> HeaderFields {
-    var fields = HopByHop.removed(from: headers)
-    fields["Content-Length"] = nil
-    fields = HeaderFields(fields.fields.lazy.filter(Self.isField).map { ($0.name, $0.value) })
-    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
-    if isForWebOrigin { addWebOrigin(to: &fields) }
+    var fields = Self.valid(headers)
+    complete(&fields, isForWebOrigin: isForWebOrigin)
     return fields
   }
 
-  /// Returns those of an origin's fields that clients may receive.
+  /// Adds the fields that every response has.
+  func complete(
+    _ fields: inout HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
+  ) {
+    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(date)) }
+    if isForWebOrigin { addWebOrigin(to: &fields) }
+  }
+
+  /// Returns those of an origin's fields that clients may receive, without those of the message.
   func passable(_ headers: HeaderFields) -> HeaderFields {
-    let passable = headers.fields.lazy.filter { field in
-      Self.isField(field)
-        && !(isForManyOrigins && Self.ofOneOrigin.contains(field.name.lowercased()))
-    }
-    var fields = HeaderFields(passable.map { ($0.name, $0.value) })
-    if isForManyOrigins, Self.mayHaveScript(fields["Content-Type"]) {
+    var fields = Self.valid(headers)
+    guard isForManyOrigins else { return fields }
+    fields = fields.filter { !Self.ofOneOrigin.contains($0.name.lowercased()) }
+    if Self.mayHaveScript(fields["Content-Type"]) {
       // Another policy of the origin's applies as well.
       fields.append("Content-Security-Policy", "sandbox")
     }
     return fields
+  }
+
+  /// Returns the valid fields without those of the message. An invalid one could be read as another
+  /// line, or as another response (RFC 9110 §5.5).
+  private static func valid(_ headers: HeaderFields) -> HeaderFields {
+    var fields = HopByHop.removed(from: headers)
+    fields["Content-Length"] = nil
+    return fields.filter(isField)
   }
 
   /// Whether a browser might run script of a body: in the web origin of the proxy, which pages of
@@ -85,8 +85,6 @@ struct AnswerFields: Sendable {
       .contains(essence)
   }
 
-  /// Whether the field is valid. An invalid one could be read as another line, or as another
-  /// response (RFC 9110 §5.5).
   private static func isField(_ field: HeaderFields.Field) -> Bool {
     field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
   }
@@ -109,25 +107,23 @@ struct AnswerFields: Sendable {
     fields.append("Via", "1.1 \(node)")
   }
 
-  func addWebOrigin(to fields: inout HeaderFields) {
+  private func addWebOrigin(to fields: inout HeaderFields) {
     guard let allowedWebOrigin else { return }
     fields["Access-Control-Allow-Origin"] = allowedWebOrigin
     fields["Access-Control-Expose-Headers"] =
       "Accept-Ranges, Age, Cache-Status, Content-Length, Content-Range, Date, ETag"
   }
 
-  /// Returns the fields of the response to a CORS preflight (Fetch standard).
-  func preflight(_ request: HeaderFields) -> HeaderFields {
-    var fields: HeaderFields = ["Date": HTTPDate.format(Date())]
-    addWebOrigin(to: &fields)
-    fields.append("Access-Control-Allow-Methods", "GET, HEAD")
-    if let asked = request["Access-Control-Request-Headers"] {
-      fields.append("Access-Control-Allow-Headers", asked)
-    }
+  /// Returns the fields of the response to a CORS preflight (Fetch standard), besides those of every
+  /// response.
+  static func preflight(_ request: HeaderFields) -> HeaderFields {
+    var fields: HeaderFields = [
+      "Access-Control-Allow-Methods": "GET, HEAD", "Access-Control-Max-Age": "600",
+    ]
+    fields["Access-Control-Allow-Headers"] = request["Access-Control-Request-Headers"]
     if request["Access-Control-Request-Private-Network"] == "true" {
       fields.append("Access-Control-Allow-Private-Network", "true")
     }
-    fields.append("Access-Control-Max-Age", "600")
     return fields
   }
 

@@ -69,16 +69,15 @@ struct CacheStatus: Sendable, Hashable {
       let most: Int64 = 999_999_999_999_999
       text += "; ttl=\(min(max(timeToLive, -most), most))"
     }
-    text += keyParameter
+    if let key { text += Self.parameter(for: key) }
     if let detail { text += "; detail=\(Self.quoted(detail))" }
     return text
   }
 
-  /// The parameter for the key, with its semicolon; empty for a key that would make every response
-  /// much longer.
-  var keyParameter: String {
-    guard let key, key.utf8.count <= Self.longestKey else { return "" }
-    return "; key=\(Self.quoted(key))"
+  /// Returns the parameter for a key, with its semicolon; an empty text for a key that would make every
+  /// response much longer.
+  static func parameter(for key: String) -> String {
+    key.utf8.count <= longestKey ? "; key=\(quoted(key))" : ""
   }
 
   private static let longestKey = 512

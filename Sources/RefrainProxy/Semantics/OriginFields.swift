@@ -156,9 +156,12 @@ enum HopByHop {
         if !kept.contains(name) { left.insert(name) }
       }
     }
-    return HeaderFields(
-      fields.fields.lazy.filter { !left.contains($0.name.lowercased()) }.map {
-        ($0.name, $0.value)
-      })
+    return fields.filter { !left.contains($0.name.lowercased()) }
+  }
+}
+
+extension HeaderFields {
+  func filter(_ isIncluded: (Field) -> Bool) -> HeaderFields {
+    HeaderFields(fields.lazy.filter(isIncluded).map { ($0.name, $0.value) })
   }
 }

@@ -20,21 +20,18 @@ package final class HandlerListener: Sendable {
     _ handlers: [any ProxyHandler]
   ) {
     listener = Listener(
-      ConnectionSetup(settings, service.phase, RunningResponders(), nil), at: listening, place,
-      count, warn: { [cache = service.cache] in cache.report(warning: $0) }
+      ConnectionSetup(settings, service.phase, nil), at: listening, place, count,
+      warn: { [cache = service.cache] in cache.report(warning: $0) }
     ) {
       [service, place] request, writer in
-      let responder = Responder(
-        service: service, request: request, writer: writer, isForWebOrigin: false)
+      let responder = Responder(delivery: Delivery(service, request, writer, isOperators: true))
       await responder.run {
-        responder.report.note { $0.isSilent = true }
         try service.routes.checkHost(of: request, listening: place.known)
         let target = request.head.target
         guard target.hasPrefix("/") else {
           throw HTTPError(400, "The request target is not a path.")
         }
-        let asked = ProxyRequest(request, target: target, body: writer.body(limit:))
-        guard try await responder.ask(handlers, asked, isLogged: false) else {
+        guard try await responder.ask(handlers, target: target) else {
           throw HTTPError(404, "Nothing exists at this path.")
         }
       }

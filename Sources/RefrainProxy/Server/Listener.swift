@@ -200,7 +200,8 @@ final class Listener: Sendable {
   // MARK: Ending
 
   func stop() async {
-    endWithoutRunning()
+    // One that never ran: a later `run()` fails, and so do all waiters.
+    end(.success(()), onlyIfIdle: true)
     beginStopping()
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
@@ -246,41 +247,30 @@ final class Listener: Sendable {
           if isLate { connection.value.cut() } else { connection.value.stop() }
         }
       }
-      // Not a sleep of this task, which could be cancelled: the responses have their time.
-      try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}
-        .futureResult.get()
+      await Self.pause()
     }
-    await setup.responders.waitForAll()
+    // A responder may outlive its connection for a moment: its request is logged before the end. Those
+    // of closed connections are cancelled.
+    while setup.hasResponders { await Self.pause() }
   }
 
-  /// Ends a proxy that never ran: a later `run()` fails, and so do all waiters.
-  private func endWithoutRunning() {
-    let waiters = state.withLock { state in
-      guard state.phase == .idle else { return [CheckedContinuation<Void, any Error>]() }
-      state.phase = .over
-      defer { state.waiters = [:] }
-      return Array(state.waiters.values)
-    }
-    for waiter in waiters { waiter.resume(throwing: Self.closed) }
+  /// Not a sleep of this task, which could be cancelled: the responses have their time.
+  private static func pause() async {
+    try? await MultiThreadedEventLoopGroup.singleton.next().scheduleTask(in: .milliseconds(20)) {}
+      .futureResult.get()
   }
 
-  private func end(_ result: Result<Void, any Error>) {
-    let (waiters, ended) = state.withLock { state in
-      state.phase = .over
+  private func end(_ result: Result<Void, any Error>, onlyIfIdle: Bool = false) {
+    let before = state.withLock { state in
+      let before = state
+      guard before.phase == .idle || !onlyIfIdle else { return State() }
+      (state.phase, state.waiters, state.runEnded) = (.over, [:], [])
       if case .failure(let error) = result { state.failure = error }
-      defer {
-        state.waiters = [:]
-        state.runEnded = []
-      }
-      return (Array(state.waiters.values), state.runEnded)
+      return before
     }
-    for waiter in waiters {
-      switch result {
-      case .success: waiter.resume(throwing: Self.closed)
-      case .failure(let error): waiter.resume(throwing: error)
-      }
-    }
-    for continuation in ended { continuation.resume() }
+    let error: any Error = if case .failure(let error) = result { error } else { Self.closed }
+    for waiter in before.waiters.values { waiter.resume(throwing: error) }
+    for continuation in before.runEnded { continuation.resume() }
   }
 
   private static let closed = CacheProxyError(

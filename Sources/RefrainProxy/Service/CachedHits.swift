@@ -79,25 +79,24 @@ final class CachedHit: Sendable {
 
   /// The URL as logged.
   let urlText: String
-  private let render: @Sendable (StoredResponse) -> HeaderFields
+  private let fields: AnswerFields
   private let state: Mutex<State>
   private let isReleased = Atomic(false)
   private let lastUse = Atomic<UInt64>(0)
 
+  /// - Parameters:
+  ///   - isShared: whether the cache serves several people.
+  ///   - naming: returns when a live playlist last named the resource again.
   init(
-    lease: EntryLease, urlText: String, isShared: Bool, node: String,
-    cacheStatus: CacheStatus, naming: @escaping @Sendable () -> ReadTerms.Naming?,
-    render: @escaping @Sendable (StoredResponse) -> HeaderFields
+    lease: EntryLease, urlText: String, key: CacheKey, fields: AnswerFields, isShared: Bool,
+    naming: @escaping @Sendable () -> ReadTerms.Naming?
   ) {
-    self.urlText = urlText
+    (self.urlText, self.fields, self.isShared, self.naming) = (urlText, fields, isShared, naming)
     var terms = ReadTerms()
     terms.audience = .client
     self.terms = terms
-    self.isShared = isShared
-    self.naming = naming
-    statusStart = Array("Cache-Status: \(node); hit".utf8)
-    statusEnd = Array("\(cacheStatus.keyParameter)\r\n".utf8)
-    self.render = render
+    statusStart = Array("Cache-Status: \(fields.node); hit".utf8)
+    statusEnd = Array("\(CacheStatus.parameter(for: key.rawValue))\r\n".utf8)
     state = Mutex(State(lease: lease))
     noteUse(.now())
   }
@@ -123,12 +122,10 @@ final class CachedHit: Sendable {
   }
 
   private let terms: ReadTerms
-  /// Returns when a live playlist last named the resource again.
   private let naming: @Sendable () -> ReadTerms.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
   private let statusEnd: [UInt8]
-  /// Whether the cache serves several people.
   private let isShared: Bool
 
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
@@ -161,7 +158,7 @@ final class CachedHit: Sendable {
       guard file != nil else { return nil }
     }
     noteUse(now)
-    let fields = state.known === known ? state.fields : fields(of: known)
+    let fields = state.known === known ? state.fields : rendered(known)
     writeHead(status, range, length, known, date.wall, fields, into: &buffer)
     return Hit(status: status, range: range, file: file, urlText: urlText)
   }
@@ -195,19 +192,17 @@ final class CachedHit: Sendable {
   }
 
   /// Renders the constant part of the head, for later hits too.
-  private func fields(of known: StoredResponse) -> [UInt8] {
-    let fields = Self.bytes(of: render(known))
+  private func rendered(_ known: StoredResponse) -> [UInt8] {
+    var fields = fields.stored(known)
+    self.fields.addVia(to: &fields)
+    let bytes = Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)
     state.withLock { state in
-      if state.lease != nil { (state.known, state.fields) = (known, fields) }
+      if state.lease != nil { (state.known, state.fields) = (known, bytes) }
     }
-    return fields
+    return bytes
   }
 
   static func finishHead(_ buffer: inout ByteBuffer, closes: Bool) {
     buffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
-  }
-
-  private static func bytes(of fields: HeaderFields) -> [UInt8] {
-    Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)
   }
 }

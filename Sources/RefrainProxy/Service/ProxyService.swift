@@ -38,7 +38,6 @@ package final class ProxyService: Sendable {
   let invalidations: Invalidations
   let responses = SmallResponses()
   let fills: BackgroundFills
-  let responders = RunningResponders()
   let sessions: StreamSessions
   let parts = KnownParts()
   let rewritten = RewrittenManifests()

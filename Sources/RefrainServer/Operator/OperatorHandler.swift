@@ -33,22 +33,7 @@ struct OperatorHandler: ProxyHandler {
   func response(to request: ProxyRequest) async throws -> ProxyResponse? {
     // No proxied URL begins as these do: a scheme, or `~` and a session, follows the token.
     let isOurs = place == .ownListener || Self.methods[request.path] != nil
-    return isOurs ? try await answer(request).unlogged : nil
-  }
-
-  private func answer(_ request: ProxyRequest) async throws -> ProxyResponse {
-    do {
-      return try await result(of: request)
-    } catch let error as HTTPError {
-      var answer = ProxyResponse(error)
-      // RFC 9110 §15.5.6.
-      if error.status == 405 {
-        answer.fields.append("Allow", allowed(at: request.path))
-      }
-      return answer
-    } catch let error as MediaCacheError {
-      return ProxyResponse(HTTPError(error))
-    }
+    return isOurs ? try await result(of: request).unlogged : nil
   }
 
   private func result(of request: ProxyRequest) async throws -> ProxyResponse {
@@ -84,7 +69,8 @@ struct OperatorHandler: ProxyHandler {
     case (_, let path) where Self.methods[path] == nil:
       throw HTTPError(404, "No page exists at this path. See /health and /metrics.")
     default:
-      throw HTTPError(405, "This page does not serve \(method).")
+      throw HTTPError(
+        405, "This page does not serve \(method).", allow: allowed(at: request.path))
     }
   }
 }
@@ -111,14 +97,6 @@ extension ProxyRequest {
 }
 
 extension ProxyResponse {
-  /// The same of the operator's side: nothing of it is logged or counted, and no page of another web
-  /// origin reads it.
-  var unlogged: ProxyResponse {
-    var response = self
-    (response.isLogged, response.isCounted, response.isForWebOrigin) = (false, false, false)
-    return response
-  }
-
   /// Writes a value as one line of JSON, with its members in the order of their names.
   init(json value: some Encodable, status: Int = 200) throws {
     let encoder = JSONEncoder()

@@ -52,8 +52,8 @@ import Testing
   ) async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.relayedMethods = .all
-      configuration.endedInputTimeout = .seconds(30)
-      configuration.endedInputClock = time.clock
+      configuration.connection.endedInputTimeout = .seconds(30)
+      configuration.connection.endedInputClock = time.clock
       change(&configuration)
     }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
@@ -137,8 +137,8 @@ import Testing
     try await with(
       time,
       change: {
-        $0.mostEndedInputs = 1
-        $0.endedInputTimeout = .seconds(1_000_000)
+        $0.connection.mostEndedInputs = 1
+        $0.connection.endedInputTimeout = .seconds(1_000_000)
       }
     ) { test in
       try await leave("/a", test)
@@ -168,8 +168,8 @@ import Testing
     try await with(
       time,
       change: {
-        $0.mostEndedInputs = 1
-        $0.endedInputTimeout = .seconds(1_000_000)
+        $0.connection.mostEndedInputs = 1
+        $0.connection.endedInputTimeout = .seconds(1_000_000)
       }
     ) { test in
       try await leave("/a", test)
@@ -188,7 +188,7 @@ import Testing
   @Test func `Such a client waits as long as the cache waits for an origin`() async throws {
     let time = Time()
     // The cache waits for 100 seconds (`TestProxy.configuration`).
-    try await with(time, change: { $0.endedInputTimeout = nil }) { test in
+    try await with(time, change: { $0.connection.endedInputTimeout = nil }) { test in
       try await leave("/a", test)
       try await time.advance(by: 90)
       try await time.settle()

@@ -38,7 +38,7 @@ import Testing
     hasBegun: Bool
   ) async throws {
     try await withProxy(proxy: { configuration, _ in
-      configuration.endedInputTimeout = .milliseconds(100)
+      configuration.connection.endedInputTimeout = .milliseconds(100)
     }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       test.origin.script("/a", .on(.all, hasBegun ? .stall(at: .body(1000)) : .delay(nil)))

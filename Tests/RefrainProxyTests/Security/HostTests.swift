@@ -95,14 +95,15 @@ import Testing
     ])
   func `An IPv4 address is recognized at a socket for IPv6`(value: String, isOurs: Bool) {
     for address in ["::ffff:10.0.0.5", "[::ffff:10.0.0.5]"] {
-      let check = HostCheck(addresses: [address, "::", "2001:db8::1"], port: 8080)
-      #expect(check.isOurs(value) == isOurs)
+      let check = HostCheck(names: [], machine: "here")
+      #expect(check.isOurs(value, at: [address, "::", "2001:db8::1"], port: 8080) == isOurs)
     }
   }
 
   @Test func `Port 80 may be omitted`() {
-    let check = HostCheck(addresses: ["127.0.0.1"], port: 80)
-    #expect(check.isOurs("127.0.0.1") && check.isOurs("localhost:80"))
-    #expect(!check.isOurs("127.0.0.1:8080"))
+    let check = HostCheck(names: [], machine: "here")
+    func isOurs(_ value: String) -> Bool { check.isOurs(value, at: ["127.0.0.1"], port: 80) }
+    #expect(isOurs("127.0.0.1") && isOurs("localhost:80"))
+    #expect(!isOurs("127.0.0.1:8080"))
   }
 }

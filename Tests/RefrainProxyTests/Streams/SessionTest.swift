@@ -2,11 +2,11 @@
 import Foundation
 import Refrain
 import RefrainLocks
-import RefrainStreams
 import TestSupport
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// Sessions without a proxy: over a cache whose clock the test moves.
 struct SessionTest: Sendable {

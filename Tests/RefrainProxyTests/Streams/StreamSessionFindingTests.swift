@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainStreams
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// Sessions that another proxy over the same cache has begun.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionFindingTests {

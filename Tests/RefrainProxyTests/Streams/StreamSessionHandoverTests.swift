@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// The sessions of streams while one proxy takes over from another over the same cache directory.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionHandoverTests {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainStreams
 import TestSupport
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// The file of a proxy's sessions when the user removes everything.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionRemovalTests {

@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// The sessions of streams when a proxy starts again over the same cache directory.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionRestartTests {

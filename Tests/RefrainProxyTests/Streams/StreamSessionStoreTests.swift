@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainStreams
 import RefrainLocks
 import TestSupport
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// The file of a proxy's sessions.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionStoreTests {

@@ -2,10 +2,10 @@
 import Foundation
 import OriginServer
 import Refrain
-import RefrainStreams
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// Headers, cookies and variables that the parts of a stream share.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionTests {

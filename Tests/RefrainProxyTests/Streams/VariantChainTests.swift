@@ -5,6 +5,7 @@ import Refrain
 import Testing
 
 @testable import RefrainProxy
+@testable import RefrainStreams
 
 /// Multivariant playlists that lead back to themselves: ffmpeg would request them for ever.
 @Suite(.timeLimit(.minutes(1))) struct VariantChainTests {

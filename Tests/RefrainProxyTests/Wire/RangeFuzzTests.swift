@@ -101,7 +101,7 @@ import Testing
         if value.contains(where: { $0.isNewline }) { continue }
       }
       let asked = Self.read(value, length: length)
-      let selected = RangeSelection.select(value, length: Int64(length))
+      let selected = RequestedRange(value).selection(length: Int64(length))
       let isRight =
         switch (asked, selected) {
         case (.whole, .whole), (.unsatisfiable, .unsatisfiable): true

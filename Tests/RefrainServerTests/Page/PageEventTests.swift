@@ -85,7 +85,7 @@ import Testing
         }
         // Whoever collects answers, and keeps the connection.
         try await eventually("the client is gone") { test.proxy.connectionCount == 0 }
-        await test.proxy.service.responders.waitForAll()
+        try await eventually("all responses have ended") { !test.proxy.setup.hasResponders }
       }
     }
   }

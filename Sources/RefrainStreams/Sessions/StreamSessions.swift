@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
+package import Refrain
 import RefrainLocks
-import RefrainStreams
 
 /// The sessions of a proxy's streams, by their identifiers.
 ///
@@ -11,10 +10,10 @@ import RefrainStreams
 ///
 /// An unknown identifier, as after a restart with another token, is a request without a session;
 /// the stream's next playlist then begins a new one if it needs one.
-final class StreamSessions: Sendable {
+package final class StreamSessions: Sendable {
   private struct State {
     var sessions: [String: StreamSession] = [:]
-    var begun: [Beginning: StreamSession] = [:]
+    var begun: [StreamCookies.Beginning: StreamSession] = [:]
     /// Reads and writes the file; the newest one.
     var exchange: Task<Void, Never>?
     /// The file after the last exchange.
@@ -55,15 +54,15 @@ final class StreamSessions: Sendable {
   private let store: SessionStore?
 
   /// - Parameter token: the token that the next proxy has too; nil: the sessions end with this one.
-  init(_ cache: MediaCache, token: String?) {
+  package init(_ cache: MediaCache, token: String?) {
     self.cache = cache
     store = token.map { SessionStore(cache.privateFiles, token: $0) }
   }
 
   /// Returns the session of a stream that began at this URL with these headers; nil if there is
   /// none.
-  func begun(with headers: HeaderFields, for url: URL) -> StreamSession? {
-    let session = state.withLock { $0.begun[Beginning(url: url, headers: headers)] }
+  package func begun(with headers: HeaderFields, for url: URL) -> StreamSession? {
+    let session = state.withLock { $0.begun[.init(url: url, headers: headers)] }
     return session.flatMap { isRemovedHere($0) ? nil : $0 }
   }
 
@@ -74,11 +73,13 @@ final class StreamSessions: Sendable {
   /// Returns the session of a stream that begins at this URL with these headers.
   ///
   /// - Parameter cookies: those that the responses to its first requests have set.
-  func begin(with headers: HeaderFields, for url: URL, _ cookies: CookieJar) -> StreamSession {
+  package func begin(
+    with headers: HeaderFields, for url: URL, _ cookies: CookieJar
+  ) -> StreamSession {
     let now = cache.now.wall
     let new = StreamSession(
       StreamSession.Record(
-        id: TokenCheck.random(), url: url,
+        id: StreamSession.newIdentifier(), url: url,
         headers: headers.fields.map { .init(name: $0.name, value: $0.value) },
         lastUse: Int(now.timeIntervalSince1970)), cookies, noteChange: noteChange)
     let session = state.withLock { state in
@@ -105,7 +106,7 @@ final class StreamSessions: Sendable {
 
   /// As `session`; an unknown one may have begun in another process meanwhile, from which this one
   /// takes over.
-  func find(_ id: String) async -> StreamSession? {
+  package func find(_ id: String) async -> StreamSession? {
     if let session = session(id) { return session }
     await refresh()
     return session(id)
@@ -114,10 +115,10 @@ final class StreamSessions: Sendable {
   // MARK: The file
 
   /// Reads what other processes have stored or removed.
-  func refresh() async { await exchange(isRefresh: true) }
+  package func refresh() async { await exchange(isRefresh: true) }
 
   /// Stores the sessions, and stores none that change later.
-  func close() async {
+  package func close() async {
     let saving = state.withLock { state in
       state.isClosed = true
       return state.saving
@@ -128,7 +129,7 @@ final class StreamSessions: Sendable {
   }
 
   /// Stores the sessions after a while, with the changes until then.
-  func save(after delay: Duration) {
+  package func save(after delay: Duration) {
     guard store != nil else { return }
     let due = ContinuousClock.now + delay
     state.withLock { state in
@@ -208,12 +209,6 @@ final class StreamSessions: Sendable {
   }
 }
 
-/// The request with which a stream begins.
-private struct Beginning: Hashable {
-  var url: URL
-  var headers: HeaderFields
-}
-
 extension StreamSession {
-  fileprivate var beginning: Beginning { Beginning(url: url, headers: headers) }
+  fileprivate var beginning: StreamCookies.Beginning { .init(url: url, headers: headers) }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
+package import Refrain
 import RefrainLocks
-import RefrainStreams
 
 /// The resources of live streams whose playlists have named them again: bytes that were stored before
 /// are confirmed once before they are used (`LiveListing`).
-final class LiveListings: Sendable {
+package final class LiveListings: Sendable {
   private struct Playlist {
     /// Of the last version.
     var hash: UInt64
@@ -16,21 +15,18 @@ final class LiveListings: Sendable {
     var notedAt: Date
   }
 
-  private struct Namings {
-    /// By the hashes of the resources' keys.
-    var resources: [UInt64: ReadTerms.Naming] = [:]
-    /// By the keys of the first manifests of DASH streams, whose MPDs do not name each segment.
-    var streams: [CacheKey: ReadTerms.Naming] = [:]
-  }
-
   private static let mostPlaylists = 256
   private static let mostNamings = 200_000
 
   /// By the keys of their URLs. Held while a version is read, which takes milliseconds if it is long.
   private let playlists = Mutex<[CacheKey: Playlist]>([:])
-  private let namings = Mutex(Namings())
+  /// By the hashes of the resources' keys; for DASH, whose MPDs do not name each segment, by those of
+  /// the streams.
+  private let namings = Mutex<[UInt64: ReadTerms.Naming]>([:])
   /// Spares the lock while there are none.
   private let isAny = Atomic(false)
+
+  package init() {}
 
   /// Notes the version of a manifest that a client is about to receive.
   ///
@@ -39,7 +35,7 @@ final class LiveListings: Sendable {
   ///   - url: the URL to which references are relative.
   ///   - stream: the key of the first manifest of its stream.
   ///   - imported: the variables of the multivariant playlist that names this one.
-  func note(
+  package func note(
     _ body: [UInt8], of manifest: URL, at url: URL, in stream: CacheKey,
     imported: [String: String], _ cache: MediaCache
   ) {
@@ -56,23 +52,21 @@ final class LiveListings: Sendable {
           )
         }
       }
-      insert { $0.resources.merge(named) { $1 } }
+      insert(named)
     } else if let beginning = LiveListing.beginning(ofDescription: body),
       let isOther = note(beginning, hash, of: key, at: now)
     {
-      insert { $0.streams[stream] = .init(time: now, isOther: isOther) }
+      insert([(Self.hash(ofStream: stream), .init(time: now, isOther: isOther))])
     }
   }
 
   /// Returns when a playlist last named a resource again; nil if none did.
   ///
   /// - Parameter stream: the key of the first manifest of its stream.
-  func naming(of key: CacheKey, in stream: CacheKey?) -> ReadTerms.Naming? {
+  package func naming(of key: CacheKey, in stream: CacheKey?) -> ReadTerms.Naming? {
     guard isAny.load(ordering: .acquiring) else { return nil }
-    let hash = Self.hash(key)
-    return namings.withLock { namings in
-      namings.resources[hash] ?? stream.flatMap { namings.streams[$0] }
-    }
+    let (hash, streamHash) = (Self.hash(key), stream.map { Self.hash(ofStream: $0) })
+    return namings.withLock { namings in namings[hash] ?? streamHash.flatMap { namings[$0] } }
   }
 
   /// Returns what a version of a playlist names again.
@@ -114,19 +108,19 @@ final class LiveListings: Sendable {
   }
 
   /// Of too many, the half named last remains: players are near the end of what a playlist lists.
-  private func insert(_ change: (inout Namings) -> Void) {
+  private func insert(_ named: [(UInt64, ReadTerms.Naming)]) {
     namings.withLock { namings in
-      change(&namings)
-      let all = namings.resources.count + namings.streams.count
-      guard all > Self.mostNamings else { return }
-      let times = (namings.resources.values.map(\.time) + namings.streams.values.map(\.time))
-        .sorted()
-      let middle = times[all / 2]
-      namings.resources = namings.resources.filter { $0.value.time > middle }
-      namings.streams = namings.streams.filter { $0.value.time > middle }
+      namings.merge(named) { $1 }
+      guard namings.count > Self.mostNamings else { return }
+      let times = namings.values.map(\.time).sorted()
+      let middle = times[times.count / 2]
+      namings = namings.filter { $0.value.time > middle }
     }
     isAny.store(true, ordering: .releasing)
   }
 
   private static func hash(_ key: CacheKey) -> UInt64 { StreamParts.hash(key.rawValue.utf8) }
+
+  /// Differs from that of the key, which is also one of a resource.
+  private static func hash(ofStream key: CacheKey) -> UInt64 { ~hash(key) }
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
+package import Refrain
 import RefrainLocks
-import RefrainStreams
 
 /// The playlists, segments and keys of streams that clients play, and to which stream they belong.
 ///
 /// Segments and keys do not change under their URLs (RFC 8216 §6.2.1): the manifest is revalidated,
 /// and they are used without that, unless the origin forbids it.
-final class KnownParts: Sendable {
+package final class KnownParts: Sendable {
   private static let capacity = 500_000
   private static let directoryCapacity = 4096
   private static let streamCapacity = 16_384
@@ -56,10 +55,12 @@ final class KnownParts: Sendable {
   private let state = Mutex(State())
   private let growing = Mutex(Growing())
 
+  package init() {}
+
   /// - Parameters:
   ///   - manifest: the URL under which clients request the manifest.
   ///   - stream: the key of the stream's first manifest, which may be this one.
-  func insert(_ parts: StreamParts, of manifest: URL, in stream: CacheKey) {
+  package func insert(_ parts: StreamParts, of manifest: URL, in stream: CacheKey) {
     state.withLock { state in
       let index = parts.isStream ? state.index(of: stream) : nil
       // Unknown parts are revalidated, which is always right.
@@ -98,7 +99,7 @@ final class KnownParts: Sendable {
   }
 
   /// - Parameter hashes: those of the URLs of segments that may still grow.
-  func insert(growing hashes: [UInt64]) {
+  package func insert(growing hashes: [UInt64]) {
     guard !hashes.isEmpty else { return }
     growing.withLock { growing in
       if growing.hashes.count >= Growing.capacity {
@@ -108,7 +109,7 @@ final class KnownParts: Sendable {
     }
   }
 
-  func isGrowing(_ url: URL) -> Bool {
+  package func isGrowing(_ url: URL) -> Bool {
     growing.withLock { growing in
       guard !growing.hashes.isEmpty else { return false }
       let hash = StreamParts.hash(url.absoluteString.utf8)
@@ -117,18 +118,20 @@ final class KnownParts: Sendable {
   }
 
   /// Inserts a manifest to which clients are redirected.
-  func insert(redirected manifest: URL, in stream: CacheKey) {
+  package func insert(redirected manifest: URL, in stream: CacheKey) {
     var parts = StreamParts()
     parts.isStream = true
     insert(parts, of: manifest, in: stream)
   }
 
   /// Whether a URL is that of a segment or a key.
-  func contains(_ url: URL) -> Bool { find(url.absoluteString).map { $0.role != .other } ?? false }
+  package func contains(_ url: URL) -> Bool {
+    find(url.absoluteString).map { $0.role != .other } ?? false
+  }
 
   /// Returns the group of the stream to which a URL belongs, and how long its entry stays; nil if no
   /// manifest has named it.
-  func policy(of url: URL) -> ResourcePolicy? {
+  package func policy(of url: URL) -> ResourcePolicy? {
     guard let (role, stream) = find(url.absoluteString), let stream else { return nil }
     var policy = ResourcePolicy.streams
     policy.group = ResourcePolicy.Group(first: stream.key, isSecret: role == .key)
@@ -192,7 +195,7 @@ final class KnownParts: Sendable {
 /// draft-pantos-hls-rfc8216bis §6.2.5).
 extension URL {
   /// The URL of the playlist of which this one is a version; the URL itself if it has none of them.
-  var withoutDeliveryDirectives: URL {
+  package var withoutDeliveryDirectives: URL {
     let text = absoluteString
     guard let mark = text.firstIndex(of: "?"), text[mark...].contains("_HLS_") else { return self }
     let query = text[text.index(after: mark)...].prefix { $0 != "#" }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
+package import Refrain
 import RefrainLocks
-import RefrainStreams
 
 /// Which multivariant playlists name which playlists, so that none is served that leads back to
 /// itself. A variant is a media playlist (RFC 8216 §4.3.4.2); ffmpeg, and players that use it, also
 /// follow one that has variants itself, and would do so for ever. So they do with a live playlist
 /// that is its only segment.
-final class VariantChains: Sendable {
+package final class VariantChains: Sendable {
   private struct Naming {
     /// The hashes of the URLs that the playlist names (`StreamParts.hash`).
     var playlists: Set<UInt64>
@@ -26,6 +25,8 @@ final class VariantChains: Sendable {
   /// By the hashes of the playlists' URLs.
   private let namings = Mutex<[UInt64: Naming]>([:])
 
+  package init() {}
+
   /// Records the playlists that a manifest names as its variants and renditions, in place of those
   /// of an earlier version. A redirect names the URL to which it leads.
   ///
@@ -33,7 +34,7 @@ final class VariantChains: Sendable {
   ///   - manifest: the URL under which clients request it.
   ///   - playlists: the hashes of their URLs; none for any other manifest.
   /// - Returns: whether the manifest may be served: it leads neither back to itself nor on and on.
-  func insert(_ manifest: URL, naming playlists: Set<UInt64>, at now: Uptime) -> Bool {
+  package func insert(_ manifest: URL, naming playlists: Set<UInt64>, at now: Uptime) -> Bool {
     let manifest = Self.hash(manifest)
     return namings.withLock { namings in
       namings[manifest] = nil
@@ -59,5 +60,5 @@ final class VariantChains: Sendable {
     }
   }
 
-  static func hash(_ url: URL) -> UInt64 { StreamParts.hash(url.absoluteString.utf8) }
+  package static func hash(_ url: URL) -> UInt64 { StreamParts.hash(url.absoluteString.utf8) }
 }

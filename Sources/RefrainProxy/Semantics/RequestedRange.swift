@@ -1,52 +1,79 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
 
-/// The bytes that a Range selects of a resource of known length (RFC 9110 §14.1–14.2).
-enum RangeSelection: Equatable, Sendable {
-  /// Everything: the Range is ignored, because it is invalid or its unit is not bytes.
+/// The Range of a request (RFC 9110 §14.1–14.2), parsed once, before the length of the resource is
+/// known.
+enum RequestedRange: Equatable, Sendable {
+  /// There is none, or it is ignored: it is invalid, or its unit is not bytes.
   case whole
-  /// No existing byte (416).
-  case unsatisfiable
-  case single(ByteRange)
-  /// At least two, in the requested order, far enough apart to be worth a part each.
-  case several([ByteRange])
+  case one(SimpleRange)
+  case several([SimpleRange])
+  /// More ranges than are served: no player needs them (RFC 9110 §14.2, CVE-2011-3192).
+  case tooMany
 
-  /// More ranges in one request are refused: no player needs them (RFC 9110 §14.2, CVE-2011-3192).
-  static let mostRanges = 32
+  /// The bytes that it selects of a resource.
+  enum Selection: Equatable, Sendable {
+    case whole
+    /// No existing byte (416).
+    case unsatisfiable
+    case single(ByteRange)
+    /// At least two, in the requested order, far enough apart to be worth a part each.
+    case several([ByteRange])
+  }
+
+  private static let mostRanges = 32
 
   /// The size of a part's heading: ranges with a smaller gap between them are sent as one
   /// (RFC 9110 §15.3.7.2).
-  static let smallestGap: Int64 = 80
+  private static let smallestGap: Int64 = 80
 
-  static func select(_ value: some StringProtocol, length: Int64) -> RangeSelection {
-    var text = String(value)
-    return text.withUTF8 { select(UnsafeRawBufferPointer($0), length: length) }
-  }
-
-  /// - Parameter value: the value of the only Range field.
-  static func select(_ value: UnsafeRawBufferPointer, length: Int64) -> RangeSelection {
-    let value = value.trimmed
-    guard value.starts(with: "bytes=") else { return .whole }
-    var count = 0
-    var found: [ByteRange] = []
-    let set = value.part(6..<value.count)
-    do throws(Stop) {
-      try set.forEachElement { (element) throws(Stop) in
-        count += 1
-        guard count <= mostRanges else { throw .tooMany }
-        guard let range = SimpleRange(specifier: element) else { throw .invalid }
-        if let range = range.resolved(length: length) { add(range, to: &found) }
-      }
-    } catch {
-      return error == .tooMany ? .unsatisfiable : .whole
+  /// - Parameter value: the value of the only Range field; nil if there is none.
+  init(_ value: String?) {
+    guard var value else {
+      self = .whole
+      return
     }
-    guard count > 0 else { return .whole }
-    guard let first = found.first else { return .unsatisfiable }
-    return found.count == 1 ? .single(first) : .several(found)
+    self = value.withUTF8 { Self.parse(UnsafeRawBufferPointer($0).trimmed) }
   }
 
-  private enum Stop: Error {
-    case tooMany, invalid
+  private static func parse(_ value: UnsafeRawBufferPointer) -> RequestedRange {
+    guard value.starts(with: "bytes=") else { return .whole }
+    var (count, ranges) = (0, [SimpleRange?]())
+    value.part(6..<value.count).forEachElement { element in
+      count += 1
+      if count <= mostRanges { ranges.append(SimpleRange(specifier: element)) }
+    }
+    let valid = ranges.compactMap(\.self)
+    guard let first = valid.first, valid.count == ranges.count else { return .whole }
+    if count > mostRanges { return .tooMany }
+    return count == 1 ? .one(first) : .several(valid)
+  }
+
+  /// Returns the bytes that it selects of a resource of that length.
+  func selection(length: Int64) -> Selection {
+    switch self {
+    case .whole: return .whole
+    case .tooMany: return .unsatisfiable
+    case .one(let range):
+      return range.resolved(length: length).map { .single($0) } ?? .unsatisfiable
+    case .several(let ranges):
+      var found: [ByteRange] = []
+      for range in ranges.compactMap({ $0.resolved(length: length) }) {
+        Self.add(range, to: &found)
+      }
+      guard let first = found.first else { return .unsatisfiable }
+      return found.count == 1 ? .single(first) : .several(found)
+    }
+  }
+
+  /// The first byte, and the byte after the last, as far as they are known without the length.
+  var bounds: (start: Int64, end: Int64?) {
+    switch self {
+    case .whole: (0, .max)
+    case .one(.closed(let first, let last)): (first, last < .max ? last + 1 : .max)
+    case .one(.from(let first)): (first, .max)
+    case .one(.suffix), .several, .tooMany: (0, nil)
+    }
   }
 
   /// Merges the range with all that it touches, at the place of the first of them: no byte is sent
@@ -76,8 +103,7 @@ enum RangeSelection: Equatable, Sendable {
   }
 }
 
-/// The commonest forms of a Range, parsed without an allocation. As in HTTP, the last byte is
-/// included.
+/// One range of a Range, parsed without an allocation. As in HTTP, the last byte is included.
 enum SimpleRange: Equatable, Sendable {
   /// `bytes=0-499`.
   case closed(Int64, Int64)
@@ -87,7 +113,7 @@ enum SimpleRange: Equatable, Sendable {
   case suffix(Int64)
 
   /// Returns nil for anything else: several ranges, other units, white space, an invalid Range.
-  /// `RangeSelection` handles those.
+  /// `RequestedRange` handles those.
   ///
   /// - Parameter bytes: the value of Range, without surrounding white space.
   init?(_ bytes: UnsafeRawBufferPointer) {
@@ -136,43 +162,6 @@ enum SimpleRange: Equatable, Sendable {
   }
 }
 
-/// The Range of a request, parsed once, before the length of the resource is known.
-enum RequestedRange: Equatable, Sendable {
-  /// There is none: everything is requested.
-  case none
-  case simple(SimpleRange)
-  /// Several ranges, or an invalid one: the bytes depend on the length.
-  case other(String)
-
-  init(_ value: String?) {
-    guard var value else {
-      self = .none
-      return
-    }
-    let simple = value.withUTF8 { SimpleRange(UnsafeRawBufferPointer($0)) }
-    self = simple.map { .simple($0) } ?? .other(value)
-  }
-
-  /// Returns the bytes that it selects of a resource of that length.
-  func selection(length: Int64) -> RangeSelection {
-    switch self {
-    case .none: .whole
-    case .simple(let range): range.resolved(length: length).map { .single($0) } ?? .unsatisfiable
-    case .other(let value): RangeSelection.select(value, length: length)
-    }
-  }
-
-  /// The first byte, and the byte after the last, as far as they are known without the length.
-  var bounds: (start: Int64, end: Int64?) {
-    switch self {
-    case .none: (0, .max)
-    case .simple(.closed(let first, let last)): (first, last < .max ? last + 1 : .max)
-    case .simple(.from(let first)): (first, .max)
-    case .simple(.suffix), .other: (0, nil)
-    }
-  }
-}
-
 /// A response with several ranges: multipart/byteranges (RFC 9110 §14.6, RFC 2046 §5.1).
 struct MultipartByteRanges: Sendable {
   let ranges: [ByteRange]
@@ -180,22 +169,13 @@ struct MultipartByteRanges: Sendable {
   let length: Int64
   /// The type of the whole resource; nil if none is known.
   let contentType: String?
-  let boundary: String
+  /// Some 124 random bits: the media is less likely to contain them than the disk to fail.
+  private let boundary = (0..<4).map { _ in
+    String(UInt32.random(in: 1 << 28 ... .max), radix: 16)
+  }.joined()
 
-  /// - Parameter boundary: letters and digits that occur in no part.
-  init(
-    ranges: [ByteRange], length: Int64, contentType: String?,
-    boundary: String = Self.randomBoundary()
-  ) {
-    self.ranges = ranges
-    self.length = length
-    self.contentType = contentType
-    self.boundary = boundary
-  }
-
-  /// Returns some 124 random bits: the media is less likely to contain them than the disk to fail.
-  static func randomBoundary() -> String {
-    (0..<4).map { _ in String(UInt32.random(in: 1 << 28 ... .max), radix: 16) }.joined()
+  init(ranges: [ByteRange], length: Int64, contentType: String?) {
+    (self.ranges, self.length, self.contentType) = (ranges, length, contentType)
   }
 
   /// The value of Content-Type.
@@ -214,15 +194,10 @@ struct MultipartByteRanges: Sendable {
 
   /// The length of the whole body, in bytes; nil if it overflows.
   var contentLength: Int64? {
-    var sum = Int64(closing.utf8.count)
-    for range in ranges {
-      let (size, isTooLong) = range.upperBound.subtractingReportingOverflow(range.lowerBound)
-      let (withHeading, overflowed) = sum.addingReportingOverflow(
-        Int64(heading(before: range).utf8.count))
-      let (withBytes, overflowedToo) = withHeading.addingReportingOverflow(size)
-      guard !isTooLong, !overflowed, !overflowedToo else { return nil }
-      sum = withBytes
+    let sum = ranges.reduce(Int64(closing.utf8.count)) { sum, range in
+      sum.addingSaturated(Int64(heading(before: range).utf8.count))
+        .addingSaturated(range.upperBound - range.lowerBound)
     }
-    return sum
+    return sum < .max ? sum : nil
   }
 }
