@@ -95,6 +95,20 @@
       }
     }
 
+    @Test(arguments: [408, 500, 502, 503, 504, 599])
+    func `A client of one origin receives its error for one request`(_ status: Int) async throws {
+      try await Program.withSong([1]) { program, origin, _ in
+        origin.script("/a.mp3", .on(.all, .status(status, body: Array("no".utf8))))
+        let serve = try await program.serve(of: origin)
+        for count in 1...2 {
+          let reply = try await serve.get("/a.mp3")
+          #expect(reply.status == status && reply.body == Array("no".utf8))
+          #expect(origin.log("/a.mp3").requests.count == count)
+        }
+        await serve.stop()
+      }
+    }
+
     @Test func `URLs of a proxied origin keep their path`() async throws {
       try await Program.with { program in
         let serve = try await program.serve("--origin", "https://example.org")

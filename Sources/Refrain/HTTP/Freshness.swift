@@ -62,14 +62,8 @@ extension Freshness {
     let control = targeted ?? CacheControl(headers["Cache-Control"])
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     let age = Self.statedAge(headers)
-    // A response of unknown age counts as stale: RFC 9111 §4.2 encourages that for any invalid
-    // freshness information.
-    let isAgeInvalid = headers["Age"] != nil && age == nil
-    let stated =
-      isAgeInvalid
-      ? 0
-      : Self.lifetime(
-        headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
+    let stated = Self.lifetime(
+      headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
     self.init(
       confirmedAt: responseTime,
       lifetime: stated ?? Self.guess(status, headers, sent: sent, responseTime))

@@ -9,7 +9,7 @@ import Foundation
 /// that does not exist, a certificate that does not verify, a response that is not HTTP) is not
 /// retried, and neither is a request to which nothing came within
 /// `MediaCache.Configuration.responseTimeout`. For a reader that plays, such a request is sent
-/// `firstAttempts` times.
+/// `firstAttempts` times, and twice at least.
 ///
 /// A response that breaks off after it has brought new bytes is continued at once, without a delay.
 ///
@@ -20,8 +20,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
   /// How many times in a row an origin may respond with an error, or refuse the connection, before
-  /// a reader has received a byte, and how many times it may not respond in time afterwards.
-  /// `attempts` applies as well.
+  /// a reader has received a byte, and how many times (two at least) it may not respond in time
+  /// afterwards. `attempts` applies as well. With 1, each error is reported at once.
   public var firstAttempts = 2
   /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
@@ -84,7 +84,7 @@ public struct RetryPolicy: Sendable, Hashable {
       switch failure {
       case .cutShort: min(attempts, cutAttempts)
       case .permanent where !isPlaying, .silent where !isPlaying: min(attempts, 1)
-      case .silent: min(attempts, firstAttempts)
+      case .silent: min(attempts, max(firstAttempts, 2))
       case _ where isShort: min(attempts, firstAttempts)
       default: attempts
       }

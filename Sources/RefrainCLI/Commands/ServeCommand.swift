@@ -262,6 +262,8 @@ struct ServeCommand: AsyncParsableCommand {
   func cacheConfiguration() -> MediaCache.Configuration {
     var configuration = network.configuration(options)
     configuration.isShared = servesOthers
+    // A failing origin must not receive each client's request twice: its error is the response.
+    if servesOthers { configuration.retry.firstAttempts = 1 }
     configuration.originRate = limits.originRate
     return configuration
   }

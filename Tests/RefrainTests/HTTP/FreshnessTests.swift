@@ -96,9 +96,11 @@ import Testing
     #expect(freshness.isFresh(at: Self.now + offset) == expected)
   }
 
-  @Test func `A response with an invalid Age is stale despite its max-age`() {
-    #expect(!Self.freshness(["Cache-Control": "max-age=60", "Age": "10s"]).isFresh(at: Self.now))
-    #expect(Self.freshness(["Last-Modified": Self.date(-1000), "Age": "x"]).isGuessed == nil)
+  @Test(arguments: ["10s", "x", "-7200", "7200.0", ""])
+  func `An invalid Age is ignored`(_ age: String) {
+    let freshness = Self.freshness(["Cache-Control": "max-age=60", "Age": age])
+    #expect(freshness.lifetime == 60 && freshness.initialAge == 0)
+    #expect(Self.freshness(["Last-Modified": Self.date(-1000), "Age": age]).isGuessed == true)
   }
 
   @Test func `A response without a lifetime is never fresh`() {
