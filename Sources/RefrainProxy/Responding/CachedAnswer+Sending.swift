@@ -46,7 +46,7 @@ extension CachedAnswer {
     let known = selected.known
     let handed = selected.reader.handedFields
     var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
-    fields.append("Age", String(AnswerFields.age(known, at: service.cache.now.wall)))
+    fields.append("Age", String(AnswerFields.age(known.freshness, at: service.cache.now.wall)))
     let isStale =
       service.cache.rest(of: resource) != nil
       && !known.freshness.isFresh(at: service.cache.now.wall)

@@ -65,7 +65,8 @@ struct CachedAnswer: Sendable {
 
   func run() async throws -> Outcome {
     if let stored = await smallResponse() {
-      try await RelayedAnswer(exchange: exchange, reason: .uriMiss).pass(stored)
+      try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
+        .pass(stored, key: resourceKey)
       return .sent
     }
     if let bypass = try bypass() { return bypass }

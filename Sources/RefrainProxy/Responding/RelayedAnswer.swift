@@ -6,7 +6,8 @@ import Refrain
 import RefrainStreams
 
 /// Relays the origin's response unchanged, for responses that are not stored. The cache may have
-/// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one (`pass(_:)`).
+/// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one
+/// (`pass(_:key:)`).
 struct RelayedAnswer: Sendable {
   let exchange: Exchange
   /// Why the response does not come from the cache, in the terms of RFC 9211 §2.2.
@@ -43,7 +44,7 @@ struct RelayedAnswer: Sendable {
     }
     exchange.observer?.received(response.headers, from: exchange.url)
     await invalidate(request.method, response)
-    await compare(request, response)
+    await compare(resource, response)
     try await pass(response)
   }
 
@@ -127,13 +128,13 @@ struct RelayedAnswer: Sendable {
   }
 
   /// Passes on a response that answered an earlier request, and may be reused.
-  func pass(_ stored: SmallResponses.Stored) async throws {
+  func pass(_ stored: SmallResponses.Stored, key: CacheKey) async throws {
     let now = exchange.service.cache.now.wall
     var status = CacheStatus.hit
     status.timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
-    status.key = exchange.service.cache.key(for: exchange.resource).rawValue
+    status.key = key.rawValue
     var fields = fields(stored.fields, status)
-    fields["Age"] = String(Int64(min(max(stored.freshness.age(at: now), 0), Double(1 << 31))))
+    fields["Age"] = String(AnswerFields.age(stored.freshness, at: now))
     exchange.delivery.note { $0.source = .hit }
     var body: Data? = stored.body
     try await send(stored.status, fields, length: Int64(stored.body.count)) {
@@ -337,12 +338,12 @@ struct RelayedAnswer: Sendable {
 
   /// Compares the stored response with the relayed one, which may show that it is stale
   /// (RFC 9111 §4.3.5).
-  private func compare(_ request: RequestHead, _ response: OriginResponse) async {
-    guard request.isHEAD || request.isGET, WholeResponse.statuses.contains(response.status),
+  private func compare(_ resource: Resource, _ response: OriginResponse) async {
+    guard exchange.isHEAD || exchange.delivery.request.head.isGET,
+      WholeResponse.statuses.contains(response.status),
       response.headers.contentCodings.isEmpty
     else { return }
     let policy = exchange.service.cachePolicy
-    let resource = exchange.resource
     // A response to cookies is no evidence about the one stored for others.
     guard !policy.isPersonal(resource) else { return }
     let key = policy.key(for: resource, exchange.fields, of: exchange.service.cache)

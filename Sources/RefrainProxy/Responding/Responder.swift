@@ -55,7 +55,7 @@ struct Responder: Sendable {
     let head = request.head
     if let open = front.open, open.isAsked(by: head) {
       delivery.note { $0.isSilent = true }
-      try service.routes.checkHost(of: request, listening: service.place.known)
+      _ = try service.routes.ownTarget(of: request, listening: service.place.known)
       return try await ask([open.handler], target: head.target)
     }
     let own = service.rules.handlers

@@ -303,17 +303,6 @@ extension Routes {
       throw HTTPError(error.status, "The path names no resource. Use /https/example.com/path.")
     }
   }
-
-  /// Checks the `Host` of a request for something of the proxy itself.
-  ///
-  /// - Throws: 421 if the request is for another name: that of a web page, pointed here.
-  func checkHost(of request: ClientRequest, listening address: ListeningAddress?) throws(HTTPError)
-  {
-    guard let host = request.head.fields["Host"] else { return }
-    guard isOurs(host: host, localAddress: request.localAddress, listening: address) else {
-      throw HTTPError(421, "This is not \(host). Use the address or a name of the proxy.")
-    }
-  }
 }
 
 extension URL {

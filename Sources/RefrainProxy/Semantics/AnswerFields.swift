@@ -134,8 +134,8 @@ struct AnswerFields: Sendable {
   }
 
   /// Returns whole seconds since the origin made or confirmed the stored response (RFC 9111 §5.1).
-  static func age(_ known: StoredResponse, at now: Date) -> Int64 {
-    Int64(min(max(known.freshness.age(at: now), 0), Double(1 << 31)))
+  static func age(_ freshness: Freshness, at now: Date) -> Int64 {
+    Int64(min(max(freshness.age(at: now), 0), Double(1 << 31)))
   }
 }
 

@@ -26,7 +26,7 @@ package final class HandlerListener: Sendable {
       [service, place] request, writer in
       let responder = Responder(delivery: Delivery(service, request, writer, isOperators: true))
       await responder.run {
-        try service.routes.checkHost(of: request, listening: place.known)
+        _ = try service.routes.ownTarget(of: request, listening: place.known)
         let target = request.head.target
         guard target.hasPrefix("/") else {
           throw HTTPError(400, "The request target is not a path.")

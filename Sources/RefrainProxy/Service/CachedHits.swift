@@ -181,7 +181,7 @@ final class CachedHit: Sendable {
     }
     buffer.writeDecimal(range.upperBound - range.lowerBound)
     buffer.writeStaticString("\r\nAge: ")
-    buffer.writeDecimal(AnswerFields.age(known, at: now))
+    buffer.writeDecimal(AnswerFields.age(known.freshness, at: now))
     buffer.writeStaticString("\r\n")
     buffer.writeBytes(statusStart)
     let seconds = AnswerFields.timeToLive(known, at: now)
