@@ -214,7 +214,7 @@ private struct HLSMediaPlaylistParser {
 
 extension Int64 {
   /// Returns the sum; a sum that becomes too large becomes the greatest number.
-  func addingSaturated(_ other: Int64) -> Int64 {
+  package func addingSaturated(_ other: Int64) -> Int64 {
     let (sum, overflowed) = addingReportingOverflow(other)
     return overflowed ? .max : sum
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
+internal import RefrainStreams
 
 /// The Range of a request (RFC 9110 §14.1–14.2), parsed once, before the length of the resource is
 /// known.
