@@ -10,6 +10,8 @@ actor Evictor {
   private let report: @Sendable (CacheEvent) -> Void
   /// The code of the last scan failure, which is reported once.
   private var scanFailure: Int32?
+  /// Frees more than was needed, for later callers.
+  private var advance: Task<Void, Never>?
   private var isClosed = false
 
   /// The number of waits of ten milliseconds for idle entries to be recorded and closed.
@@ -40,7 +42,8 @@ actor Evictor {
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
       let shortage = budget.shortage(of: bytes)
-      let freed = evictOldest(shortage, besides: advance(limit))
+      let freed = evictOldest(shortage)
+      if freed > 0 { freeInAdvance(limit) }
       if budget.shortage(of: bytes) == 0 { return true }
       // A concurrent measurement may still include some of the freed bytes.
       if freed > 0 { continue }
@@ -73,23 +76,38 @@ actor Evictor {
     evictOverdue()
   }
 
-  /// Evicts nothing by itself from now on.
-  func close() { isClosed = true }
-
-  /// Returns the bytes to free besides those that are needed, so that not every write evicts. Before
-  /// the first full scan, the oldest known entries need not be old.
-  private func advance(_ limit: Int64) -> Int64 {
-    budget.index.withLock { $0.lastScan == nil } ? 0 : Eviction.advance(limit: limit)
+  /// Stops freeing in advance for good, and waits until it has ended.
+  func close() async {
+    isClosed = true
+    advance?.cancel()
+    await advance?.value
   }
 
-  /// The longest time for which more than what is needed is freed.
+  /// Frees bytes in advance, so that later callers need not wait for room. A caller that needs room
+  /// meanwhile gets its turn after a few milliseconds.
+  private func freeInAdvance(_ limit: Int64) {
+    // Before the first full scan, the oldest known entries need not be old: free no more than
+    // needed.
+    guard advance == nil, !isClosed, budget.index.withLock({ $0.lastScan != nil }) else { return }
+    advance = Task(executorPreference: IOThreads.background) {
+      while !Task.isCancelled {
+        let shortage = self.budget.shortage(of: Eviction.advance(limit: limit))
+        guard shortage > 0, await self.evictOldest(shortage, within: Self.turn) > 0 else { break }
+        await Task.yield()
+      }
+      await self.advanceEnded()
+    }
+  }
+
+  private func advanceEnded() { advance = nil }
+
   private static let turn: Duration = .milliseconds(5)
 
   /// Evicts the least recently used entries, without suspending.
   ///
-  /// - Parameter more: what is freed besides, if that takes no more than a moment.
+  /// - Parameter time: the time after which it ends, once anything was freed.
   /// - Returns: the bytes that were freed.
-  private func evictOldest(_ bytes: Int64, besides more: Int64 = 0) -> Int64 {
+  private func evictOldest(_ bytes: Int64, within time: Duration? = nil) -> Int64 {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
@@ -97,18 +115,19 @@ actor Evictor {
     var spared: Set<String> = []
     var used: Set<String> = []
     while freed < bytes {
-      let wanted = bytes - freed + more
+      let wanted = bytes - freed
       let oldest = budget.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
       let steps = Eviction.plan(oldest, toFree: wanted)
       if steps.isEmpty { break }
       for step in steps {
         // Removing the last entry of a shard frees more than planned.
-        if freed >= bytes + more { break }
-        if freed >= bytes, ContinuousClock.now - start > Self.turn { break }
-        let stepFreed = evict(step)
-        freed += stepFreed ?? 0
+        if freed >= bytes { break }
+        // Selecting entries may already have taken longer than `time`.
+        if let time, freed > 0, ContinuousClock.now - start > time { return freed }
+        let more = evict(step)
+        freed += more ?? 0
         // An entry that was used since is ranked again, and may have its turn once more.
-        if stepFreed == 0 || (stepFreed == nil && !used.insert(step.name).inserted) {
+        if more == 0 || (more == nil && !used.insert(step.name).inserted) {
           spared.insert(step.name)
         }
       }

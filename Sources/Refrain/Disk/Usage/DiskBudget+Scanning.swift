@@ -9,8 +9,8 @@ extension DiskBudget {
     var isClosed = false
     /// Whether this cache has checked if the directory should be measured.
     var isChecked = false
-    /// When the running or last scan began.
-    var began: ContinuousClock.Instant?
+    /// The number of entries, estimated from the first shard; nil while unknown.
+    var expected: Int?
     /// Why the last scan failed.
     var failure: DiskError?
   }
@@ -42,6 +42,7 @@ extension DiskBudget {
     scanning.withLock { scanning in
       if scanning.isClosed { return nil }
       if let task = scanning.task { return task }
+      scanning.expected = nil
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
         do throws(DiskError) {
@@ -55,7 +56,6 @@ extension DiskBudget {
         }
       }
       scanning.task = task
-      scanning.began = .now
       return task
     }
   }
@@ -72,6 +72,8 @@ extension DiskBudget {
     for shard in shards {
       if Task.isCancelled { return }
       let names = try names(inShard: shard)
+      // Entries are distributed evenly.
+      scanning.withLock { if $0.expected == nil { $0.expected = shards.count * names.count } }
       for name in names {
         guard let entry = try measure(name) else { continue }
         sum += entry.allocatedBytes
@@ -86,23 +88,28 @@ extension DiskBudget {
     index.withLock { $0.endScan(began: began, ended: .now) }
   }
 
-  /// Waits until all entries are known, or those found in the first half second of a scan: in random
-  /// order, they are a sample of all. Waits for as long while the usage is a guess, because nothing
-  /// should be evicted for a guess if the exact value is available soon.
-  func waitForCandidates(patience: Duration = .milliseconds(500)) async {
+  /// The number of entries among which, in a large cache, one was probably not used for long.
+  private static let sample = 50
+
+  /// Waits until enough entries are known to select from: `sample` of many, or all of a few; and
+  /// while the usage is a guess, because nothing should be evicted for a guess if the exact value
+  /// is available soon. No longer than `patience` if any entry is known.
+  func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while true {
-      let (isScanned, isEmpty) = index.withLock { ($0.lastScan != nil, $0.isEmpty) }
+      let (isScanned, count) = index.withLock { ($0.lastScan != nil, $0.candidateCount) }
       let isGuess = usage.update { $0.guess != nil }
       if isScanned, !isGuess { return }
       guard let scan = startScan() else { return }
-      let began = isGuess ? start : scanning.withLock { $0.began } ?? start
-      if !isEmpty, scanFailure != nil || ContinuousClock.now - began > patience { return }
+      let isEnough = isScanned || count >= (isScanLong == true ? Self.sample : Self.quickScan)
+      if isEnough, !isGuess { return }
+      if isScanned || count > 0, ContinuousClock.now - start > patience { return }
+      do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
       if scanFailure != nil {
+        if isEnough { return }
         await scan.value
         if scanFailure != nil { return }
       }
-      do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
     }
   }
 
@@ -117,6 +124,14 @@ extension DiskBudget {
     await task.value
     return scanFailure == nil
   }
+
+  /// Whether the running or last scan takes more than some milliseconds; nil while unknown.
+  private var isScanLong: Bool? {
+    scanning.withLock { $0.expected }.map { $0 > Self.quickScan }
+  }
+
+  /// The number of entries that are scanned within some milliseconds.
+  private static let quickScan = 500
 
   /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
   /// for it.

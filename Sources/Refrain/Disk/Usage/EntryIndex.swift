@@ -160,6 +160,9 @@ struct EntryIndex: Sendable {
       .filter { open[$0.name] == nil && $0.isOverdue(at: time) }
   }
 
+  /// The number of entries that may be evicted.
+  var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
+
   var isEmpty: Bool { entries.isEmpty }
 
   mutating func beginScan() { scan += 1 }
