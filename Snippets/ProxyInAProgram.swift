@@ -30,6 +30,7 @@ func serveOneOrigin(directory: URL) throws {
   // snippet.show
   var shared = MediaCache.Configuration()
   shared.isShared = true
+  shared.retry.firstAttempts = 1  // an error of the origin is the response: one request
   let cache = try MediaCache(directory: directory, configuration: shared)
 
   var configuration = CacheProxy.Configuration()

@@ -129,7 +129,8 @@ import Testing
   func `A redirect chain is followed again if its end fails`(_ fault: Fault) async throws {
     try await withCache { test in
       serveChain(test, .synthetic(seed: 7, length: 2_000_003))
-      // A reused connection that closes without a response makes the transport resend the request.
+      // A reused connection that closes without a response makes the transport resend the request; on
+      // a new one, the chain is followed once more.
       let failing = if case .closeWithoutAnswer = fault { 2...3 } else { 2...2 }
       test.origin.script("/4", .on(.where { failing.contains($0.number) }, fault))
       let reader = try await test.reader("/0")
@@ -137,7 +138,9 @@ import Testing
       for part in [0..<1_000_000, 1_000_000..<2_000_003] as [ByteRange] {
         try await #expect(Array(reader.bytes(in: part)) == bytes.bytes(in: part))
       }
-      for hop in 0..<4 { #expect(test.origin.log("/\(hop)").requests.count == 2) }
+      for hop in 0..<4 {
+        #expect((2...failing.upperBound).contains(test.origin.log("/\(hop)").requests.count))
+      }
     }
   }
 
