@@ -129,7 +129,6 @@ let package = Package(
         "Refrain", "RefrainStreams",
         nio("NIOCore"),
         nio("NIOPosix"),
-        nio("NIOHTTP1"),
         nio("NIOFoundationCompat"),
       ],
       swiftSettings: settings),
