@@ -80,10 +80,15 @@ struct Prefetch: Sendable {
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
     let mayEvict = length.map { storage.budget.canHold($0, for: entry.name) } ?? true
-    return await Task(executorPreference: IOThreads.background) {
+    let work = Task(executorPreference: IOThreads.background) {
       if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
       return storage.budget.shortage(of: bytes) == 0
-    }.value
+    }
+    return await withTaskCancellationHandler {
+      await work.value
+    } onCancel: {
+      work.cancel()
+    }
   }
 
   private func isTaken() async -> Bool {

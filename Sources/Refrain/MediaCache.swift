@@ -347,7 +347,7 @@ public final class MediaCache: Sendable {
     }
     // There may be room for the record of the removal now.
     if failure != nil { failure = await removePrivateFiles() }
-    // Credentials that are left matter more than why entries are left.
+    // Credentials that are left, or may be stored again, matter more than why entries are left.
     if let failure { throw failure }
     return try freed.get()
   }

@@ -39,7 +39,9 @@ extension EntryDirectory {
   /// Removes these files and the directory, even if they are being read, but not the shard.
   func remove(_ files: Files) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
-    if files.record != nil { try remove(recordPath) }
+    if files.statuses.contains(where: { $0.name == EntryRecord.fileName }) {
+      try remove(recordPath)
+    }
     for (name, _) in files.statuses where name != EntryRecord.fileName {
       try remove("\(path)/\(name)")
     }

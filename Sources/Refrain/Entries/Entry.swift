@@ -289,9 +289,13 @@ final class Entry: Sendable {
 
   /// Makes `next` the current generation in place of `last`.
   ///
-  /// - Parameter keepsLast: whether the readers of `last` continue with it.
+  /// - Parameters:
+  ///   - keepsLast: whether the readers of `last` continue with it.
+  ///   - body: called before what fills `last` leaves it.
   /// - Returns: false if `last` is not the current one any more, or the entry is closed.
-  func replace(_ last: Generation, with next: Generation, keepsLast: Bool = false) -> Bool {
+  func replace(
+    _ last: Generation, with next: Generation, keepsLast: Bool = false, _ body: () -> Void = {}
+  ) -> Bool {
     let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       guard state.current === last, !state.isClosed else { return (false, nil) }
       if keepsLast {
@@ -304,8 +308,12 @@ final class Entry: Sendable {
       startFilling(&state)
       return (true, filler)
     }
+    guard isReplaced else { return false }
+    body()
     filler?.cancel()
-    return isReplaced
+    // The cache may have come online while `next` was made.
+    next.followOffline()
+    return true
   }
 
   /// Makes an empty generation the current one. The readers of the one before continue with it.

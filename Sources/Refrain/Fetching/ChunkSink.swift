@@ -57,6 +57,9 @@ struct ChunkSink: Sendable {
         if announces { state.announce(id) }
       }
     }
+    // Bytes that another program cut off just before the write are found now, or with the next chunk
+    // if that has arrived.
+    if hasMore?() != true { settle() }
     return .kept
   }
 
@@ -73,6 +76,7 @@ struct ChunkSink: Sendable {
         let admission = state.admit(id, range)
         return (admission, admission?.isForFile == true ? Self.measure(&state) : nil)
       }
+      if case .success(let found)? = measured { settle(by: found) }
       guard var admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
@@ -82,13 +86,14 @@ struct ChunkSink: Sendable {
         return admission
       }
       guard admission.isPrepared, let file = admission.file else {
+        // While the file is the one that was written to.
+        settle()
         if await entry.storage.prepare(generation) != nil { continue }
         admission.refuse()
         return admission
       }
       switch measured {
       case .success(let found)?:
-        settle(by: found)
         if found.size < admission.storedEnd {
           reportCut(file)
           generation.lose(found.size..<admission.storedEnd, of: file)

@@ -98,13 +98,16 @@ extension Entry {
       supersede(generation, isContradicted: isContradicted)
       return nil
     }
-    // Before the old generation ends its fetches, it forgets this one, which no player of it waits
-    // for any more.
-    let task = generation.withState { state in
-      state.endBody(fetch.id)
-      return state.fetches.remove(fetch.id)?.task
+    var task: Task<Void, Never>?
+    let isReplaced = replace(generation, with: next) {
+      // Before the old generation ends its fetches, it forgets this one, which no player of it waits
+      // for any more.
+      task = generation.withState { state in
+        state.endBody(fetch.id)
+        return state.fetches.remove(fetch.id)?.task
+      }
     }
-    guard let verdict, replace(generation, with: next) else {
+    guard let verdict, isReplaced else {
       generation.withState { $0.supersede() }
       return nil
     }
@@ -118,7 +121,6 @@ extension Entry {
     let left = generation.withState { coming.subtracting($0.readers.ids) }
     for id in left { next.withState { $0.stopExpecting(id) } }
     next.carryOut(actions)
-    next.followOffline()
     return (successor, verdict)
   }
 }

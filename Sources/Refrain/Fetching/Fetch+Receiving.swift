@@ -25,6 +25,8 @@ extension Fetch {
       case .over: return .done
       case .unwanted:
         note(&meter)
+        // The fetch may rest for long.
+        bytes.settle()
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
           return .done

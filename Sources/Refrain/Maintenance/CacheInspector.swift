@@ -83,10 +83,10 @@ struct CacheInspector: Sendable {
     try await IOThreads.background.runCancellably {
       var others = table.openEntries.map(\.key)
       for key in keys {
+        try Task.checkCancellation()
         let family = KeyHash.family(of: key)
         for name in try budget.names(inShard: KeyHash.shard(of: family))
         where name.hasSuffix(family) && name != KeyHash.name(of: key) {
-          try Task.checkCancellation()
           // Nothing of an unreadable entry is used.
           guard let record = budget.entryDirectory(named: name).writtenRecord else { continue }
           others.append(CacheKey(rawValue: record.key))

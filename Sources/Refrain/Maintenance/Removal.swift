@@ -153,13 +153,20 @@ struct Removal: Sendable {
       }
     }
     if let first = names.first {
-      budget.changing(first) { budget.entryDirectory(named: first).removeShardIfEmpty() }
+      // No entry has the name of a shard: only the shard itself is settled.
+      budget.changing(KeyHash.shard(of: first)) {
+        budget.entryDirectory(named: first).removeShardIfEmpty()
+      }
     }
     return (freed, left)
   }
 
   /// Removes an entry that is in use, or could not be removed before.
   private func removeLeft(_ name: String) async throws -> Int64 {
+    // The record of what is open may not be written yet.
+    if let open = table.openEntries.first(where: { $0.name == name }) {
+      return try await remove(open.key) ?? 0
+    }
     let directory = budget.entryDirectory(named: name)
     let key = await IOThreads.background.run {
       directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
@@ -190,7 +197,7 @@ struct Removal: Sendable {
       lock = try WriterLock.acquire(directory, waits: !isSweep)
       defer { withExtendedLifetime(lock) {} }
       if lock != nil, !(isSweep && budget.isOpen(name)) {
-        guard let files = try directory.files() else { return nil }
+        guard let files = try removable(directory) else { return nil }
         try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
           try directory.remove(files)
           if !isSweep { directory.removeShardIfEmpty() }
@@ -204,6 +211,13 @@ struct Removal: Sendable {
     }
     throw MediaCacheError(
       .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
+  }
+
+  /// Returns the files of an entry, also if the disk cannot read its record.
+  private func removable(_ directory: EntryDirectory) throws(DiskError) -> EntryDirectory.Files? {
+    do throws(DiskError) { return try directory.files() } catch {
+      return try directory.files(readsRecord: false)
+    }
   }
 
   private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {

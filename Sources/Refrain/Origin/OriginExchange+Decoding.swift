@@ -74,7 +74,7 @@ extension OriginExchange {
     do {
       return try decoder(encoded, Int(longest))
     } catch .truncated {
-      throw Self.undecodable(response, "ends too early", .answer)
+      throw Self.undecodable(response, "ends too early", .invalid)
     } catch .invalid {
       let coding = response.headers["Content-Encoding"] ?? "encoded"
       throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)

@@ -53,9 +53,12 @@ final class OriginPace: Sendable {
   func received(
     _ count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
   ) async {
-    guard spend(count) > 0 else { return }
+    let own = spend(count)
+    guard own > 0 else { return }
     beginning()
-    while case let debt = spend(0), debt > 0, !Task.isCancelled {
+    // What others spend meanwhile is theirs to wait for.
+    let end = Self.now + own
+    while case let debt = min(spend(0), end - Self.now), debt > 0, !Task.isCancelled {
       try? await Task.sleep(for: min(.seconds(debt), Self.patience))
       if isOver() { return }
     }

@@ -5,11 +5,11 @@ import Foundation
 ///
 /// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
 /// outage. A reader that has none should soon report the failure: an origin that responds with an
-/// error, or refuses the connection, is asked `firstAttempts` times; a permanent failure (a host
-/// that does not exist, a certificate that does not verify, a response that is not HTTP) is not
-/// retried, and neither is a request to which nothing came within
-/// `MediaCache.Configuration.responseTimeout`. For a reader that plays, such a request is sent
-/// `firstAttempts` times, and twice at least.
+/// error is asked `firstAttempts` times, and one that refuses the connection or sends an unusable
+/// response as often, but twice at least; a permanent failure (a host that does not exist, a
+/// certificate that does not verify, a response that is not HTTP) is not retried, and neither is a
+/// request to which nothing came within `MediaCache.Configuration.responseTimeout`. For a reader
+/// that plays, such a request is sent `firstAttempts` times, and twice at least.
 ///
 /// A response that breaks off after it has brought new bytes is continued at once, without a delay.
 ///
@@ -19,9 +19,10 @@ import Foundation
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
-  /// How many times in a row an origin may respond with an error, or refuse the connection, before
-  /// a reader has received a byte, and how many times (two at least) it may not respond in time
-  /// afterwards. `attempts` applies as well. With 1, each error is reported at once.
+  /// How many times in a row an origin may respond with an error before a reader has received a
+  /// byte. With 1, each error is reported at once. The same number, but two at least, applies to
+  /// refused connections and unusable responses before a reader has received a byte, and to
+  /// responses that do not come in time afterwards. `attempts` applies as well.
   public var firstAttempts = 2
   /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
@@ -35,8 +36,10 @@ public struct RetryPolicy: Sendable, Hashable {
 
   /// The kinds of failure that retries distinguish.
   enum Failure: Sendable, Hashable, CaseIterable {
-    /// The origin responded with an error that may pass, or violated HTTP.
+    /// The origin responded with an error that may pass.
     case answer
+    /// The response violated HTTP, or cannot be used: another one may be right.
+    case invalid
     /// The host refused the connection.
     case refused
     /// The host does not exist, its certificate does not verify, or its response is not HTTP.
@@ -79,13 +82,15 @@ public struct RetryPolicy: Sendable, Hashable {
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
     gained: Int64 = 0
   ) -> Duration? {
-    let isShort = !isPlaying && (failure == .answer || failure == .refused)
+    let isShort = !isPlaying && [.answer, .invalid, .refused].contains(failure)
     let limit =
       switch failure {
       case .cutShort: min(attempts, cutAttempts)
       case .permanent where !isPlaying, .silent where !isPlaying: min(attempts, 1)
-      case .silent: min(attempts, max(firstAttempts, 2))
-      case _ where isShort: min(attempts, firstAttempts)
+      case .answer where isShort: min(attempts, firstAttempts)
+      case .silent,
+        _ where isShort:
+        min(attempts, max(firstAttempts, 2))
       default: attempts
       }
     guard count < limit else { return nil }
@@ -120,7 +125,8 @@ extension MediaCacheError {
   var failure: RetryPolicy.Failure {
     if let retry { return retry }
     switch code {
-    case .status, .invalidResponse: return .answer
+    case .status: return .answer
+    case .invalidResponse: return .invalid
     default: return .network
     }
   }

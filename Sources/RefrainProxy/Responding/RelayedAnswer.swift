@@ -195,6 +195,8 @@ struct RelayedAnswer: Sendable {
   private func pass(_ response: OriginResponse) async throws {
     let fields = fields(response.headers, forwarded())
     if let isNamed = mayBeManifest(response) {
+      // The client may leave while it is received.
+      exchange.delivery.note { $0.status = response.status }
       return try await passManifest(response, fields, isNamed: isNamed)
     }
     var parts: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()

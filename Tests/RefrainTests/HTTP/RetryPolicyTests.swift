@@ -55,7 +55,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (RetryPolicy.Failure.answer, 2, 6), (.refused, 2, 6), (.permanent, 1, 6), (.network, 6, 6),
+    (RetryPolicy.Failure.answer, 2, 6), (.invalid, 2, 6), (.refused, 2, 6), (.permanent, 1, 6),
+    (.network, 6, 6),
     (.cutShort, 3, 3), (.silent, 1, 2),
   ])
   func `The number of attempts depends on the failure and on playback`(
@@ -67,6 +68,17 @@ import Testing
     once.attempts = 1
     #expect(times(failure, isPlaying: false, once) == 1)
     #expect(times(failure, isPlaying: true, once) == 1)
+  }
+
+  @Test func `Only an error of the origin is reported at once with one first attempt`() {
+    var policy = RetryPolicy()
+    policy.firstAttempts = 1
+    #expect(times(.answer, isPlaying: false, policy) == 1)
+    #expect(times(.answer, isPlaying: true, policy) == 6)
+    for failure in [RetryPolicy.Failure.invalid, .refused] {
+      #expect(times(failure, isPlaying: false, policy) == 2)
+    }
+    #expect(times(.silent, isPlaying: true, policy) == 2)
   }
 
   @Test func `The delay before the first byte is at most two seconds`() {

@@ -124,8 +124,9 @@ struct FailingReadTests {
   }
 
   #if os(Linux)
-    /// A read between the cut and the end of that write may still return zeros: no system call
-    /// reports that a file was cut and has grown again. A later read returns none.
+    /// A read between the cut and the end of that write, or of those of chunks that have arrived, may
+    /// still return zeros: no system call reports that a file was cut and has grown again. A later
+    /// read returns none.
     @Test func `A file truncated just before a write never returns zeros`() async throws {
       let (goesOn, gate) = AsyncStream.makeStream(of: Void.self)
       let transport = MemoryTransport(seed: 1, length: length) { chunk in

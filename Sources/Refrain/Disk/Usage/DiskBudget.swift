@@ -229,12 +229,23 @@ final class DiskBudget: Sendable {
   func removing<Failure: Error>(
     _ size: Int64, read: Int64, of name: String, _ remove: () throws(Failure) -> Void
   ) throws(Failure) {
-    let measurements = usage.update { $0.measurements }
-    try remove()
+    // Reserved first: a measurement that follows no longer sees it.
+    let measurements = update { account, record in
+      _ = account.reserve(read, limit: nil, from: &record)
+      return record.measurements
+    }
+    do {
+      try remove()
+    } catch {
+      update { account, record in
+        account.settle(read, actual: 0)
+        account.report(to: &record)
+      }
+      throw error
+    }
     update { account, record in
       account.shrink(name, by: size)
       if record.measurements == measurements { record.free(size) }
-      _ = account.reserve(read, limit: nil, from: &record)
     }
   }
 

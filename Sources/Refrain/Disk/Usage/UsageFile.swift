@@ -27,7 +27,7 @@ final class UsageFile: Sendable {
   private let own: Mutex<UsageRecord>
   /// Whether writing the file failed: its contents are out of date.
   private let isBroken = Atomic(false)
-  /// Whether the last attempt to lock the file failed.
+  /// Whether the last wait for the lock ran out.
   private let isHeldUp = Atomic(false)
   /// Orders the threads of this process, which can wait here until woken, and no longer than for the
   /// file; a locked file can only be polled.
@@ -71,15 +71,16 @@ final class UsageFile: Sendable {
   /// this cache then counts on its own and does not see other writers. So the wait is longer than a
   /// busy machine needs.
   private static let longestWait: Duration = .seconds(20)
-  /// The wait after one that has failed.
+  /// The wait after one that ran out.
   private static let shortestWait: Duration = .milliseconds(50)
 
   /// - Returns: nil if the file cannot be locked; otherwise the caller also holds `turn`.
   private func lockedDescriptor() -> Int32? {
+    let start = ContinuousClock.now
     let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
     guard turn.lock(before: Date(timeIntervalSinceNow: patience / .seconds(1))) else { return nil }
-    let descriptor = disk.openLocked(path, within: patience)
-    isHeldUp.store(descriptor == nil, ordering: .relaxed)
+    let descriptor = disk.openLocked(path, within: patience - (.now - start))
+    isHeldUp.store(descriptor == nil && .now - start >= patience, ordering: .relaxed)
     if descriptor == nil { turn.unlock() }
     return descriptor
   }

@@ -70,6 +70,26 @@ struct SmallLimitTests {
     #expect(SystemFiles.names(in: entries).isEmpty)
   }
 
+  @Test func `Removing everything counts an open entry until it is removed`() async throws {
+    let directory = CacheDirectory(length: 3_000_000)
+    let disk = WatchedDisk()
+    let cache = try directory.cache(limit: 16 << 20, disk: disk)
+    let reader = try await cache.open(directory.url())
+    for try await _ in reader.chunks() {}
+    let usage = cache.budget.usage
+    let least = Mutex(Int64.max)
+    disk.fail { operation, _ in
+      guard operation == .remove else { return nil }
+      least.withLock { $0 = min($0, usage.update(\.used)) }
+      return nil
+    }
+    _ = try await cache.removeAll()
+    #expect((3_000_000..<Int64.max).contains(least.withLock { $0 }))
+    reader.cancel()
+    await cache.close()
+    #expect(usage.update(\.used) <= directory.allocated)
+  }
+
   // MARK: What is larger than the limit
 
   @Test func `A resource larger than the limit plays, and evicts nothing`() async throws {
