@@ -58,7 +58,7 @@ extension MediaCache {
       let isFirst = generation.withState { state in
         guard !state.isAsked(byOthersThan: id) else { return false }
         // Before another reader can attach and take the previous request for its own.
-        entry.renew(resource)
+        entry.renew(resource, &state)
         return true
       }
       if isFirst { return nil }

@@ -14,7 +14,6 @@ final class Entry: Sendable {
   private let table: EntryTable
 
   struct State {
-    var policy: RecordedPolicy
     var current: Generation?
     /// Earlier live streams, and purged generations, that still have readers.
     var earlier: [Generation] = []
@@ -34,7 +33,10 @@ final class Entry: Sendable {
     }
   }
 
-  let state: Mutex<State>
+  let state = Mutex(State())
+  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
+  /// `state`.
+  private let policy: Mutex<RecordedPolicy>
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
   ///
@@ -57,7 +59,7 @@ final class Entry: Sendable {
       policy.adopt(record)
       policy.adopt(keep: keep)
     }
-    state = Mutex(State(policy: policy))
+    self.policy = Mutex(policy)
     traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
     asked = AskedResource(resource, key: key, isShared: isShared)
     let generation = Generation(entry: self, state: loaded)
@@ -252,9 +254,19 @@ final class Entry: Sendable {
 
   /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
+    note(resource)
+    if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
+  }
+
+  /// As `renew(_:)`, under the lock of the current generation.
+  func renew(_ resource: Resource, _ state: inout GenerationState) {
+    note(resource)
+    if mayIgnoreNoStore { state.storage.ignoreNoStore() }
+  }
+
+  private func note(_ resource: Resource) {
     withPolicy { $0.note(resource) }
     asked.renew(resource)
-    if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
   }
 
   /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.
@@ -378,6 +390,6 @@ final class Entry: Sendable {
   var group: String? { withPolicy(\.group) }
 
   func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
-    state.withLock { body(&$0.policy) }
+    policy.withLock { body(&$0) }
   }
 }
