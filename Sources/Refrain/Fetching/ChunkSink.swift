@@ -57,9 +57,6 @@ struct ChunkSink: Sendable {
         if announces { state.announce(id) }
       }
     }
-    // Bytes that another program cut off just before the write are found now, or with the next chunk
-    // if that has arrived.
-    if hasMore?() != true { settle() }
     return .kept
   }
 
@@ -254,13 +251,28 @@ struct ChunkSink: Sendable {
     return await entry.storage.giveUpReplaced(generation)
   }
 
-  private func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
+  private mutating func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
     let isKnown = !isExamined || generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
-    let commit = generation.withState {
-      $0.commit(id, range, to: file, announces: announces, now: now)
+    var (found, commit) = generation.withState { state -> (Measured?, GenerationState.Commit?) in
+      var found: Measured?
+      if announces, file === state.file, case .success(let measured)? = Self.measure(&state) {
+        found = measured
+        if measured.fileGrowth < 0 { return (found, nil) }
+      }
+      return (found, state.commit(id, range, to: file, announces: announces, now: now))
+    }
+    if let found {
+      settle(by: found)
+      if found.fileGrowth < 0 {
+        // Before anybody reads what may be zeros. Where the next chunk has arrived, `admit` finds it.
+        dropHoles(of: file)
+        commit = generation.withState {
+          $0.commit(id, range, to: file, announces: announces, now: now)
+        }
+      }
     }
     guard let commit else { return }
     // Two fetches may have completed the resource together.
