@@ -79,7 +79,7 @@ struct SmallLimitTests {
     let usage = cache.budget.usage
     let least = Mutex(Int64.max)
     disk.fail { operation, _ in
-      guard operation == .remove else { return nil }
+      guard operation == .list else { return nil }
       least.withLock { $0 = min($0, usage.update(\.used)) }
       return nil
     }
