@@ -167,7 +167,7 @@ extension MediaReader {
     let budget = entry.storage.budget
     guard let limit = budget.limit, !budget.canHold(wanted, for: entry.name) else { return }
     let size = DiskBudget.text(wanted)
-    let pinned = budget.pinnedBytes(except: entry.name)
+    let pinned = budget.pinnedBytes(except: [entry.name])
     let besides = pinned > 0 ? ", of which pinned entries take \(DiskBudget.text(pinned))" : ""
     var error = MediaCacheError(
       .storage,

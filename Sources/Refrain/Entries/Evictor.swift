@@ -70,12 +70,6 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
-  /// Removes the entries whose time is over.
-  func removeOverdue() {
-    guard !isClosed else { return }
-    evictOverdue()
-  }
-
   /// Stops freeing in advance for good, and waits until it has ended.
   func close() async {
     isClosed = true
@@ -83,15 +77,15 @@ actor Evictor {
     await advance?.value
   }
 
-  /// Frees bytes in advance, so that later callers need not wait for room. A caller that needs room
-  /// meanwhile gets its turn after a few milliseconds.
+  /// Frees bytes in advance, so that later callers need not wait for room, and not every write
+  /// evicts. A caller that needs room meanwhile gets its turn after a few milliseconds.
   private func freeInAdvance(_ limit: Int64) {
     // Before the first full scan, the oldest known entries need not be old: free no more than
     // needed.
     guard advance == nil, !isClosed, budget.index.withLock({ $0.lastScan != nil }) else { return }
     advance = Task(executorPreference: IOThreads.background) {
       while !Task.isCancelled {
-        let shortage = self.budget.shortage(of: Eviction.advance(limit: limit))
+        let shortage = self.budget.shortage(of: min(limit / 64, 64 << 20))
         guard shortage > 0, await self.evictOldest(shortage, within: Self.turn) > 0 else { break }
         await Task.yield()
       }
@@ -111,36 +105,29 @@ actor Evictor {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
-    var freed = evictOverdue()
+    var freed = removeOverdue()
     var spared: Set<String> = []
-    var used: Set<String> = []
-    while freed < bytes {
-      let wanted = bytes - freed
-      let oldest = budget.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
-      let steps = Eviction.plan(oldest, toFree: wanted)
-      if steps.isEmpty { break }
-      for step in steps {
-        // Removing the last entry of a shard frees more than planned.
-        if freed >= bytes { break }
-        // Selecting entries may already have taken longer than `time`.
-        if let time, freed > 0, ContinuousClock.now - start > time { return freed }
-        let more = evict(step)
-        freed += more ?? 0
-        // An entry that was used since is ranked again, and may have its turn once more.
-        if more == 0 || (more == nil && !used.insert(step.name).inserted) {
-          spared.insert(step.name)
-        }
-      }
+    while freed < bytes,
+      let entry = budget.index.withLock({ [spared] in $0.oldest(except: spared) })
+    {
+      // Selecting an entry may already have taken longer than `time`.
+      if let time, freed > 0, ContinuousClock.now - start > time { break }
+      let more = evict(entry, toFree: bytes - freed)
+      freed += more ?? 0
+      if more == 0 { spared.insert(entry.name) }
     }
     return freed
   }
 
+  /// Removes the entries whose time is over.
+  ///
   /// - Returns: the bytes that were freed.
   @discardableResult
-  private func evictOverdue() -> Int64 {
+  func removeOverdue() -> Int64 {
+    if isClosed { return 0 }
     let now = budget.wallSeconds
-    let overdue = budget.index.withLock { $0.overdue(at: now) }
-    return Eviction.plan(overdue, toFree: .max).reduce(0) { $0 + (evict($1) ?? 0) }
+    return budget.index.withLock { $0.overdue(at: now) }
+      .reduce(0) { $0 + (evict($1, toFree: .max) ?? 0) }
   }
 
   private func reportScanFailure() {
@@ -154,61 +141,48 @@ actor Evictor {
       ))
   }
 
-  /// - Returns: the bytes that were freed; nil if the entry was used or pinned since it was measured.
-  private func evict(_ step: Eviction.Step) -> Int64? {
-    let directory = budget.entryDirectory(named: step.name)
+  /// Evicts an entry. One of which most may stay is only shortened: its end is dropped, because the
+  /// next play needs its beginning first.
+  ///
+  /// - Returns: the bytes that were freed; nil if the entry was used or pinned since it was measured:
+  ///   it has another place in the index now.
+  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
+    let name = entry.name
+    let directory = budget.entryDirectory(named: name)
     do {
       guard let lock = try WriterLock.acquire(directory, waits: false) else {
         if try budget.disk.status(of: directory.path) == nil {
-          budget.index.withLock { $0.forget(step.name) }
+          budget.index.withLock { $0.forget(name) }
         }
         return 0
       }
       defer { withExtendedLifetime(lock) {} }
-      guard !budget.isOpen(step.name) else { return 0 }
-      return try evict(step, directory)
-    } catch {
-      report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
-      return 0
-    }
-  }
-
-  private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Int64? {
-    let files = try directory.files()
-    guard let files, let before = try budget.measure(step.name, files) else {
-      // Another process has removed it.
-      budget.index.withLock { $0.forget(step.name) }
-      return 0
-    }
-    // Another process may have pinned it. The time may also be earlier, if the clock was set back.
-    if before.pinnedBytes != nil || before.lastAccess != step.lastAccess {
-      budget.index.withLock { $0.note(before) }
-      return nil
-    }
-    var key: CacheKey?
-    let freed: Int64?
-    do {
-      freed = try budget.changing(step.name, before: before.allocatedBytes) {
-        do {
-          key =
-            try step.removesAll
-            ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
-        } catch let error where !(error is EntryDirectory.InUse) {
-          // Part of it may have been freed.
-          report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
-        }
+      guard !budget.isOpen(name) else { return 0 }
+      guard let before = try budget.measure(name) else {
+        // Another process has removed it.
+        budget.index.withLock { $0.forget(name) }
+        return 0
       }
+      // Another process may have pinned it. The time may also be earlier, if the clock was set back.
+      if before.pinnedBytes != nil || before.lastAccess != entry.lastAccess {
+        budget.index.withLock { $0.note(before) }
+        return nil
+      }
+      let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
+      var key: CacheKey?
+      let freed = try budget.changing(name, before: before.allocatedBytes) {
+        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused()
+      }
+      budget.remeasure(name)
+      guard let freed, freed > 0 else { return 0 }
+      if let key { report(.evicted(key, bytes: freed)) }
+      return freed
     } catch is EntryDirectory.InUse {
       // Another process reads it, so it was last used now.
-      budget.index.withLock { _ = $0.touch(step.name, at: budget.wallSeconds) }
-      return 0
+      budget.index.withLock { _ = $0.touch(name, at: budget.wallSeconds) }
+    } catch {
+      report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
-    let after = try budget.measure(step.name)
-    budget.index.withLock { index in
-      if let after { index.note(after) } else { index.forget(step.name) }
-    }
-    guard let freed, freed > 0 else { return 0 }
-    if let key { report(.evicted(key, bytes: freed)) }
-    return freed
+    return 0
   }
 }

@@ -46,7 +46,7 @@ struct CacheInspector: Sendable {
     (allocated, 1, isPinned ? allocated : 0)
   }
 
-  private static func size(_ entry: Eviction.Candidate) -> Size {
+  private static func size(_ entry: MeasuredEntry) -> Size {
     size(entry.allocatedBytes, isPinned: entry.pinnedBytes != nil)
   }
 

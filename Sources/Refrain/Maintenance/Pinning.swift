@@ -27,7 +27,7 @@ package struct Pinning: Sendable {
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
       guard budget.claimPinned(bytes, for: name) else {
-        throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: name))
+        throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: [name]))
       }
       defer { budget.notePinned(name) }
       do {

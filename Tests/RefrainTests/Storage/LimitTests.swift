@@ -54,6 +54,21 @@ struct LimitTests {
     #expect(spans.byteCount < directory.length)
   }
 
+  @Test(arguments: [(500_000, false), (1_100_000, true)] as [(Int64, Bool)])
+  func `An entry is shortened if most of it can stay, else removed`(
+    _ bytes: Int64, _ isRemoved: Bool
+  ) async throws {
+    try await directory.fill(["a"])
+    try await directory.withCache(limit: 1 << 40) { cache in
+      let evictor = cache.evictor
+      let freed = await Task(executorPreference: IOThreads.shared) {
+        await evictor.free(bytes)
+      }.value
+      #expect(freed >= (isRemoved ? directory.length : bytes))
+    }
+    #expect(try directory.stored(of: ["a"]).isEmpty == isRemoved)
+  }
+
   @Test func `A shortened entry frees its blocks and is filled again`() async throws {
     try await directory.fill(["a"])
     let (stored, length) = (try directory.stored(), directory.length)

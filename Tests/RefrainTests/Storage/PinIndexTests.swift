@@ -6,7 +6,7 @@ import Testing
 /// The pinned entries among those that eviction knows.
 @Suite(.timeLimit(.minutes(1)))
 struct PinIndexTests {
-  private func entry(_ name: String, _ age: Double, pinned: Int64? = nil) -> Eviction.Candidate {
+  private func entry(_ name: String, _ age: Double, pinned: Int64? = nil) -> MeasuredEntry {
     .init(name: name, lastAccess: age, allocatedBytes: 4096, pinnedBytes: pinned)
   }
 
@@ -15,40 +15,40 @@ struct PinIndexTests {
     index.note(entry("a", 1))
     index.note(entry("b", 2, pinned: 5000))
     index.note(entry("c", 3))
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["a", "c"])
+    #expect(index.allOldest() == ["a", "c"])
     index.note(entry("a", 1, pinned: 6000))
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["c"])
+    #expect(index.allOldest() == ["c"])
     index.note(entry("b", 2))
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["b", "c"])
+    #expect(index.allOldest() == ["b", "c"])
     index.note(entry("a", 1))
-    #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["a"])
+    #expect(index.oldest()?.name == "a")
   }
 
   @Test func `Claims follow entries that are noted, forgotten and claimed`() {
     var index = EntryIndex()
     index.note(entry("a", 1, pinned: 100))
     index.note(entry("b", 1, pinned: 200))
-    #expect(index.pinnedBytes(except: "") == 300)
-    #expect(index.pinnedBytes(except: "a") == 200)
-    #expect(index.pinnedBytes(except: "missing") == 300)
+    #expect(index.pinnedBytes(except: []) == 300)
+    #expect(index.pinnedBytes(except: ["a"]) == 200)
+    #expect(index.pinnedBytes(except: ["missing"]) == 300)
     index.note(entry("a", 1, pinned: 150))
-    #expect(index.pinnedBytes(except: "") == 350)
+    #expect(index.pinnedBytes(except: []) == 350)
     let isTooMuch = !index.claim(51, for: "c", within: 400)
     #expect(isTooMuch)
-    #expect(index.pinnedBytes(except: "") == 350)
+    #expect(index.pinnedBytes(except: []) == 350)
     let fits = index.claim(50, for: "c", within: 400)
     let replaces = index.claim(150, for: "a", within: 400)
     #expect(fits && replaces)
-    #expect(index.pinnedBytes(except: "") == 400)
+    #expect(index.pinnedBytes(except: []) == 400)
     index.forget("b")
     // A measurement from before the pin changes nothing.
     index.note(entry("c", 1))
-    #expect(index.pinnedBytes(except: "") == 200)
-    #expect(index.oldest(toFree: .max, except: []).isEmpty)
+    #expect(index.pinnedBytes(except: []) == 200)
+    #expect(index.oldest() == nil)
     index.endClaim("c")
     index.note(entry("c", 1))
-    #expect(index.pinnedBytes(except: "") == 150)
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["c"])
+    #expect(index.pinnedBytes(except: []) == 150)
+    #expect(index.allOldest() == ["c"])
   }
 
   @Test func `A scan drops the claims of entries that are gone`() {
@@ -60,8 +60,8 @@ struct PinIndexTests {
     let fits = index.claim(100, for: "new", within: 1000)
     #expect(fits)
     index.endScan(began: .now, ended: .now)
-    #expect(index.pinnedBytes(except: "") == 300)
-    #expect(index.pinnedBytes(except: "gone") == 300)
+    #expect(index.pinnedBytes(except: []) == 300)
+    #expect(index.pinnedBytes(except: ["gone"]) == 300)
   }
 
   @Test func `Selecting takes no longer with 100,000 pinned entries`() {
@@ -71,9 +71,9 @@ struct PinIndexTests {
     var selected = 0
     for round in 0..<2000 {
       index.note(entry("free", Double(round)))
-      selected += index.oldest(toFree: .max, except: []).count
+      selected += index.allOldest().count
       index.forget("free")
-      selected += index.oldest(toFree: 1, except: []).count
+      selected += index.oldest() == nil ? 0 : 1
     }
     #expect(selected == 2000)
     // Looking at each of them every time would take minutes.

@@ -118,7 +118,7 @@ struct PinLimitTests {
       index.note(
         .init(name: "\(number)", lastAccess: 0, allocatedBytes: 4096, pinnedBytes: claim))
     }
-    #expect(index.pinnedBytes(except: "0") == claim * 999)
+    #expect(index.pinnedBytes(except: ["0"]) == claim * 999)
     #expect(EntryDirectory.pinnedBytes(allocated: 4096, length: nil) == 8192)
     #expect(EntryDirectory.pinnedBytes(allocated: 1 << 20, length: 5) == 1 << 20)
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// The bytes that one cache was granted of its directory's limit, and their use. A pure value.
 ///
@@ -8,7 +9,6 @@
 struct Account: Sendable {
   /// Identifies this cache among the writers of `UsageRecord`.
   let id = UInt64.random(in: 1...UInt64.max)
-  private let process: Int64
   /// Bytes granted and not yet reserved. Negative if a file grew by more than was reserved for it,
   /// until `report`.
   private(set) var allowance: Int64 = 0
@@ -17,8 +17,6 @@ struct Account: Sendable {
   private(set) var reserved: Int64 = 0
   /// The counted growth of each open entry since it was opened.
   private var grown: [String: Int64] = [:]
-
-  init(process: Int64) { self.process = process }
 
   /// The bytes that this cache may still allocate, or holds in files that only it can see.
   var outstanding: Int64 { max(0, allowance) + reserved }
@@ -87,14 +85,13 @@ struct Account: Sendable {
     } else {
       let rest = max(0, allowance - (reserved == 0 ? 0 : Self.most))
       allowance -= rest
-      // They were never written: no measurement has seen them.
-      record.free(rest)
       record.ungrant(rest)
     }
     note(in: &record)
   }
 
   private func note(in record: inout UsageRecord) {
+    let process = Int64(ProcessInfo.processInfo.processIdentifier)
     record.note(.init(id: id, process: process, outstanding: outstanding))
   }
 }

@@ -9,8 +9,6 @@ extension DiskBudget {
     var isClosed = false
     /// Whether this cache has checked if the directory should be measured.
     var isChecked = false
-    /// The number of entries, estimated from the first shard; nil while unknown.
-    var expected: Int?
     /// Why the last scan failed.
     var failure: DiskError?
   }
@@ -42,7 +40,6 @@ extension DiskBudget {
     scanning.withLock { scanning in
       if scanning.isClosed { return nil }
       if let task = scanning.task { return task }
-      scanning.expected = nil
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
         do throws(DiskError) {
@@ -68,12 +65,9 @@ extension DiskBudget {
     var sum = try DiskBudget.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
     // In random order, so that the first entries are a sample of all.
-    let shards = try shards().shuffled()
-    for shard in shards {
+    for shard in try shards().shuffled() {
       if Task.isCancelled { return }
       let names = try names(inShard: shard)
-      // Entries are distributed evenly.
-      scanning.withLock { if $0.expected == nil { $0.expected = shards.count * names.count } }
       for name in names {
         guard let entry = try measure(name) else { continue }
         sum += entry.allocatedBytes
@@ -90,26 +84,25 @@ extension DiskBudget {
 
   /// The number of entries among which, in a large cache, one was probably not used for long.
   private static let sample = 50
+  /// The time in which some hundred entries are scanned: all of most caches.
+  private static let quickScan: Duration = .milliseconds(5)
 
-  /// Waits until enough entries are known to select from: `sample` of many, or all of a few; and
+  /// Waits until enough entries are known to select from: all of a few, or a sample of many; and
   /// while the usage is a guess, because nothing should be evicted for a guess if the exact value
   /// is available soon. No longer than `patience` if any entry is known.
   func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
-    while true {
+    func isEnough() -> Bool {
       let (isScanned, count) = index.withLock { ($0.lastScan != nil, $0.candidateCount) }
-      let isGuess = usage.update { $0.guess != nil }
-      if isScanned, !isGuess { return }
-      guard let scan = startScan() else { return }
-      let isEnough = isScanned || count >= (isScanLong == true ? Self.sample : Self.quickScan)
-      if isEnough, !isGuess { return }
-      if isScanned || count > 0, ContinuousClock.now - start > patience { return }
+      let time = ContinuousClock.now - start
+      let isSample = isScanned || count >= Self.sample && time > Self.quickScan
+      if isSample, usage.update({ $0.guess == nil }) { return true }
+      return (isScanned || count > 0) && time > patience
+    }
+    guard !isEnough(), let scan = startScan() else { return }
+    // If it fails, the next caller starts another one.
+    while scanning.withLock({ $0.task == scan }), !isEnough() {
       do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
-      if scanFailure != nil {
-        if isEnough { return }
-        await scan.value
-        if scanFailure != nil { return }
-      }
     }
   }
 
@@ -125,13 +118,11 @@ extension DiskBudget {
     return scanFailure == nil
   }
 
-  /// Whether the running or last scan takes more than some milliseconds; nil while unknown.
-  private var isScanLong: Bool? {
-    scanning.withLock { $0.expected }.map { $0 > Self.quickScan }
+  /// Scans the directory unless it was scanned recently: other processes may have pinned entries.
+  /// Without a limit, their number does not matter.
+  func knowPinned() async {
+    if limit != nil { _ = await rescan() }
   }
-
-  /// The number of entries that are scanned within some milliseconds.
-  private static let quickScan = 500
 
   /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
   /// for it.

@@ -21,13 +21,11 @@ final class DiskBudget: Sendable {
   let usage: UsageFile
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
-  private let account = Mutex(Account(process: Int64(getpid())))
+  private let account = Mutex(Account())
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
   /// When this cache last removed all private files.
   let privateRemoval = Mutex<Uptime?>(nil)
-  /// Identifies this cache among the writers of `usage`.
-  let id: UInt64
   private let clock: @Sendable () -> Moment
 
   /// The most that an open entry usually takes besides its data: its directory and the shard, the
@@ -56,11 +54,10 @@ final class DiskBudget: Sendable {
     usage = UsageFile(
       path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk,
       measureEmpty: measureEmpty, clock: clock)
-    id = account.withLock { $0.id }
-    LiveWriters.add(id)
+    LiveWriters.add(account.withLock(\.id))
   }
 
-  deinit { LiveWriters.remove(id) }
+  deinit { LiveWriters.remove(account.withLock(\.id)) }
 
   var entriesPath: String { "\(directory)/entries" }
 
@@ -200,7 +197,7 @@ final class DiskBudget: Sendable {
 
   /// Begins a change of an entry. Balanced by `conclude`. Blocks.
   func begin(_ name: String) throws(DiskError) -> Before {
-    Before(bytes: try sizeWithShard(name), measurements: usage.update { $0.measurements })
+    Before(bytes: try sizeWithShard(name), measurements: usage.update(\.measurements))
   }
 
   /// Settles an entry whose files will not change any more (`Account.conclude`). Blocks.
@@ -226,27 +223,23 @@ final class DiskBudget: Sendable {
   ///
   /// - Parameter read: how much of it is being read. It stays counted, as reserved: no measurement
   ///   sees it any more.
-  func removing<Failure: Error>(
-    _ size: Int64, read: Int64, of name: String, _ remove: () throws(Failure) -> Void
-  ) throws(Failure) {
+  func removing(
+    _ size: Int64, read: Int64, of name: String, _ remove: () throws(DiskError) -> Void
+  ) throws(DiskError) {
     // Reserved first: a measurement that follows no longer sees it.
-    let measurements = update { account, record in
-      _ = account.reserve(read, limit: nil, from: &record)
-      return record.measurements
-    }
-    do {
-      try remove()
-    } catch {
-      update { account, record in
+    let measurements = reserveBeyondLimit(read)
+    let result = Result(catching: remove)
+    update { account, record in
+      switch result {
+      case .success:
+        account.shrink(name, by: size)
+        if record.measurements == measurements { record.free(size) }
+      case .failure:
         account.settle(read, actual: 0)
         account.report(to: &record)
       }
-      throw error
     }
-    update { account, record in
-      account.shrink(name, by: size)
-      if record.measurements == measurements { record.free(size) }
-    }
+    try result.get()
   }
 
   /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
@@ -260,22 +253,24 @@ final class DiskBudget: Sendable {
     _ name: String, before size: Int64? = nil, _ body: () throws(Failure) -> Void
   ) throws(Failure) -> Int64? {
     let bytes = try? sizeWithShard(name, known: size)
-    let before = update { account, record in
-      _ = account.reserve(Self.replacement, limit: nil, from: &record)
-      return Before(bytes: bytes, measurements: record.measurements)
-    }
-    do {
-      try body()
-    } catch {
-      // Part of it may have been freed.
-      conclude(name, reserved: Self.replacement, since: before)
-      throw error
-    }
-    return conclude(name, reserved: Self.replacement, since: before).map { -$0 }
+    let before = Before(bytes: bytes, measurements: reserveBeyondLimit(Self.replacement))
+    let result = Result(catching: body)
+    // After a failure, too: part of it may have been freed.
+    let growth = conclude(name, reserved: Self.replacement, since: before)
+    try result.get()
+    return growth.map { -$0 }
   }
 
   /// The copy of a record that is being replaced.
   private static let replacement: Int64 = 8192
+
+  /// - Returns: the number of the count (`Before.measurements`).
+  private func reserveBeyondLimit(_ bytes: Int64) -> Int64 {
+    update { account, record in
+      _ = account.reserve(bytes, limit: nil, from: &record)
+      return record.measurements
+    }
+  }
 
   /// Returns the size of an entry with its shard, which grows with the number of its entries.
   private func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
@@ -293,11 +288,22 @@ final class DiskBudget: Sendable {
   ///
   /// - Parameter isBrief: whether it stays only for a time, also without a limit.
   func markClosed(_ name: String, isBrief: Bool) {
-    // If measuring fails, the known values remain.
-    let measured = limit == nil && !isBrief ? nil : try? measure(name)
+    if limit == nil, !isBrief {
+      index.withLock { $0.markClosed(name) }
+    } else {
+      remeasure(name) { $0.markClosed(name) }
+    }
+  }
+
+  /// Measures an entry for the index, whose known values remain if that fails. Blocks.
+  ///
+  /// - Parameter change: a change of the index that belongs to it.
+  func remeasure(_ name: String, with change: (inout EntryIndex) -> Void = { _ in }) {
+    let measured = Result { () throws(DiskError) in try measure(name) }
     index.withLock { index in
-      index.markClosed(name)
-      if let measured { index.note(measured) }
+      change(&index)
+      guard case .success(let entry) = measured else { return }
+      if let entry { index.note(entry) } else { index.forget(name) }
     }
   }
 
@@ -305,16 +311,11 @@ final class DiskBudget: Sendable {
 
   /// Returns the size of an entry and its last access, which is the sidecar's time of change.
   /// Blocks.
-  ///
-  /// - Parameter found: its files, if they were just listed.
-  func measure(
-    _ name: String, _ found: EntryDirectory.Files? = nil
-  ) throws(DiskError) -> Eviction.Candidate? {
+  func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
-    let files = if let found { found } else { try directory.files(readsRecord: false) }
-    guard let files else { return nil }
+    guard let files = try directory.files() else { return nil }
     let length = files.isPinned ? directory.writtenRecord?.length : nil
-    return .init(
+    return MeasuredEntry(
       name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
       pinnedBytes: files.isPinned
         ? EntryDirectory.pinnedBytes(allocated: files.allocatedBytes, length: length) : nil,
@@ -339,4 +340,34 @@ final class DiskBudget: Sendable {
 
   /// The wall-clock time, in seconds since 1970.
   var wallSeconds: Double { clock().wall.timeIntervalSince1970 }
+
+  // MARK: Pinned entries
+
+  /// The most that pinned entries may claim together; nil for no limit.
+  var pinnableBytes: Int64? { usableLimit.map { $0 - Self.overhead } }
+
+  /// Returns the disk space that all pinned entries but some claim, of those known.
+  func pinnedBytes(except names: Set<String>) -> Int64 {
+    index.withLock { $0.pinnedBytes(except: names) }
+  }
+
+  /// Whether a resource of that length would fit if nothing else were stored besides the pinned
+  /// entries.
+  ///
+  /// - Parameter name: the resource's entry, which may be pinned itself.
+  func canHold(_ length: Int64, for name: String) -> Bool {
+    pinnableBytes.map { length <= $0 - pinnedBytes(except: [name]) } ?? true
+  }
+
+  /// Claims space for an entry that is about to be pinned. Balanced by `notePinned`.
+  ///
+  /// - Returns: false if it would not fit beside the other pinned entries.
+  func claimPinned(_ bytes: Int64, for name: String) -> Bool {
+    let room = pinnableBytes ?? .max
+    return index.withLock { $0.claim(bytes, for: name, within: room) }
+  }
+
+  /// Measures an entry after its pin was set or removed: if that fails, the claim stays until the
+  /// next scan. Blocks.
+  func notePinned(_ name: String) { remeasure(name) { $0.endClaim(name) } }
 }

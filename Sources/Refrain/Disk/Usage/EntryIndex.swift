@@ -1,43 +1,65 @@
 // SPDX-License-Identifier: MIT
 
+/// The size and the last use of an entry, as found on the disk.
+struct MeasuredEntry: Sendable, Hashable {
+  var name: String
+  /// Seconds since 1970.
+  var lastAccess: Double
+  var allocatedBytes: Int64
+  /// The disk space that it claims because it is pinned; nil if it is not, and may be evicted.
+  var pinnedBytes: Int64?
+  /// The seconds for which it stays after its last access; nil: for as long as there is room.
+  var keep: Int64?
+  /// The scan during which `EntryIndex` received it.
+  var scan = 0
+
+  /// Orders the most recently used first.
+  static func isNewer(_ left: Self, _ right: Self) -> Bool {
+    (left.lastAccess, left.name) > (right.lastAccess, right.name)
+  }
+}
+
 /// The known sizes and last accesses of entries, from which eviction selects. A pure value, filled
 /// in the background.
 struct EntryIndex: Sendable {
-  private var entries: [String: Eviction.Candidate] = [:]
-  /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
-  /// that selecting among the others takes no longer, however many are pinned.
+  private var entries: [String: MeasuredEntry] = [:]
+  /// The disk space that each pinned entry claims, and the scan during which it was received.
+  /// Pinned entries are kept apart from `entries`, so that selecting among the others takes no
+  /// longer, however many are pinned.
   private var pinned: [String: (bytes: Int64, scan: Int)] = [:]
-  /// The entries that are about to be pinned: a scan that finds no pin yet changes nothing.
-  private var claims: Set<String> = []
+  /// In place of the scan, for an entry that is about to be pinned: a scan that finds no pin yet
+  /// changes nothing.
+  private static let claim = Int.max
   /// The sum of `pinned`.
   private var pinnedBytes: Int64 = 0
   /// The entries open in this process, and the number of times each is open.
   private var open: [String: Int] = [:]
-  /// The next entries to evict, in order: a look at all of a large cache takes milliseconds, and
-  /// room is made for every few hundred kilobytes separately. Some may have been used since, or be
-  /// gone.
-  private var queue: [Eviction.Candidate] = []
+  /// The next entries to evict, in order, the first one last: a look at all of a large cache takes
+  /// milliseconds, and room is made for every few hundred kilobytes separately. Some may have been
+  /// used since, or be gone.
+  private var queue: [MeasuredEntry] = []
   /// The number of entries sorted at a time.
   private static let queueLength = 1000
   /// The names of entries that stay only for a time; some may be gone.
   private var brief: Set<String> = []
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
-
   /// The number of the last scan that began. Entries measured while it runs, by it or by others,
   /// have its number.
   private var scan = 0
   /// The latest known time of access.
   private var newest = -Double.infinity
 
-  mutating func note(_ entry: Eviction.Candidate) {
-    if entry.pinnedBytes == nil, claims.contains(entry.name) { return }
-    var entry = entry
-    entry.scan = scan
-    setPinned(entry.pinnedBytes, entry.name)
+  // MARK: Entries
+
+  mutating func note(_ entry: MeasuredEntry) {
+    let isClaimed = pinned[entry.name]?.scan == Self.claim
+    if entry.pinnedBytes == nil, isClaimed { return }
+    setPinned(entry.pinnedBytes, entry.name, isClaimed ? Self.claim : scan)
     if entry.pinnedBytes == nil {
       if entries[entry.name]?.lastAccess != entry.lastAccess { rank(entry) }
       entries[entry.name] = entry
+      entries[entry.name]?.scan = scan
     }
     if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
     newest = max(newest, entry.lastAccess)
@@ -45,29 +67,7 @@ struct EntryIndex: Sendable {
 
   mutating func forget(_ name: String) {
     entries[name] = nil
-    setPinned(nil, name)
-  }
-
-  /// Returns the disk space that all pinned entries but one claim, of those known.
-  func pinnedBytes(except name: String) -> Int64 { pinnedBytes &- (pinned[name]?.bytes ?? 0) }
-
-  /// Claims space for an entry that is about to be pinned, until `endClaim`.
-  ///
-  /// - Returns: false if it does not fit into `room` together with the other pinned entries.
-  mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
-    guard bytes <= room - pinnedBytes(except: name) else { return false }
-    setPinned(bytes, name)
-    claims.insert(name)
-    return true
-  }
-
-  /// Ends a claim. Note the entry afterwards, or forget it.
-  mutating func endClaim(_ name: String) { claims.remove(name) }
-
-  private mutating func setPinned(_ bytes: Int64?, _ name: String) {
-    if bytes != nil { entries[name] = nil }
-    pinnedBytes = pinnedBytes(except: name) &+ (bytes ?? 0)
-    pinned[name] = bytes.map { ($0, scan) }
+    setPinned(nil, name, scan)
   }
 
   /// Records that an entry is used now.
@@ -90,27 +90,75 @@ struct EntryIndex: Sendable {
 
   func isOpen(_ name: String) -> Bool { open[name] != nil }
 
-  /// Returns the least recently used entries that may be evicted, oldest first.
+  /// The number of entries that may be evicted.
+  var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  // MARK: Pinned entries
+
+  /// Returns the disk space that all pinned entries but some claim, of those known.
+  func pinnedBytes(except names: Set<String>) -> Int64 {
+    names.reduce(pinnedBytes) { $0 &- (pinned[$1]?.bytes ?? 0) }
+  }
+
+  /// Claims space for an entry that is about to be pinned, until `endClaim`.
   ///
-  /// - Parameters:
-  ///   - wanted: the bytes that they take together; if they take less, further entries may follow.
-  ///   - spared: names of entries to keep.
-  mutating func oldest(
-    toFree wanted: Int64, except spared: Set<String>
-  ) -> [Eviction.Candidate] {
-    let first = self.first(toFree: wanted, except: spared)
-    if !first.isEmpty || wanted <= 0 { return first }
-    fillQueue(except: spared)
-    return self.first(toFree: wanted, except: spared)
+  /// - Returns: false if it does not fit into `room` together with the other pinned entries.
+  mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
+    guard bytes <= room - pinnedBytes(except: [name]) else { return false }
+    setPinned(bytes, name, Self.claim)
+    return true
+  }
+
+  /// Ends a claim. Note the entry afterwards, or forget it: it counts as pinned until a scan finds
+  /// that it is not.
+  mutating func endClaim(_ name: String) { pinned[name]?.scan = scan }
+
+  private mutating func setPinned(_ bytes: Int64?, _ name: String, _ scan: Int) {
+    if bytes != nil { entries[name] = nil }
+    pinnedBytes = pinnedBytes(except: [name]) &+ (bytes ?? 0)
+    pinned[name] = bytes.map { ($0, scan) }
+  }
+
+  // MARK: Selecting
+
+  /// Returns the least recently used entry that may be evicted.
+  ///
+  /// - Parameter spared: names of entries to keep.
+  mutating func oldest(except spared: Set<String> = []) -> MeasuredEntry? {
+    for isFilled in [false, true] {
+      if isFilled { fillQueue(except: spared) }
+      while let last = queue.last, now(last) == nil { queue.removeLast() }
+      let found = queue.last { now($0) != nil && mayGo($0.name, except: spared) }
+      if let found { return now(found) }
+    }
+    return nil
+  }
+
+  /// Returns the entries that may be evicted and whose time is over.
+  ///
+  /// - Parameter time: seconds since 1970.
+  mutating func overdue(at time: Double) -> [MeasuredEntry] {
+    if brief.isEmpty { return [] }
+    brief = brief.filter { entries[$0]?.keep != nil || open[$0] != nil }
+    return brief.compactMap { entries[$0] }.filter { entry in
+      open[entry.name] == nil && entry.keep.map { entry.lastAccess + Double($0) <= time } ?? false
+    }
   }
 
   private func mayGo(_ name: String, except spared: Set<String>) -> Bool {
     open[name] == nil && !spared.contains(name)
   }
 
+  /// Returns the current values of an entry in the queue; nil if it was used since, or is gone.
+  private func now(_ entry: MeasuredEntry) -> MeasuredEntry? {
+    entries[entry.name].flatMap { $0.lastAccess == entry.lastAccess ? $0 : nil }
+  }
+
   /// Has the queue filled again if an entry that may be evicted now precedes others in it.
-  private mutating func rank(_ entry: Eviction.Candidate) {
-    if let last = queue.last, Eviction.goesBefore(entry, last) { queue = [] }
+  private mutating func rank(_ entry: MeasuredEntry) {
+    if let newest = queue.first, MeasuredEntry.isNewer(newest, entry) { queue = [] }
   }
 
   private mutating func fillQueue(except spared: Set<String>) {
@@ -120,60 +168,28 @@ struct EntryIndex: Sendable {
     for entry in entries.values where entry.lastAccess <= bound && mayGo(entry.name, except: spared)
     {
       queue.append(entry)
-      guard queue.count == 2 * Self.queueLength else { continue }
-      queue.sort(by: Eviction.goesBefore)
-      queue.removeLast(Self.queueLength)
-      bound = queue.last?.lastAccess ?? bound
+      if queue.count == 2 * Self.queueLength { bound = shortenQueue() }
     }
-    queue.sort(by: Eviction.goesBefore)
-    queue = Array(queue.prefix(Self.queueLength))
+    _ = shortenQueue()
   }
 
-  /// Returns the current values of an entry in the queue; nil if it was used since, or is gone.
-  private func now(_ entry: Eviction.Candidate) -> Eviction.Candidate? {
-    entries[entry.name].flatMap { $0.lastAccess == entry.lastAccess ? $0 : nil }
-  }
-
-  private mutating func first(
-    toFree wanted: Int64, except spared: Set<String>
-  ) -> [Eviction.Candidate] {
-    let gone = queue.firstIndex { now($0) != nil } ?? queue.count
-    queue.removeFirst(gone)
-    var found: [Eviction.Candidate] = []
-    var bytes: Int64 = 0
-    for entry in queue {
-      if bytes >= wanted { break }
-      guard let now = now(entry), mayGo(entry.name, except: spared) else { continue }
-      found.append(now)
-      bytes += now.allocatedBytes
-    }
-    return found
-  }
-
-  /// Returns the entries that may be evicted and whose time is over.
+  /// Sorts the queue, and leaves its part used the longest ago.
   ///
-  /// - Parameter time: seconds since 1970.
-  mutating func overdue(at time: Double) -> [Eviction.Candidate] {
-    guard !brief.isEmpty else { return [] }
-    brief = brief.filter { entries[$0]?.keep != nil || open[$0] != nil }
-    return brief.compactMap { entries[$0] }
-      .filter { open[$0.name] == nil && $0.isOverdue(at: time) }
+  /// - Returns: the last use of the newest entry in it.
+  private mutating func shortenQueue() -> Double {
+    queue.sort(by: MeasuredEntry.isNewer)
+    queue.removeFirst(max(0, queue.count - Self.queueLength))
+    return queue.first?.lastAccess ?? .infinity
   }
 
-  /// The number of entries that may be evicted.
-  var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
-
-  var isEmpty: Bool { entries.isEmpty }
+  // MARK: Scanning
 
   mutating func beginScan() { scan += 1 }
 
   /// Ends a scan of all entries: those that were not measured since it began no longer exist.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
     entries = entries.filter { $0.value.scan == scan || open[$0.key] != nil }
-    for (name, pin) in pinned where pin.scan != scan && open[name] == nil && !claims.contains(name)
-    {
-      setPinned(nil, name)
-    }
+    for (name, pin) in pinned where pin.scan < scan && open[name] == nil { forget(name) }
     lastScan = (ended, ended - began)
   }
 

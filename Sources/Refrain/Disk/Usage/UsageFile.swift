@@ -46,27 +46,6 @@ final class UsageFile: Sendable {
     own = Mutex(UsageRecord(guess: 0, boot: boot))
   }
 
-  /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
-  func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
-    guard !isBroken.load(ordering: .acquiring), let descriptor = lockedDescriptor() else {
-      return own.withLock { body(&$0) }
-    }
-    defer {
-      disk.closeLocked(descriptor)
-      turn.unlock()
-    }
-    let (before, isStored) = read(descriptor)
-    var record = before
-    let result = body(&record)
-    if record != before || !isStored, !write(record, to: descriptor) {
-      own.withLock { $0 = record }
-      isBroken.store(true, ordering: .releasing)
-    }
-    return result
-  }
-
-  // MARK: Locking
-
   /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
   /// this cache then counts on its own and does not see other writers. So the wait is longer than a
   /// busy machine needs.
@@ -74,51 +53,54 @@ final class UsageFile: Sendable {
   /// The wait after one that ran out.
   private static let shortestWait: Duration = .milliseconds(50)
 
-  /// - Returns: nil if the file cannot be locked; otherwise the caller also holds `turn`.
-  private func lockedDescriptor() -> Int32? {
+  /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
+  func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     let start = ContinuousClock.now
     let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
-    guard turn.lock(before: Date(timeIntervalSinceNow: patience / .seconds(1))) else { return nil }
-    let descriptor = disk.openLocked(path, within: patience - (.now - start))
-    isHeldUp.store(descriptor == nil && .now - start >= patience, ordering: .relaxed)
-    if descriptor == nil { turn.unlock() }
-    return descriptor
+    if !isBroken.load(ordering: .acquiring),
+      turn.lock(before: Date(timeIntervalSinceNow: patience.seconds))
+    {
+      defer { turn.unlock() }
+      if let descriptor = disk.openLocked(path, within: patience - (.now - start)) {
+        defer { disk.closeLocked(descriptor) }
+        isHeldUp.store(false, ordering: .relaxed)
+        return update(descriptor, body)
+      }
+    }
+    if .now - start >= patience { isHeldUp.store(true, ordering: .relaxed) }
+    return own.withLock { body(&$0) }
   }
 
-  // MARK: Bytes
+  private func update<Result>(
+    _ descriptor: Int32, _ body: (inout UsageRecord) -> Result
+  ) -> Result {
+    // If the file cannot be read, the directory is measured.
+    let stored = (try? disk.read(4096, of: descriptor)).flatMap(UsageRecord.decode)
+    var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
+    let result = body(&record)
+    if record == stored { return result }
+    do throws(DiskError) {
+      try disk.write(record.encoded(), to: descriptor, at: 0)
+    } catch {
+      // The file would differ from this cache's count, so no cache may trust it.
+      try? disk.truncate(descriptor, to: 0)
+      own.withLock { [record] in $0 = record }
+      isBroken.store(true, ordering: .releasing)
+    }
+    return result
+  }
 
-  private func read(_ descriptor: Int32) -> (record: UsageRecord, isStored: Bool) {
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = buffer.withUnsafeMutableBytes { buffer in
-      // If the file cannot be read, the directory is measured.
-      (try? disk.read(descriptor, into: buffer, at: 0)) ?? 0
-    }
-    if count > 0, var record = UsageRecord.decode(Array(buffer[..<count])) {
-      guard record.boot != boot else { return (record, true) }
-      record.boot = boot
-      record.writers = []
-      record.guess = 0
-      return (record, false)
-    }
-    var record = UsageRecord(guess: 0, boot: boot)
-    // The file's own block is not allocated yet.
-    if let size = measureEmpty() {
+  /// Returns the first record of this boot.
+  private func first(after last: UsageRecord?) -> UsageRecord {
+    var record = last ?? UsageRecord(boot: boot)
+    (record.boot, record.writers, record.guess) = (boot, [], 0)
+    if last == nil, let size = measureEmpty() {
+      // The file's own block is not allocated yet.
       record.used = size + 4096
       record.guess = nil
       record.measuredAt = clock().wall.timeIntervalSince1970
     }
-    return (record, false)
-  }
-
-  private func write(_ record: UsageRecord, to descriptor: Int32) -> Bool {
-    do throws(DiskError) {
-      try disk.write(record.encoded(), to: descriptor, at: 0)
-      return true
-    } catch {
-      // The file would differ from this cache's count, so no cache may trust it.
-      try? disk.truncate(descriptor, to: 0)
-      return false
-    }
+    return record
   }
 }
 
@@ -135,15 +117,12 @@ enum LiveWriters {
   /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is
   /// only detected after the next boot.
   static func dead(among writers: [UsageRecord.Writer]) -> Set<UInt64> {
-    let process = Int64(getpid())
-    let ended = own.withLock { own in
-      writers.filter { $0.process == process && !own.contains($0.id) }
+    let own = own.withLock { $0 }
+    let dead = writers.filter { writer in
+      guard let process = pid_t(exactly: writer.process), process > 0 else { return true }
+      if process == getpid() { return !own.contains(writer.id) }
+      return kill(process, 0) != 0 && errno == ESRCH
     }
-    let lost = writers.filter { writer in
-      if writer.process == process { return false }
-      guard let other = pid_t(exactly: writer.process), other > 0 else { return true }
-      return kill(other, 0) != 0 && errno == ESRCH
-    }
-    return Set((ended + lost).map(\.id))
+    return Set(dead.map(\.id))
   }
 }

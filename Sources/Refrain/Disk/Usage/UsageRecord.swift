@@ -38,8 +38,7 @@ struct UsageRecord: Sendable, Hashable {
   var boot: UInt64
   var writers: [Writer] = []
 
-  /// Returns the most bytes granted to all writers together while `used` is a guess.
-  static func guessLimit(_ limit: Int64) -> Int64 { min(16 << 20, limit / 16) }
+  static let mostWriters = 100
 
   // MARK: Granting
 
@@ -52,37 +51,33 @@ struct UsageRecord: Sendable, Hashable {
     let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
     guard let amount else { return nil }
     granted += amount
-    add(amount)
+    free(-amount)
     return amount
   }
 
-  /// Returns the bytes to free before `bytes` more can be granted.
+  /// Returns the bytes to free before `bytes` more can be granted. While `used` is a guess, only
+  /// some are granted to all writers together.
   func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
     guard let limit else { return 0 }
-    let excess = guess.map { $0 + bytes - max(Self.guessLimit(limit), bytes) } ?? 0
+    let excess = guess.map { $0 + bytes - max(min(16 << 20, limit / 16), bytes) } ?? 0
     return max(0, used + bytes - limit, excess)
   }
 
   /// Subtracts bytes that are no longer allocated, or were granted and never will be.
-  mutating func free(_ bytes: Int64) { add(-bytes) }
+  mutating func free(_ bytes: Int64) {
+    used = max(0, used - bytes)
+    guess = guess.map { max(0, $0 - bytes) }
+  }
 
-  /// Records that bytes which were granted will never be written.
-  mutating func ungrant(_ bytes: Int64) { granted = max(0, granted - bytes) }
-
-  private mutating func add(_ bytes: Int64) {
-    used = max(0, used + bytes)
-    guess = guess.map { max(0, $0 + bytes) }
+  /// Takes back a grant that will never be written: no measurement has seen it.
+  mutating func ungrant(_ bytes: Int64) {
+    granted = max(0, granted - bytes)
+    free(bytes)
   }
 
   mutating func note(_ writer: Writer) {
-    let index = writers.firstIndex { $0.id == writer.id }
-    if writer.outstanding <= 0 {
-      if let index { writers.remove(at: index) }
-    } else if let index {
-      writers[index] = writer
-    } else if writers.count < Self.mostWriters {
-      writers.append(writer)
-    }
+    writers.removeAll { $0.id == writer.id }
+    if writer.outstanding > 0, writers.count < Self.mostWriters { writers.append(writer) }
   }
 
   // MARK: Measuring
@@ -116,5 +111,75 @@ struct UsageRecord: Sendable, Hashable {
     used = most
     guess = nil
     measurements += 1
+  }
+}
+
+/// The format of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
+/// damaged file is treated as missing: the directory is measured.
+extension UsageRecord {
+  private static let magic: UInt64 = 0x3154_4955_5146_5232
+  private static let headWords = 8
+  /// Bounds each number by an exbibyte, so that sums do not overflow.
+  private static let counts: Range<Int64> = 0..<1 << 60
+
+  func encoded() -> [UInt8] {
+    let numbers = [used, granted, guess ?? -1, measurements].map(UInt64.init(bitPattern:))
+    var words = [Self.magic, boot] + numbers + [measuredAt.bitPattern, UInt64(writers.count)]
+    for writer in writers {
+      words += [writer.id] + [writer.process, writer.outstanding].map(UInt64.init(bitPattern:))
+    }
+    return (words + [words.checksum]).bytes
+  }
+
+  /// Returns nil if the bytes are not what `encoded` returns. Bytes after the checksum are ignored:
+  /// an earlier record was longer.
+  static func decode(_ bytes: [UInt8]) -> UsageRecord? {
+    let words = [UInt64](bytes: bytes[...])
+    guard words.count > headWords, words[0] == magic, words[7] <= UInt64(mostWriters) else {
+      return nil
+    }
+    let end = headWords + 3 * Int(words[7])
+    guard words.count > end, words[end] == words[..<end].checksum else { return nil }
+    let numbers = words.map(Int64.init(bitPattern:))
+    let writers = stride(from: headWords, to: end, by: 3).map { index in
+      Writer(id: words[index], process: numbers[index + 1], outstanding: numbers[index + 2])
+    }
+    let record = UsageRecord(
+      used: numbers[2], granted: numbers[3], guess: numbers[4] < 0 ? nil : numbers[4],
+      measurements: numbers[5], measuredAt: Double(bitPattern: words[6]), boot: words[1],
+      writers: writers)
+    let all =
+      [record.used, record.granted, record.guess ?? 0, record.measurements]
+      + writers.map(\.outstanding)
+    return all.allSatisfy(counts.contains) && record.measuredAt.isFinite ? record : nil
+  }
+
+  /// Returns the number of a boot of that identity.
+  static func number(ofBoot identity: String) -> UInt64 {
+    identity.utf8.map(UInt64.init).checksum
+  }
+}
+
+extension Collection<UInt64> {
+  /// A number that is right neither for zeros nor for an incomplete copy of the words.
+  var checksum: UInt64 {
+    reduce(0x5245_4652_4149_4E31) { sum, word in
+      let mixed = (sum ^ word) &* 0xBF58_476D_1CE4_E5B9
+      return mixed ^ (mixed >> 29)
+    }
+  }
+}
+
+extension [UInt64] {
+  /// The bytes of the words, little-endian.
+  var bytes: [UInt8] { map(\.littleEndian).withUnsafeBytes { [UInt8]($0) } }
+
+  /// Reads as many words as there are.
+  init(bytes: ArraySlice<UInt8>) {
+    self = bytes.withUnsafeBytes { buffer in
+      (0..<buffer.count / 8).map {
+        UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self))
+      }
+    }
   }
 }

@@ -5,42 +5,44 @@ import Testing
 
 /// The entries that eviction considers.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(1)))) struct EntryIndexTests {
-  private func entry(_ name: String, _ age: Double, _ size: Int64 = 4096) -> Eviction.Candidate {
+  private func entry(_ name: String, _ age: Double, _ size: Int64 = 4096) -> MeasuredEntry {
     .init(name: name, lastAccess: age, allocatedBytes: size)
   }
 
-  @Test func `The index returns the oldest entries first, as many as needed`() {
+  @Test func `The index returns the oldest entry that is not spared`() {
     var index = EntryIndex()
     for age in [3, 1, 4, 2] { index.note(entry("\(age)", Double(age))) }
-    #expect(index.oldest(toFree: 5000, except: []).map(\.name) == ["1", "2"])
-    #expect(index.oldest(toFree: 1, except: ["1"]).map(\.name) == ["2"])
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["1", "2", "3", "4"])
-    #expect(index.oldest(toFree: 0, except: []).isEmpty)
-    #expect(index.oldest(toFree: 1, except: ["1", "2", "3", "4"]).isEmpty)
+    #expect(index.oldest()?.name == "1")
+    #expect(index.oldest(except: ["1"])?.name == "2")
+    #expect(index.allOldest() == ["1", "2", "3", "4"])
+    #expect(index.oldest(except: ["1", "2", "3", "4"]) == nil)
+    // Entries with the same time of use go in the order of their names.
+    for name in ["y", "x"] { index.note(entry(name, 0)) }
+    #expect(index.allOldest() == ["x", "y", "1", "2", "3", "4"])
   }
 
   @Test func `The index follows entries that are used, opened, closed and removed`() {
     var index = EntryIndex()
     for age in 1...4 { index.note(entry("\(age)", Double(age))) }
-    #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["1"])
+    #expect(index.oldest()?.name == "1")
     index.forget("1")
     index.markOpen("2")
-    #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["3"])
+    #expect(index.oldest()?.name == "3")
     _ = index.touch("3", at: 10)
     index.note(entry("0", 0))
     index.markClosed("2")
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["0", "2", "4", "3"])
+    #expect(index.allOldest() == ["0", "2", "4", "3"])
     for name in ["0", "2", "4"] { index.forget(name) }
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["3"])
+    #expect(index.allOldest() == ["3"])
   }
 
   @Test func `An entry whose time is set back is found at its new place`() {
     var index = EntryIndex()
     for age in 1...4 { index.note(entry("\(age)", Double(10 * age))) }
-    #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["1"])
+    #expect(index.oldest()?.name == "1")
     // Its former record is the next one in the order.
     index.note(entry("3", 25))
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["1", "2", "3", "4"])
+    #expect(index.allOldest() == ["1", "2", "3", "4"])
   }
 
   @Test func `Entries that come and go between scans leave nothing behind`() {
@@ -61,11 +63,11 @@ import Testing
     index.note(entry("new", 1))
     let now = ContinuousClock.now
     index.endScan(began: now, ended: now)
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["new"])
+    #expect(index.allOldest() == ["new"])
     // A scan that is abandoned removes nothing.
     index.beginScan()
     comeAndGo()
-    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["new"])
+    #expect(index.allOldest() == ["new"])
   }
 
   /// Compares the index with a model that sorts all entries each time.
@@ -73,7 +75,7 @@ import Testing
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     var index = EntryIndex()
-    var model: [String: Eviction.Candidate] = [:]
+    var model: [String: MeasuredEntry] = [:]
     var open: Set<String> = []
     func put(_ name: String, _ age: Double) {
       model[name] = entry(name, age)
@@ -93,9 +95,16 @@ import Testing
       case 3:
         if open.remove(name) != nil { index.markClosed(name) }
       default:
-        let wanted = Int64.random(in: 1...40_000, using: &random)
-        let chosen = index.oldest(toFree: wanted, except: [])
-        let free = model.values.filter { !open.contains($0.name) }.sorted(by: Eviction.goesBefore)
+        var spared: Set<String> = []
+        var chosen: [MeasuredEntry] = []
+        for _ in 0..<Int.random(in: 1...10, using: &random) {
+          guard let next = index.oldest(except: spared) else { break }
+          chosen.append(next)
+          spared.insert(next.name)
+        }
+        let free = model.values.filter { !open.contains($0.name) }.sorted {
+          MeasuredEntry.isNewer($1, $0)
+        }
         #expect(chosen.allSatisfy { model[$0.name] == $0 && !open.contains($0.name) })
         #expect(Set(chosen.map(\.name)).count == chosen.count)
         #expect(chosen.isEmpty == free.isEmpty, "seed \(seed), round \(round)")
@@ -109,5 +118,14 @@ import Testing
         }
       }
     }
+  }
+}
+
+extension EntryIndex {
+  /// Returns the names of all entries that may be evicted, the oldest first.
+  mutating func allOldest() -> [String] {
+    var names: [String] = []
+    while let next = oldest(except: Set(names)) { names.append(next.name) }
+    return names
   }
 }

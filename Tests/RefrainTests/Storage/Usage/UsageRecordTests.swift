@@ -110,7 +110,7 @@ struct UsageRecordTests {
     var record = UsageRecord(used: 900 * mebibyte, guess: 0, boot: 1)
     let start = record.beginMeasurement()
     for number in 0..<100 {
-      var account = Account(process: 1)
+      var account = Account()
       let isGranted = account.reserve(96 << 10, quantum: 8 * mebibyte, limit: nil, from: &record)
       #expect(isGranted)
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
@@ -125,7 +125,7 @@ struct UsageRecordTests {
 
   @Test func `A cache with open entries keeps at most one grant unused`() {
     var record = UsageRecord(boot: 1)
-    var account = Account(process: 1)
+    var account = Account()
     for number in 0..<1000 {
       let isGranted = account.reserve(32 << 10, quantum: 8 << 20, limit: nil, from: &record)
       #expect(isGranted, "\(number)")
@@ -181,7 +181,7 @@ struct UsageRecordTests {
 private struct RandomLife {
   var random: SeededGenerator
   var record = UsageRecord(boot: 1)
-  var accounts = (0..<3).map { _ in Account(process: 1) }
+  var accounts = (0..<3).map { _ in Account() }
   /// The bytes of entries on disk.
   var stored: Int64 = 0
   /// Bytes of removed files that somebody still reads, by account.
@@ -269,7 +269,7 @@ private struct RandomLife {
       // Killed: nothing is read or written any more.
       guard Bool.random(using: &random) else { return }
       dead.insert(accounts[index].id)
-      accounts[index] = Account(process: 1)
+      accounts[index] = Account()
       held[index] = 0
     default:
       if measurement == nil {
