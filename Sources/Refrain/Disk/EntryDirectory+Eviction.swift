@@ -13,13 +13,11 @@ extension EntryDirectory {
 
   /// Removes the entry unless a process reads it.
   ///
-  /// - Parameter found: its files, if they were just listed.
   /// - Returns: its key, if it has a record.
-  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
-    guard let files = try found ?? files() else { return nil }
+  func removeUnused() throws -> CacheKey? {
     let record: EntryRecord
     do throws(Problem) {
-      record = try files.decoded().record
+      record = try EntryRecord.decode(readRecord()).0
     } catch {
       switch error {
       case .newer, .unreadable: throw error
@@ -31,28 +29,8 @@ extension EntryDirectory {
     }
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { disk.closeLocked(descriptor) } }
-    try remove(files)
-    removeShardIfEmpty()
+    try removeFiles()
     return CacheKey(rawValue: record.key)
-  }
-
-  /// Removes these files and the directory, even if they are being read, but not the shard.
-  func remove(_ files: Files) throws(DiskError) {
-    // The record goes first: a partly removed entry then counts as empty.
-    if files.statuses.contains(where: { $0.name == EntryRecord.fileName }) {
-      try remove(recordPath)
-    }
-    for (name, _) in files.statuses where name != EntryRecord.fileName {
-      try remove("\(path)/\(name)")
-    }
-    do throws(DiskError) {
-      try disk.removeDirectory(path)
-    } catch {
-      guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
-      // Files were added since the directory was listed.
-      for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
-      try disk.removeDirectory(path)
-    }
   }
 
   /// Frees at least the last `bytes` stored, in whole blocks.
@@ -103,13 +81,11 @@ extension EntryDirectory {
     except kept: Set<String> = []
   ) throws(DiskError) -> (all: Int64, read: Int64) {
     var sum: (all: Int64, read: Int64) = (0, 0)
-    for name in try disk.names(in: path) where !kept.contains(name) {
-      let file = "\(path)/\(name)"
-      guard let status = try disk.status(of: file) else { continue }
+    for (name, status) in try files()?.statuses ?? [] where !kept.contains(name) {
       sum.all += status.allocated
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
-      let descriptor = try disk.open(file, .read)
+      let descriptor = try disk.open("\(path)/\(name)", .read)
       defer { disk.close(descriptor) }
       // If the file system cannot lock, readers cannot be detected.
       switch try? disk.lock(descriptor, .exclusive) {

@@ -85,15 +85,6 @@ extension EntryDirectory {
   private static let besideData: Int64 = 8192
 }
 
-extension EntryDirectory.Files {
-  /// Whether the entry is marked. A mark without a record protects nothing.
-  var isPinned: Bool {
-    [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { name in
-      statuses.contains { $0.name == name }
-    }
-  }
-}
-
 /// Marks entries that stay only for a time after their last use (`ResourcePolicy.keep`).
 ///
 /// The mark is an empty file beside the record, named by the time. As with a pin, listing the

@@ -197,12 +197,11 @@ struct Removal: Sendable {
       lock = try WriterLock.acquire(directory, waits: !isSweep)
       defer { withExtendedLifetime(lock) {} }
       if lock != nil, !(isSweep && budget.isOpen(name)) {
-        guard let files = try removable(directory) else { return nil }
+        guard let files = try directory.files() else { return nil }
+        let record = directory.writtenRecord
         try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
-          try directory.remove(files)
-          if !isSweep { directory.removeShardIfEmpty() }
+          try directory.removeFiles(keepsShard: isSweep)
         }
-        let record = try? files.decoded().record
         noteRemoval(name, record.map { CacheKey(rawValue: $0.key) }, files.allocatedBytes)
         return (record?.generation, files.allocatedBytes)
       }
@@ -211,13 +210,6 @@ struct Removal: Sendable {
     }
     throw MediaCacheError(
       .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
-  }
-
-  /// Returns the files of an entry, also if the disk cannot read its record.
-  private func removable(_ directory: EntryDirectory) throws(DiskError) -> EntryDirectory.Files? {
-    do throws(DiskError) { return try directory.files() } catch {
-      return try directory.files(readsRecord: false)
-    }
   }
 
   private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Reads an entry: on opening it, or only its record and the sizes of its files. Changes nothing.
+extension EntryDirectory {
+  /// The contents of an entry as found on opening.
+  struct Contents: Sendable {
+    var record: EntryRecord
+    /// The readable bytes: synced, or written since the machine was booted.
+    var spans: RangeSet<Int64>
+    /// The part of `spans` that the sidecar itself records.
+    var syncedSpans: RangeSet<Int64>
+    var file: EntryFile
+    /// The highest number of the record and the journals: the next one written gets a higher
+    /// number.
+    var lastEpoch: Int
+    /// Defects that were repaired, a sentence each.
+    var warnings: [String] = []
+    /// Whether the data file is not writable.
+    var isReadOnly: Bool
+    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
+    var keep: Int64?
+  }
+
+  enum Problem: Error {
+    /// Nothing is stored here.
+    case empty
+    /// A later version wrote the entry, which must not be changed.
+    case newer(Int)
+    /// The entry is unusable; its files may be replaced.
+    case broken(String)
+    /// The disk failed, which says nothing about the entry: it must not be changed.
+    case unreadable(DiskError)
+  }
+
+  // MARK: Opening
+
+  /// Reads the sidecar and the journals, opens the data file, and accepts only spans that the file
+  /// can hold.
+  func load() throws(Problem) -> Contents {
+    try read { record, synced throws(Problem) in
+      let file: EntryFile
+      let isReadOnly: Bool
+      do throws(DiskError) {
+        (file, isReadOnly) = try openFile("\(path)/\(record.file)")
+      } catch {
+        guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
+        throw .broken("its data file is missing or unreadable (\(error))")
+      }
+      // Another process is shortening the file.
+      guard file.isLocked else { return nil }
+      let journals = try reading { () throws(DiskError) in try readJournals(of: record) }
+      let size = try reading { () throws(DiskError) in try file.status().size }
+      var contents = Contents(
+        record: record, spans: synced.union(journals.spans), syncedSpans: synced, file: file,
+        lastEpoch: journals.lastEpoch, isReadOnly: isReadOnly, keep: journals.keep)
+      let end = min(size, record.length ?? size)
+      if contents.spans.ranges.last?.upperBound ?? 0 > end {
+        contents.warnings.append(
+          "The file of \(record.url) is shorter than its record says (\(file.path)); the rest is "
+            + "fetched again.")
+        contents.spans.remove(contentsOf: end..<Int64.max)
+        contents.syncedSpans.remove(contentsOf: end..<Int64.max)
+      }
+      return contents
+    }
+  }
+
+  /// Opens a data file, read-only if write access is refused.
+  private func openFile(_ path: String) throws(DiskError) -> (EntryFile, isReadOnly: Bool) {
+    do throws(DiskError) {
+      return (try EntryFile(path: path, mode: .readWrite, disk: disk), false)
+    } catch {
+      guard error.isRefused else { throw error }
+      return (try EntryFile(path: path, mode: .read, disk: disk), true)
+    }
+  }
+
+  /// Reads the record, and what belongs to it: again if another process replaces the record or the
+  /// file meanwhile, or is shortening the file, which takes as long as a sync.
+  ///
+  /// - Parameter rest: called with the record and its spans; returns nil if it is to be read again.
+  private func read<Contents>(
+    _ rest: (EntryRecord, RangeSet<Int64>) throws(Problem) -> Contents?
+  ) throws(Problem) -> Contents {
+    for attempt in 0..<300 {
+      if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
+      let bytes = try readRecord()
+      let (record, spans) = try EntryRecord.decode(bytes)
+      do throws(Problem) {
+        if let contents = try rest(record, spans), try isCurrent(bytes) { return contents }
+      } catch {
+        if try isCurrent(bytes) { throw error }
+      }
+    }
+    throw .broken("another process keeps changing it")
+  }
+
+  // MARK: The record and the journals
+
+  /// The URL of the stored resource, for events and errors; the directory's path if no record names
+  /// a URL.
+  var resourceName: String { writtenRecord?.url ?? path }
+
+  /// The record as it was last written; nil if none is readable. Journals may add spans to it.
+  var writtenRecord: EntryRecord? { try? EntryRecord.decode(readRecord()).0 }
+
+  /// Returns the record and its spans without opening the data file, for listing.
+  func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
+    // Replacing the record in the meantime may have removed its journals.
+    try read { record, spans throws(Problem) in
+      let journals = try reading { () throws(DiskError) in try readJournals(of: record) }
+      return (record, spans.union(journals.spans))
+    }
+  }
+
+  /// - Throws: `Problem.empty` if there is none.
+  func readRecord() throws(Problem) -> [UInt8] {
+    let bytes: [UInt8]?
+    do throws(DiskError) {
+      bytes = try disk.contents(of: recordPath)
+    } catch {
+      guard error.isObstacle else { throw .unreadable(error) }
+      throw .broken("its record cannot be read (\(error))")
+    }
+    guard let bytes else { throw .empty }
+    return bytes
+  }
+
+  private func isCurrent(_ bytes: [UInt8]) throws(Problem) -> Bool {
+    do throws(Problem) { return try readRecord() == bytes } catch {
+      if case .empty = error { return false }
+      throw error
+    }
+  }
+
+  /// Returns what the disk returns; a failure says nothing about the entry.
+  private func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
+    do throws(DiskError) { return try read() } catch { throw .unreadable(error) }
+  }
+
+  /// Returns the spans that the journals add to a record, the highest number of them and the record,
+  /// and what the list of files shows besides: how long the entry stays.
+  func readJournals(
+    of record: EntryRecord
+  ) throws(DiskError) -> (spans: RangeSet<Int64>, lastEpoch: Int, keep: Int64?) {
+    var spans = RangeSet<Int64>()
+    var lastEpoch = record.epoch
+    var keep: Int64?
+    for name in try disk.names(in: path) {
+      keep = keep ?? Self.keep(markedBy: name)
+      guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
+        epoch >= record.epoch
+      else { continue }
+      lastEpoch = max(lastEpoch, epoch)
+      // An unreadable journal only costs fetching its bytes again.
+      guard let bytes = try? disk.contents(of: "\(path)/\(name)") else { continue }
+      spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
+    }
+    return (spans, lastEpoch, keep)
+  }
+
+  // MARK: Surveying
+
+  /// The files of an entry.
+  struct Files: Sendable {
+    var statuses: [(name: String, status: FileStatus)] = []
+    var allocatedBytes: Int64
+    /// The time of change of the record, else of the directory, in seconds since 1970.
+    var lastAccess: Double
+
+    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
+    var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
+
+    /// Whether the entry is pinned. A mark without a record protects nothing.
+    var isPinned: Bool {
+      [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { status(of: $0) != nil }
+    }
+
+    func status(of name: String) -> FileStatus? { statuses.first { $0.name == name }?.status }
+  }
+
+  /// Lists the directory and gets the status of each file; nil if there is no directory.
+  func files() throws(DiskError) -> Files? {
+    guard let own = try disk.status(of: path) else { return nil }
+    var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
+    for name in try disk.names(in: path) {
+      guard let status = try disk.status(of: "\(path)/\(name)") else { continue }
+      if name == EntryRecord.fileName { files.lastAccess = status.changed }
+      files.statuses.append((name, status))
+      files.allocatedBytes += status.allocated
+    }
+    return files
+  }
+
+  /// What a look at each file of an entry shows.
+  struct Survey: Sendable {
+    var files: Files
+    var record: EntryRecord
+    /// The spans that the record and the journals claim.
+    var spans: RangeSet<Int64>
+    /// The status of the data file; nil if it is missing.
+    var data: FileStatus?
+
+    /// The claimed spans, without those beyond the end of the data file.
+    var spansInFile: RangeSet<Int64> {
+      let end = min(data?.size ?? 0, record.length ?? .max)
+      guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
+      return spans.subtracting(RangeSet(end..<last))
+    }
+  }
+
+  /// Surveys the files, and trusts the record: for listing and checking thousands of entries.
+  ///
+  /// The order matters: a journal is removed only after a record that claims its spans was written.
+  /// So if no journal was listed, the record that is read afterwards claims everything. If one was
+  /// listed, `loadRecord` reads both.
+  func survey() throws(Problem) -> Survey {
+    guard let found = try reading({ () throws(DiskError) in try files() }) else { throw .empty }
+    var (record, spans) = try EntryRecord.decode(readRecord())
+    let hasJournal = found.statuses.contains {
+      SpanJournal.epoch(of: $0.name, generation: record.generation) != nil
+    }
+    if hasJournal { (record, spans) = try loadRecord() }
+    // The record may have been replaced since the directory was listed, and name a newer file.
+    let data =
+      if let status = found.status(of: record.file) { status as FileStatus? } else {
+        try reading { () throws(DiskError) in try disk.status(of: "\(path)/\(record.file)") }
+      }
+    return Survey(files: found, record: record, spans: spans, data: data)
+  }
+}
