@@ -84,7 +84,10 @@ enum LockKind: Sendable {
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
-  /// Sets `StoredMediaAttributes` of a directory and everything that will be made in it.
+  /// Keeps a directory, and everything that will be made in it, out of backups, and readable on a
+  /// locked device: on Apple's platforms. Linux has no such attributes.
+  ///
+  /// - Throws: the error of Foundation if the file system or the system refuses.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32

@@ -9,7 +9,7 @@ package import Foundation
 
 /// A local file that is read, and may be shortened meanwhile. Its calls block.
 package struct RegularFile {
-  private let descriptor: CInt
+  private let handle: FileHandle
   /// In bytes, as it was when the file was opened.
   package let length: Int64
 
@@ -20,39 +20,20 @@ package struct RegularFile {
   package init?(_ url: URL) throws {
     let file = open(url.path(percentEncoded: false), O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
     var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      Self.close(file)
-      return nil
-    }
-    descriptor = file
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     length = Int64(status.st_size)
   }
 
-  /// Returns the bytes of a range; fewer if the file is shorter by now, or cannot be read.
+  /// Returns the bytes of a range; fewer if the file is shorter by now, none if it cannot be read.
   package func bytes(in range: Range<Int64>) -> [UInt8] {
-    // Filling an empty array writes to memory that all empty arrays share.
-    if range.isEmpty { return [] }
-    let count = Int(range.upperBound - range.lowerBound)
-    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      while filled < count {
-        let rest = UnsafeMutableBufferPointer(rebasing: buffer[filled...])
-        let place = range.lowerBound + Int64(filled)
-        let read = pread(descriptor, rest.baseAddress, rest.count, off_t(place))
-        guard read > 0 else { break }
-        filled += read
-      }
-    }
+    do {
+      try handle.seek(toOffset: UInt64(range.lowerBound))
+      return [UInt8](try handle.read(upToCount: range.count) ?? Data())
+    } catch { return [] }
   }
 
-  package func close() { Self.close(descriptor) }
-
-  /// A descriptor that was only read from is closed whatever close(2) returns.
-  private static func close(_ descriptor: CInt) {
-    #if canImport(Glibc)
-      _ = Glibc.close(descriptor)
-    #else
-      _ = Darwin.close(descriptor)
-    #endif
-  }
+  /// A file that was only read from is closed whatever close(2) returns.
+  package func close() { try? handle.close() }
 }

@@ -35,41 +35,23 @@ enum SpanJournal {
   }
 
   static func record(_ span: ByteRange) -> [UInt8] {
-    let lower = UInt64(bitPattern: span.lowerBound)
-    let upper = UInt64(bitPattern: span.upperBound)
-    return [lower, upper, checksum(lower, upper)].flatMap { word in
-      withUnsafeBytes(of: word.littleEndian) { Array($0) }
-    }
+    let words = [span.lowerBound, span.upperBound].map(UInt64.init(bitPattern:))
+    return (words + [words.checksum]).bytes
   }
 
   /// Returns the spans of a journal file; none if it was written in another boot.
   static func decode(_ bytes: [UInt8], bootIdentity: String) -> RangeSet<Int64> {
     var spans = RangeSet<Int64>()
-    guard bytes.count >= headerSize,
-      Array(bytes[..<headerSize]) == header(bootIdentity: bootIdentity)
-    else { return spans }
-    var offset = headerSize
-    while offset + recordSize <= bytes.count {
-      let words = (0..<3).map { word in
-        (0..<8).reduce(UInt64(0)) { sum, byte in
-          sum | UInt64(bytes[offset + word * 8 + byte]) << UInt64(byte * 8)
-        }
+    guard bytes.starts(with: header(bootIdentity: bootIdentity)) else { return spans }
+    let words = [UInt64](bytes: bytes.dropFirst(headerSize))
+    for start in stride(from: 0, through: words.count - 3, by: 3) {
+      let (lower, upper) = (Int64(bitPattern: words[start]), Int64(bitPattern: words[start + 1]))
+      guard words[start + 2] == words[start..<start + 2].checksum, lower >= 0, lower < upper else {
+        continue
       }
-      offset += recordSize
-      let lower = Int64(bitPattern: words[0])
-      let upper = Int64(bitPattern: words[1])
-      guard words[2] == checksum(words[0], words[1]), lower >= 0, lower < upper else { continue }
       spans.insert(contentsOf: lower..<upper)
     }
     return spans
-  }
-
-  /// Returns a checksum that rejects zeros and incomplete records (the finaliser of SplitMix64).
-  private static func checksum(_ lower: UInt64, _ upper: UInt64) -> UInt64 {
-    var z = lower &* 0x9E37_79B9_7F4A_7C15 ^ upper ^ 0x5245_4652_4149_4E31
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
 
