@@ -22,9 +22,8 @@ package final class StoredResponse: Sendable {
     self.information = information
     self.freshness = freshness
     headers = state.headers
-    let validator = state.validator
-    etag = validator.isLateETag == true ? nil : validator.etag
-    lastModified = validator.isLateLastModified == true ? nil : validator.lastModified
+    etag = state.validator.storedETag
+    lastModified = state.validator.storedLastModified
     isStrongLastModified = state.validator.isStrongLastModified
     invalidatedAt = state.invalidatedAt
     selection = state.selection
