@@ -115,7 +115,7 @@ struct CacheInspector: Sendable {
   /// Returns the keys of a group's entries. Reads every record.
   func members(of group: CacheKey) async throws -> Set<CacheKey> {
     @Sendable func isFirst(_ key: CacheKey) -> Bool {
-      key == group || Selection.isRepresentation(key, of: group)
+      key == group || Selection.isRepresentation(key, ofAny: [group])
     }
     var recorded = try await records { key, record -> (key: CacheKey, group: CacheKey?)? in
       guard record.group != nil || isFirst(key) else { return nil }
