@@ -115,7 +115,7 @@ extension Fetch {
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
     let (isOfUse, earlier) = generation.withState { state in
-      if response.droppedRange { state.noteRefusedRange() }
+      if response.droppedRange { state.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
       ).varying(by: response.redirections)
@@ -157,8 +157,8 @@ extension GenerationState {
     guard fetches[id] != nil, !isComplete else { return false }
     switch verdict {
     case .part(let range, _):
-      noteRange()
-      if !ignoresRanges { representation.info?.supportsRanges = true }
+      note(.answered)
+      if ranges != .refused { representation.info?.supportsRanges = true }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }

@@ -108,7 +108,7 @@ extension Fetch {
   }
 
   private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond { generation.withState { $0.fetches.noteRate(rate) } }
+    if let rate = meter.bytesPerSecond { generation.withState { $0.limits.noteRate(rate) } }
     meter = RateMeter()
   }
 

@@ -64,7 +64,7 @@ extension Fetch {
         note(facts, response, isWhole: false, in: &state)
         state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
-        if response.droppedRange { state.noteRefusedRange() }
+        if response.droppedRange { state.note(.refused) }
         if response.isLive || state.isLive {
           switch state.liveAnswer(to: id) {
           case .first: state.beginLive()
@@ -111,7 +111,7 @@ extension Fetch {
       selectedBy: response.resource.headers)
     state.lastContact = .responded(at: now.uptime)
     // A range was answered: the origin supports them after all.
-    if !isWhole { state.noteRange() }
+    if !isWhole { state.note(.answered) }
     // A station's support for ranges is useless: the same range of its next response has other
     // bytes.
     let supportsRanges = facts.supportsRanges && !state.isLive && state.ranges != .refused

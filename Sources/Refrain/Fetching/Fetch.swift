@@ -193,7 +193,7 @@ struct Fetch: Sendable {
     }
     let began = ContinuousClock.now
     return await exchange.run { response in
-      generation.withState { $0.fetches.noteLatency(.now - began) }
+      generation.withState { $0.limits.noteLatency(.now - began) }
       let verdict = await judge(
         response, asked: request.range, sentIfRange: request.sentIfRange(validator) != nil)
       guard let verdict else { return .done }

@@ -27,16 +27,7 @@ struct FetchPlan: Sendable {
     }
   }
 
-  /// A fetch under way: `position` is the next byte to arrive, `range` the requested range.
-  struct Running: Sendable, Hashable {
-    var range: ByteRange
-    var position: Int64
-    /// Whether the response brings the whole resource: it cannot begin elsewhere.
-    var isWhole: Bool
-
-    /// The bytes still to arrive.
-    var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
-  }
+  typealias Running = GenerationState.RunningFetch
 
   enum Decision: Sendable, Hashable {
     /// Nothing to do: the bytes are readable, or in transit.
@@ -64,6 +55,15 @@ struct FetchPlan: Sendable {
   /// The size of the first request after a seek.
   var firstRequest: Int64
   var maximumReadAhead: Int64
+
+  mutating func noteRate(_ bytesPerSecond: Double) {
+    rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
+  }
+
+  /// - Parameter time: from a request to the head of its response.
+  mutating func noteLatency(_ time: Duration) {
+    latency = min(latency ?? .infinity, time.seconds)
+  }
 
   /// The assumed bytes per second of an unknown origin: a media bit rate.
   private static let assumedRate = 1_048_576.0
@@ -133,22 +133,20 @@ struct FetchPlan: Sendable {
     if supportsRanges == false {
       return decideWithoutRanges(demand, readable: readable, running: running)
     }
+    var late: Int?
+    if demand.isWaiting, !readable.contains(demand.position),
+      let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }),
+      !joins(running[index], at: demand.position)
+    {
+      late = index
+    }
     var covered = readable
-    for fetch in running where !fetch.ahead.isEmpty { covered.insert(contentsOf: fetch.ahead) }
-
-    if demand.isWaiting, !readable.contains(demand.position) {
-      if let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }) {
-        let fetch = running[index]
-        if !joins(fetch, at: demand.position) {
-          // Only the bytes that the shortened fetch would still have brought are requested again.
-          var covered = readable
-          for other in running.indices where other != index && !running[other].ahead.isEmpty {
-            covered.insert(contentsOf: running[other].ahead)
-          }
-          let range = hole(at: demand.position, for: demand, covered: covered)
-          return .startAndTruncate(range, index)
-        }
-      }
+    for (index, fetch) in running.enumerated() where index != late && !fetch.ahead.isEmpty {
+      covered.insert(contentsOf: fetch.ahead)
+    }
+    if let late {
+      // Only the bytes that the shortened fetch would still have brought are requested again.
+      return .startAndTruncate(hole(at: demand.position, for: demand, covered: covered), late)
     }
 
     let first = covered.end(from: demand.position)
@@ -176,9 +174,10 @@ struct FetchPlan: Sendable {
   private func decideWithoutRanges(
     _ demand: Demand, readable: RangeSet<Int64>, running: [Running]
   ) -> Decision {
-    guard demand.isWaiting, !readable.contains(demand.position) else { return .none }
-    let comes = running.contains { $0.ahead.contains(demand.position) }
-    return comes ? .none : .start(0..<(length ?? .max))
+    guard demand.isWaiting, !readable.contains(demand.position),
+      !running.contains(where: { $0.ahead.contains(demand.position) })
+    else { return .none }
+    return .start(0..<(length ?? .max))
   }
 
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
