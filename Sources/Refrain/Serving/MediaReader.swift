@@ -29,7 +29,7 @@ public final class MediaReader: Sendable {
   /// How often bytes whose reads fail on disk are fetched again.
   private static let diskFailureLimit = 3
 
-  /// Creates a reader of an entry that is already held for it.
+  /// Creates a reader of an entry that is already held for it: released if this throws.
   ///
   /// - Parameters:
   ///   - resource: what it is opened for; nil if it makes no request of its own.
@@ -41,6 +41,7 @@ public final class MediaReader: Sendable {
     terms: ReadTerms = ReadTerms()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
+      entry.release()
       throw GenerationState.closed
     }
     self.entry = entry
@@ -72,12 +73,7 @@ public final class MediaReader: Sendable {
   public func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
     let (generation, _) = try current()
     guard entry.tryHold() else { throw GenerationState.closed }
-    do {
-      return try MediaReader(entry: entry, generation: generation, fill: fill)
-    } catch {
-      entry.release()
-      throw error
-    }
+    return try MediaReader(entry: entry, generation: generation, fill: fill)
   }
 
   deinit {
