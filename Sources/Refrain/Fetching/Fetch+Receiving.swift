@@ -38,7 +38,7 @@ extension Fetch {
       case .foreground: break
       }
       exchange.expectBody(isFirst: !hasBegun)
-      meter.begin()
+      let began = ContinuousClock.now
       var chunk: Data?
       do {
         chunk = try await body.next(isolation: nil)
@@ -60,7 +60,7 @@ extension Fetch {
         for note in output.notes { tell { $0.note(note) } }
         chunk = output.audio
       }
-      meter.end(received: chunk?.count ?? 0)
+      meter.add(chunk?.count ?? 0, after: .now - began)
       if meter.isFull { note(&meter) }
       exchange.rest()
       // After the last byte, waits for the end of the message too: a connection that was read to
@@ -70,11 +70,8 @@ extension Fetch {
       if !response.isRepeated { entry.traffic.countReceived(chunk.count) }
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
-      switch await bytes.keep(part, at: offset) {
-      case .kept: offset += Int64(part.count)
-      case .changed: return .done
-      case .nowhere(let error): return .onlyForPlayback(error)
-      }
+      if let outcome = await bytes.keep(part, at: offset) { return outcome }
+      offset += Int64(part.count)
       await keepPace(after: arrived, at: offset)
     }
     note(&meter)
@@ -137,13 +134,9 @@ extension Fetch {
 struct RateMeter: Sendable {
   private var waited: Duration = .zero
   private var bytes = 0
-  private var began: ContinuousClock.Instant?
 
-  mutating func begin() { began = .now }
-
-  mutating func end(received count: Int) {
-    if let began { waited += ContinuousClock.now - began }
-    began = nil
+  mutating func add(_ count: Int, after wait: Duration) {
+    waited += wait
     bytes += count
   }
 
