@@ -127,7 +127,7 @@ final class OriginExchange: Sendable {
   /// Ends this exchange, so that another one may send a different request.
   func beginAnew() {
     isAbandoned.store(true, ordering: .releasing)
-    watch.end()
+    watch.cancel()
   }
 
   /// Whether `beginAnew` ended this exchange.
@@ -167,7 +167,7 @@ final class OriginExchange: Sendable {
     }
     switch waiting {
     case .goesOn: break
-    case .ends: watch.end()
+    case .ends: watch.cancel()
     case .beginsAnew: beginAnew()
     }
   }
