@@ -27,7 +27,7 @@ extension MediaCache {
   ///   - fields: those that further requests may have. Where a redirect leads that the origin
   ///     gave to other credentials is not told: the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let move = origin.moved.move(from: url) else { return nil }
+    guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
     let asked = move.resource
     let granted = [HeaderFields()] + fields
     // What cannot be opened is not stored.
@@ -46,7 +46,9 @@ extension MediaCache {
   }
 
   /// Whether redirects that led to a URL lead to another one by now.
-  package func hasMoved(from url: URL) -> Bool { origin.moved.move(from: url) != nil }
+  package func hasMoved(from url: URL) -> Bool {
+    origin.withMemory { $0.moved.move(from: url) != nil }
+  }
 }
 
 /// What a library over the core keeps in memory for a cache, one value of each type: as long as the

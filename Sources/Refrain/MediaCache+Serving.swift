@@ -117,12 +117,14 @@ extension MediaCache {
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
-    origin.rests.rest(of: resource, at: now)
+    origin.withMemory { $0.rests.rest(of: resource, at: now) }
   }
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.rests.note(resource, status: status, headers: headers, at: now)
+    origin.withMemory {
+      $0.rests.note(resource, status: status, headers: headers, at: now)
+    }
   }
 
   /// The longest time for which nothing may come from an origin that responds.

@@ -9,8 +9,7 @@ final class Entry: Sendable {
   let events: EventStreams
   let starter: FetchStarter
   let storage: Store
-  let asked: AskedResource
-  let traffic: EntryTraffic
+  let requests: EntryRequests
   private let table: EntryTable
 
   struct State {
@@ -60,8 +59,7 @@ final class Entry: Sendable {
       policy.adopt(keep: keep)
     }
     self.policy = Mutex(policy)
-    traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
-    asked = AskedResource(resource, key: key, isShared: isShared)
+    requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
@@ -240,7 +238,7 @@ final class Entry: Sendable {
     return current
   }
 
-  var resource: Resource { asked.resource }
+  var resource: Resource { requests.resource }
 
   /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
@@ -266,7 +264,7 @@ final class Entry: Sendable {
 
   private func note(_ resource: Resource) {
     withPolicy { $0.note(resource) }
-    asked.renew(resource)
+    requests.renew(resource)
   }
 
   /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.

@@ -47,7 +47,7 @@ public final class MediaReader: Sendable {
     }
     self.entry = entry
     fillsWhole = fill == .wholeResource
-    let traffic = entry.traffic.sums
+    let traffic = entry.requests.sums
     var reader = GenerationState.Reader()
     reader.isBackground = isBackground
     reader.fillsWhole = fillsWhole
@@ -210,7 +210,7 @@ public final class MediaReader: Sendable {
 
   /// The statistics of this reader so far.
   public var statistics: Statistics {
-    let traffic = entry.traffic.sums
+    let traffic = entry.requests.sums
     return state.withLock { state in
       var statistics = state.statistics
       statistics.bytesFromOrigin = traffic.received - state.receivedBefore
