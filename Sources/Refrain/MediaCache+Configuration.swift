@@ -117,7 +117,7 @@ extension MediaCache.Configuration {
       transport, isOffline: offline, network: network, retry: retry,
       responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
       bytesPerSecond: originRate, authorize: authorize,
-      isShared: isShared, counters: CacheCounters(), clock: clock)
+      isShared: isShared, clock: clock)
   }
 
   var plan: FetchPlan {

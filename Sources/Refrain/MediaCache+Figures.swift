@@ -125,7 +125,7 @@ extension Entry {
   fileprivate var activity: EntryActivity? {
     guard let current else { return nil }
     let (url, group) = (resource.url.withoutUserInfo, group.map { CacheKey(rawValue: $0) })
-    let received = traffic.sums.received
+    let received = requests.sums.received
     return current.withState { state in
       EntryActivity(
         key: key, url: url, group: group, mimeType: state.info?.mimeType, length: state.length,

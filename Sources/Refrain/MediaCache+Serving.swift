@@ -110,12 +110,14 @@ extension MediaCache {
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
-    origin.rests.rest(of: resource, at: now)
+    origin.withMemory { $0.rests.rest(of: resource, at: now) }
   }
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.rests.note(resource, status: status, headers: headers, at: now)
+    origin.withMemory {
+      $0.rests.note(resource, status: status, headers: headers, at: now)
+    }
   }
 
   /// The longest time for which nothing may come from an origin that responds.
@@ -176,7 +178,7 @@ extension MediaCache {
   ///   - fields: those that further requests may have. Where a redirect leads that the origin
   ///     gave to other credentials is not told: the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let move = origin.moved.move(from: url) else { return nil }
+    guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
     let asked = move.resource
     let granted = [HeaderFields()] + fields
     // What cannot be opened is not stored.
@@ -195,7 +197,9 @@ extension MediaCache {
   }
 
   /// Whether redirects that led to a URL lead to another one by now.
-  package func hasMoved(from url: URL) -> Bool { origin.moved.move(from: url) != nil }
+  package func hasMoved(from url: URL) -> Bool {
+    origin.withMemory { $0.moved.move(from: url) != nil }
+  }
 }
 
 /// What a library over the core keeps in memory for a cache, one value of each type: as long as the

@@ -68,7 +68,7 @@ public final class MediaCache: Sendable {
       origin: origin, plan: configuration.plan, trustsStored: configuration.trustStored,
       abandonedSilence: configuration.abandonedSilence
     ) { generation, id, range in
-      await Fetch(id: id, generation: generation).begin(range)
+      await Fetch(id: id, generation: generation).run(range)
     }
     for warning in warnings { events.sendToFirstListener(.warning(warning)) }
   }

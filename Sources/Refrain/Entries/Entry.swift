@@ -8,8 +8,7 @@ final class Entry: Sendable {
   let events: EventStreams
   let starter: FetchStarter
   let storage: Store
-  let asked: AskedResource
-  let traffic: EntryTraffic
+  let requests: EntryRequests
   private let table: EntryTable
 
   struct State {
@@ -54,8 +53,7 @@ final class Entry: Sendable {
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
     if let found { policy.adopt(found) }
     self.policy = Mutex(policy)
-    traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
-    asked = AskedResource(resource, key: key, isShared: isShared)
+    requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
@@ -233,7 +231,7 @@ final class Entry: Sendable {
     return current
   }
 
-  var resource: Resource { asked.resource }
+  var resource: Resource { requests.resource }
 
   /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
@@ -248,7 +246,7 @@ final class Entry: Sendable {
   /// Adopts the newest URL and headers given for the key, under the lock of the current generation.
   func renew(_ resource: Resource, _ state: inout GenerationState) {
     withPolicy { $0.note(resource) }
-    asked.renew(resource)
+    requests.renew(resource)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 

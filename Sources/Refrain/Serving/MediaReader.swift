@@ -45,7 +45,7 @@ public final class MediaReader: Sendable {
       throw GenerationState.closed
     }
     self.entry = entry
-    let traffic = entry.traffic.sums
+    let traffic = entry.requests.sums
     var reader = GenerationState.Reader()
     reader.isBackground = isBackground
     reader.fillsWhole = fill == .wholeResource
@@ -286,7 +286,7 @@ public final class MediaReader: Sendable {
 
   /// The statistics of this reader so far.
   public var statistics: Statistics {
-    let traffic = entry.traffic.sums
+    let traffic = entry.requests.sums
     return state.withLock { state in
       var statistics = Statistics()
       statistics.bytesRead = state.bytesRead

@@ -123,7 +123,7 @@ struct RelayedAnswer: Sendable {
       isFetched: response.rest != nil
     ) {
       if let bytes = beginning.take(), !bytes.isEmpty { return bytes }
-      return try await response.rest?.next()
+      return try await response.rest?()
     }
   }
 

@@ -261,36 +261,26 @@ import Testing
 
 /// The rate that a plan expects of a running fetch.
 @Suite struct RateMeterTests {
-  @Test func `Too few bytes give no rate`() async throws {
+  @Test func `Too few bytes give no rate`() {
     var meter = RateMeter()
     #expect(meter.bytesPerSecond == nil)
-    meter.begin()
-    try await Task.sleep(for: .milliseconds(20))
-    meter.end(received: (16 << 10) - 1)
+    meter.add((16 << 10) - 1, after: .milliseconds(20))
     #expect(meter.bytesPerSecond == nil)
-    meter.end(received: 16 << 10)
+    meter.add(16 << 10, after: .zero)
     #expect(meter.bytesPerSecond != nil)
   }
 
-  @Test func `The rate counts only the time spent waiting for bytes`() async throws {
+  @Test func `The rate counts only the time spent waiting for bytes`() {
     var meter = RateMeter()
-    meter.begin()
-    try await Task.sleep(for: .milliseconds(20))
-    meter.end(received: 1 << 20)
-    let before = try #require(meter.bytesPerSecond)
-    #expect(before <= Double(1 << 20) / 0.02)
-    try await Task.sleep(for: .milliseconds(20))
-    #expect(meter.bytesPerSecond == before)
-    meter.begin()
-    try await Task.sleep(for: .milliseconds(20))
-    meter.end(received: 0)
-    let after = try #require(meter.bytesPerSecond)
-    #expect(after < before && after <= Double(1 << 20) / 0.04)
+    meter.add(1 << 20, after: .milliseconds(20))
+    #expect(meter.bytesPerSecond == Double(1 << 20) / 0.02)
+    meter.add(0, after: .milliseconds(20))
+    #expect(meter.bytesPerSecond == Double(1 << 20) / 0.04)
   }
 
-  @Test func `Bytes received without a wait give no rate`() throws {
+  @Test func `Bytes received without a wait give no rate`() {
     var meter = RateMeter()
-    meter.end(received: 1 << 20)
+    meter.add(1 << 20, after: .zero)
     #expect(meter.bytesPerSecond == nil && meter.isFull)
   }
 }
