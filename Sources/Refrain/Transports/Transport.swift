@@ -80,9 +80,6 @@ extension OriginRequest: Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(url)
     hasher.combine(headers)
-    hasher.combine(purpose)
-    hasher.combine(access)
-    hasher.combine(waitsForConnectivity)
   }
 }
 
@@ -154,14 +151,19 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case noDescriptors
   }
 
-  public init(_ code: Code, _ reason: String) {
-    self.code = code
-    self.reason = reason
+  public init(_ code: Code, _ reason: String) { self.init(code, reason, cause: nil) }
+
+  package init(_ code: Code, _ reason: String, cause: Cause?) {
+    (self.code, self.reason, self.cause) = (code, reason, cause)
   }
 
-  package init(_ code: Code, _ reason: String, cause: Cause) {
-    self.init(code, reason)
-    self.cause = cause
+  /// - Parameter what: in words that follow the name of the host.
+  static func unreachable(_ host: String, _ what: String, cause: Cause? = nil) -> TransportError {
+    TransportError(.unreachable, "\(host) \(what).", cause: cause)
+  }
+
+  static func lost(_ host: String, _ why: String) -> TransportError {
+    TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
   }
 
   public var description: String { reason }
@@ -224,11 +226,8 @@ extension MediaCacheError {
     self.init(code, error.reason, remedy: remedy)
     isTimeout = error.code == .timedOut
     isForLackOfDescriptors = error.cause == .noDescriptors
-    switch error.code {
-    case .unknownHost, .untrusted, .malformed: retry = .permanent
-    case .refused: retry = .refused
-    default: break
-    }
+    if error.code == .refused { retry = .refused }
+    if [.unknownHost, .untrusted, .malformed].contains(error.code) { retry = .permanent }
   }
 }
 
