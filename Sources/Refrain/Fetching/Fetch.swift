@@ -213,7 +213,7 @@ struct Fetch: Sendable {
   private func waitForTurn() async -> Bool {
     guard isBackground else { return true }
     guard generation.withState({ $0.beginRest(id) }) else { return false }
-    await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
+    await entry.starter.gate.waitTurn { !isBackground }
     generation.withState { $0.endRest(id) }
     return !Task.isCancelled
   }
