@@ -40,7 +40,7 @@ final class FetchStarter: Sendable {
 final class PlaybackPriority: Sendable {
   private struct State {
     var foreground = 0
-    var paused: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var paused: [CheckedContinuation<Void, Never>] = []
   }
 
   private let state = Mutex(State())
@@ -53,37 +53,41 @@ final class PlaybackPriority: Sendable {
 
   /// Changes the number of fetches that a player waits for.
   func count(_ change: Int) {
-    let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+    let isFree = state.withLock { state in
       state.foreground += change
-      guard state.foreground <= 0 else { return [] }
-      defer { state.paused = [:] }
-      return Array(state.paused.values)
+      return state.foreground <= 0
     }
-    for continuation in resumed { continuation.resume() }
+    if isFree { lookAgain() }
   }
 
-  /// Returns when nobody plays, when the fetch is let through, or when the task is cancelled.
+  /// Returns when nobody plays, when the fetch is exempt, or when the task is cancelled.
   ///
-  /// - Parameter isExempt: whether the fetch need not wait any more. Called where `letThrough`
-  ///   cannot intervene; the change that exempts it must precede the call to `letThrough`.
-  func waitTurn(_ fetch: UInt64, unless isExempt: () -> Bool = { false }) async {
-    guard state.withLock({ $0.foreground > 0 }) else { return }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let goesOn = state.withLock { state in
-          if state.foreground == 0 || Task.isCancelled || isExempt() { return true }
-          state.paused[fetch] = continuation
-          return false
+  /// - Parameter isExempt: whether the fetch need not wait any more, because a player now waits for
+  ///   it. `lookAgain` is to be called after that change.
+  func waitTurn(unless isExempt: () -> Bool = { false }) async {
+    var goesOn = state.withLock { $0.foreground <= 0 }
+    while !goesOn {
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          goesOn = state.withLock { state in
+            if state.foreground <= 0 || Task.isCancelled || isExempt() { return true }
+            state.paused.append(continuation)
+            return false
+          }
+          if goesOn { continuation.resume() }
         }
-        if goesOn { continuation.resume() }
+      } onCancel: {
+        lookAgain()
       }
-    } onCancel: {
-      letThrough(fetch)
     }
   }
 
-  /// Ends the pause of a fetch that a player now waits for.
-  func letThrough(_ fetch: UInt64) {
-    state.withLock { $0.paused.removeValue(forKey: fetch) }?.resume()
+  /// Has every paused fetch look again whether it has to wait.
+  func lookAgain() {
+    let paused = state.withLock { state in
+      defer { state.paused = [] }
+      return state.paused
+    }
+    for continuation in paused { continuation.resume() }
   }
 }

@@ -31,8 +31,8 @@ final class Generation: Sendable {
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
-      case .promote(let id, let beginAnew):
-        entry.starter.gate.letThrough(gateID(id))
+      case .promoted(let beginAnew):
+        entry.starter.gate.lookAgain()
         beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
       case .countShort(let change): entry.starter.gate.count(change)
@@ -48,18 +48,10 @@ final class Generation: Sendable {
   }
 
   private func watchAbandoned() async {
-    var positions = withState(\.abandonedPositions)
-    while true {
+    repeat {
       // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: entry.starter.abandonedSilence)
-      guard let next = withState({ $0.releaseStalled(since: positions) }) else { return }
-      positions = next
-    }
-  }
-
-  /// Returns an identifier that is unique at the gate, which all generations share.
-  func gateID(_ id: FetchID) -> UInt64 {
-    UInt64(truncatingIfNeeded: ObjectIdentifier(self).hashValue) &* 0x9E37_79B9_7F4A_7C15 &+ id
+    } while withState { $0.releaseStalled() }
   }
 
   private func start(_ id: FetchID, _ range: ByteRange) {

@@ -232,7 +232,7 @@ actor Store {
     open = (generation, files)
     let allocated = try contents.file.status().allocated
     generation.withState { state in
-      state.storage.resume(contents, journal, allocated: allocated)
+      state.storage.adopt(contents, journal, allocated: allocated)
       // They may wait for bytes that another process has stored since.
       state.wakeServed()
     }

@@ -39,7 +39,7 @@ extension Entry {
       )
     }
     let successor = next.withState { state in
-      state.readers.expect(coming)
+      state.readers.expected = coming
       let id = state.makeID()
       state.fetches[id] = .init(range: asked, isBackground: isBackground)
       return Fetch(id: id, generation: next)

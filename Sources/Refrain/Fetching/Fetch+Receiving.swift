@@ -35,7 +35,7 @@ extension Fetch {
         generation.withState { $0.beginBody(id) }
         continue
       case .background:
-        await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
+        await entry.starter.gate.waitTurn { !isBackground }
       case .foreground: break
       }
       exchange.expectBody(isFirst: !hasBegun)

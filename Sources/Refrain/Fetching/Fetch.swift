@@ -206,7 +206,7 @@ struct Fetch: Sendable {
   /// - Returns: false if nobody wants it any more.
   private func waitForTurn() async -> Bool {
     guard generation.withState({ $0.beginRest(id) }) else { return false }
-    await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
+    await entry.starter.gate.waitTurn { !isBackground }
     generation.withState { $0.endRest(id) }
     return !Task.isCancelled
   }

@@ -133,7 +133,8 @@ extension GenerationState {
     let start = offset ?? reader.position
     var limits = currentLimits
     limits.supportsRanges = nil
-    var demand = reader.demand(at: start, isWaiting: true)
+    var demand = reader
+    demand.position = start
     var there = reader.isBackground ? stored : readable
     // Bytes in transit are not requested again.
     for fetch in fetches.values where !fetch.ahead.isEmpty { there.insert(contentsOf: fetch.ahead) }
@@ -147,9 +148,12 @@ extension GenerationState {
       // is more useful than bytes that are stored.
       let asksBeyond = isUnconditional && isInUse
       let hole = asksBeyond ? there.end(from: start) : start
-      if !there.contains(hole), length.map({ hole < $0 }) != false {
+      let isInReach = start >= reader.end || hole < reader.end
+      if isInReach, !there.contains(hole), length.map({ hole < $0 }) != false {
         demand.position = hole
-        if case .start(let range) = limits.decide(for: demand, readable: there, running: []) {
+        if case .start(let range) = limits.decide(
+          for: demand, isWaiting: true, readable: there, running: [])
+        {
           return (range, true)
         }
       }
@@ -158,7 +162,10 @@ extension GenerationState {
     // The length of a replacement is not known.
     limits.length = nil
     if reader.fillsWhole { demand.readsOn = true }
-    guard case .start(let range) = limits.decide(for: demand, readable: .init(), running: []) else {
+    guard
+      case .start(let range) = limits.decide(
+        for: demand, isWaiting: true, readable: .init(), running: [])
+    else {
       return one
     }
     return (range, false)

@@ -4,8 +4,9 @@ extension GenerationState {
   /// The fetches that run for a generation. A pure value.
   struct Fetches: Sendable, Sequence {
     private var running: [FetchID: RunningFetch] = [:]
-    /// Whether those without readers are being watched (`Action.watchAbandoned`).
-    private var isWatched = false
+    /// The positions of those without readers, as last looked at; nil: they are not being watched
+    /// (`Action.watchAbandoned`).
+    var watched: [FetchID: Int64]?
     var lastCut: LastCut?
 
     subscript(id: FetchID) -> RunningFetch? {
@@ -59,15 +60,6 @@ extension GenerationState {
     }
 
     func cancelAll() -> [Action] { running.values.compactMap(\.task).map { .cancel($0) } }
-
-    /// Has fetches without readers watched, unless they are.
-    mutating func watch() -> [Action] {
-      if isWatched { return [] }
-      isWatched = true
-      return [.watchAbandoned]
-    }
-
-    mutating func stopWatching() { isWatched = false }
   }
 
   /// One request to the origin, or a row of them, that fills a hole. A pure value: `Fetch` beside the

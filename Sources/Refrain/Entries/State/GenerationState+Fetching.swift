@@ -21,12 +21,10 @@ extension GenerationState {
   /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() {
     let waiting = readers.waitingIDs
-    func rank(_ id: ReaderID) -> (Int, ReaderID) {
-      ((readers[id]?.isBackground == true ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
+    let order = readers.map { id, reader in
+      ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
     }
-    for id in readers.ids.sorted(by: { rank($0) < rank($1) }) {
-      plan(for: id, isWaiting: waiting.contains(id))
-    }
+    for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
   }
 
   /// Plans fetches for a reader that continues.
@@ -38,24 +36,26 @@ extension GenerationState {
   }
 
   private mutating func plan(for id: ReaderID, isWaiting: Bool) {
-    guard !isOver, !isOffline, handed == nil, let reader = readers[id],
+    guard !isOver, !isOffline, handed == nil, var reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
     else { return }
     let limits = currentLimits
     let readable = reader.isBackground ? stored : readable
+    // One response for all of it cannot be contradicted by another.
+    if reader.fillsWhole, info == nil { reader.readsOn = true }
     let offsets =
       isWaiting
       ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
-      var demand = reader.demand(at: offset, isWaiting: isWaiting)
-      // One response for all of it cannot be contradicted by another.
-      if reader.fillsWhole, info == nil { demand.readsOn = true }
+      reader.position = offset
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
         let running = fetches.filter { $0.value.bringsBytes }
         let range: ByteRange
-        switch limits.decide(for: demand, readable: readable, running: running.map(\.value)) {
+        switch limits.decide(
+          for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
+        {
         case .none: break requests
         case .start(let hole): range = hole
         case .startAndTruncate(let hole, let index):
@@ -83,7 +83,7 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.usualRun = readers.runs.usual
+    limits.usualRun = readers.usualRun
     // Memory is scarcer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, Self.mostInMemory) }
     return limits
@@ -95,7 +95,7 @@ extension GenerationState {
   private mutating func promote(at offset: Int64) {
     for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
       fetches[id]?.isBackground = false
-      actions.append(.promote(id, beginAnew: fetch.isResting ? fetch.beginAnew : nil))
+      actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
     }
   }
 
@@ -273,25 +273,30 @@ extension GenerationState {
     for id in abandoned.dropLast(endsAll ? 0 : Self.mostAbandoned) {
       actions += fetches.callOff(id)
     }
-    actions += fetches.watch()
+    watch()
   }
 
-  /// Ends fetches without readers that have made no progress.
+  /// Has fetches without readers watched, unless they are.
+  private mutating func watch() {
+    if fetches.watched != nil { return }
+    fetches.watched = abandonedPositions
+    actions.append(.watchAbandoned)
+  }
+
+  /// Ends fetches without readers that have made no progress since the last check.
   ///
-  /// - Parameter before: the position of each such fetch at the last check.
-  /// - Returns: their positions now; nil if there are none left to check.
-  mutating func releaseStalled(since before: [FetchID: Int64]) -> [FetchID: Int64]? {
+  /// - Returns: whether there are any left to check.
+  mutating func releaseStalled() -> Bool {
     let positions = abandonedPositions
-    guard !positions.isEmpty else {
-      fetches.stopWatching()
-      return nil
+    for (id, position) in positions where fetches.watched?[id] == position {
+      actions += fetches.callOff(id)
     }
-    for (id, position) in positions where before[id] == position { actions += fetches.callOff(id) }
-    return positions
+    fetches.watched = positions.isEmpty ? nil : positions
+    return !positions.isEmpty
   }
 
   /// The position of each fetch without readers.
-  var abandonedPositions: [FetchID: Int64] {
+  private var abandonedPositions: [FetchID: Int64] {
     if !readers.mayWant { return fetches.positions }
     let abandoned = Set(abandonedFetches)
     return fetches.positions.filter { abandoned.contains($0.key) }
@@ -333,17 +338,17 @@ extension GenerationState {
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
       actions += fetches.resume(id) + fetches.callOff(id)
     }
-    if !fetches.isEmpty { actions += fetches.watch() }
+    if !fetches.isEmpty { watch() }
   }
 
   /// Stops expecting a reader of the previous generation, which has arrived or left for good.
   mutating func stopExpecting(_ id: ReaderID) {
-    if readers.stopExpecting(id) { releaseUnwanted() }
+    if readers.expected.remove(id) != nil { releaseUnwanted() }
   }
 
   /// Stops expecting readers: another generation has become the current one.
   mutating func stopExpecting() {
-    readers.expect([])
+    readers.expected = []
     releaseUnwanted()
   }
 }

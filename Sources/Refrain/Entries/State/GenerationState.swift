@@ -23,7 +23,7 @@ struct GenerationState: Sendable {
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
     /// A player waits for bytes of a background fetch, which may have to repeat its request.
-    case promote(FetchID, beginAnew: (@Sendable () -> Void)?)
+    case promoted(beginAnew: (@Sendable () -> Void)?)
     /// Watch fetches without readers, which continue while they progress.
     case watchAbandoned
     /// Change the number of fetches that a player is short of.

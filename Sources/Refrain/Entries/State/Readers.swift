@@ -40,16 +40,6 @@ extension GenerationState {
     var isActive: Bool { activity != .idle }
     /// Whether it has asked for bytes.
     var isReading: Bool { activity == .reading || activity == .aboutToWait }
-
-    /// Returns what it demands at an offset. Where it waits beyond its declared end, it wants more
-    /// after all.
-    func demand(at offset: Int64, isWaiting: Bool) -> FetchPlan.Demand {
-      let isBeyondEnd = offset >= end
-      return FetchPlan.Demand(
-        position: offset, runLength: runLength, end: isBeyondEnd ? .max : end,
-        isWaiting: isWaiting, isBackground: isBackground, readsOn: readsOn && !isBeyondEnd,
-        minimum: minimum)
-    }
   }
 
   struct Waiter: Sendable {
@@ -69,8 +59,9 @@ extension GenerationState {
     /// Readers of the previous generation, under their identifiers there, that had requested
     /// something and read nothing when this one replaced it. They are about to arrive, so fetches
     /// begun for them continue.
-    private(set) var expected: Set<ReaderID> = []
-    private(set) var runs = RecentRuns()
+    var expected: Set<ReaderID> = []
+    /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+    private var runs: [Int64] = []
     var departure = Departure.nobody
 
     /// Whether a reader has jumped elsewhere, or left, since requests without readers were last
@@ -121,12 +112,11 @@ extension GenerationState {
       waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
     }
 
-    // MARK: Arriving and leaving
+    // MARK: Moving
 
-    mutating func expect(_ ids: Set<ReaderID>) { expected = ids }
-
-    /// - Returns: whether the reader was expected.
-    mutating func stopExpecting(_ id: ReaderID) -> Bool { expected.remove(id) != nil }
+    /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
+    /// which say nothing: a player looks at the beginning and at the end before it plays.
+    var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
 
     /// Records that a reader has jumped elsewhere, rests, or leaves.
     ///
@@ -138,8 +128,10 @@ extension GenerationState {
       departure = Swift.max(departure, isLong ? .afterLongRun : .afterShortRun)
       // A reader at its end could not have continued.
       let end = Swift.min(reader.end, length ?? .max)
-      guard reader.hasRead, !reader.isBackground, reader.position < end else { return }
-      runs.note(reader.runLength)
+      guard reader.hasRead, !reader.isBackground, reader.position < end, reader.runLength > 0 else {
+        return
+      }
+      runs = runs.suffix(7) + [reader.runLength]
     }
   }
 }

@@ -4,10 +4,7 @@ package import Foundation
 /// The origin's description of a generation: validator, freshness, header fields.
 struct Representation: Sendable {
   var info: ContentInformation? {
-    didSet {
-      name(besides: oldValue)
-      keepPace(of: freshness)
-    }
+    didSet { keepPace(of: freshness) }
   }
   private(set) var validator = Validator() { didSet { lastKnown = nil } }
   private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
@@ -29,8 +26,6 @@ struct Representation: Sendable {
   let longestDocument: Int64
   /// Whether the URL of the request names a document.
   private let isRequestedAsDocument: Bool
-  /// Whether the head of the response names a document.
-  private var isNamedDocument = false
 
   init(documents: (any DocumentRules)? = nil, requestedAt url: URL? = nil) {
     self.documents = documents
@@ -112,6 +107,12 @@ struct Representation: Sendable {
     if let time { invalidatedAt = time }
   }
 
+  /// Whether the head of the response names a document.
+  private var isNamedDocument: Bool {
+    guard let documents, let info else { return false }
+    return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
+  }
+
   /// Whether a document is named, as far as known, and is not too long for one.
   var isDocument: Bool {
     (isRequestedAsDocument || isNamedDocument) && info?.length ?? 0 <= longestDocument
@@ -124,14 +125,6 @@ struct Representation: Sendable {
   }
 
   mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }
-
-  /// Records whether the head of a response names a document.
-  private mutating func name(besides before: ContentInformation?) {
-    guard let documents, let info,
-      before?.mimeType != info.mimeType || before?.finalURL != info.finalURL
-    else { return }
-    isNamedDocument = documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
-  }
 
   /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do
   /// not change, and neither does the pace that they state.

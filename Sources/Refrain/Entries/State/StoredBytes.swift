@@ -93,23 +93,15 @@ struct StoredBytes: Sendable {
     allow()
   }
 
-  /// Adopts the bytes found on disk when the entry is opened.
-  mutating func adopt(_ contents: EntryDirectory.Contents) {
-    generationID = contents.record.generation
-    file = contents.file
-    spans = contents.spans
-    reached = max(reached, spans.ranges.last?.upperBound ?? 0)
-    synced = contents.syncedSpans
-  }
-
-  /// Continues to store in the files found on disk.
-  mutating func resume(
-    _ contents: EntryDirectory.Contents, _ journal: JournalFile, allocated: Int64
+  /// Adopts the bytes found on disk, and continues to store in their files if there is a journal.
+  mutating func adopt(
+    _ contents: EntryDirectory.Contents, _ journal: JournalFile? = nil, allocated: Int64 = 0
   ) {
     // The file may have grown again since it was found too short.
     let found = contents.spans.subtracting(lost)
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
+    reached = max(reached, spans.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans.subtracting(lost)
     generationID = contents.record.generation
     file = contents.file
