@@ -158,7 +158,13 @@ extension MediaCache {
   /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
   /// time. `removeAll` forgets it.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
-    companions.value(make)
+    companions.withLock { companions in
+      let type = ObjectIdentifier(Value.self)
+      if let known = companions[type] as? Value { return known }
+      let new = make()
+      companions[type] = new
+      return new
+    }
   }
 
   package var privateFiles: PrivateFiles { PrivateFiles(budget) }
@@ -200,23 +206,4 @@ extension MediaCache {
   package func hasMoved(from url: URL) -> Bool {
     origin.withMemory { $0.moved.move(from: url) != nil }
   }
-}
-
-/// What a library over the core keeps in memory for a cache, one value of each type: as long as the
-/// cache lives, or until everything is removed from it.
-final class Companions: Sendable {
-  private let values = Mutex<[ObjectIdentifier: any Sendable]>([:])
-
-  /// Returns the value of a type, made by `make` the first time.
-  func value<Value: Sendable>(_ make: () -> Value) -> Value {
-    values.withLock { values in
-      let type = ObjectIdentifier(Value.self)
-      if let known = values[type] as? Value { return known }
-      let new = make()
-      values[type] = new
-      return new
-    }
-  }
-
-  func removeAll() { values.withLock { $0 = [:] } }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
+import RefrainLocks
 
 /// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
@@ -8,8 +9,9 @@ public final class MediaCache: Sendable {
   let budget: DiskBudget
   let evictor: Evictor
   let starter: FetchStarter
-  /// What libraries over the core keep in memory.
-  let companions = Companions()
+  /// What libraries over the core keep in memory, one value of each type: as long as the cache lives,
+  /// or until everything is removed from it.
+  let companions = Mutex<[ObjectIdentifier: any Sendable]>([:])
   let configuration: Configuration
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
@@ -308,7 +310,7 @@ public final class MediaCache: Sendable {
   ) async throws -> Int64 {
     let removal = removal
     // First: a cancelled removal leaves no credentials behind.
-    companions.removeAll()
+    companions.withLock { $0 = [:] }
     var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
