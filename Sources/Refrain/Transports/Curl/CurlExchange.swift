@@ -26,7 +26,9 @@
     func send() async throws -> OriginResponse {
       try Task.checkCancellation()
       loop.post(.begin(self))
-      return try await head()
+      var received = try await head()
+      received.hasMore = { [response] in !response.isEmpty }
+      return received
     }
 
     func goOn() { loop.post(.goOn(self)) }
