@@ -43,7 +43,8 @@
         while part?.isEmpty == true { part = try await body.next() }
         loop.post(.upload(part, self))
       } catch {
-        end(with: error)
+        // The transfer is over if this is cancelled, and may just be ending the response properly.
+        if !Task.isCancelled { end(with: error) }
       }
     }
 
