@@ -129,9 +129,7 @@ extension TransportExchange {
       try end.get()
       throw CancellationError()
     }
-    var whole = OriginResponse(status: head.status, headers: head.headers, body: body)
-    whole.hasMore = { [response] in !response.isEmpty }
-    return whole
+    return OriginResponse(status: head.status, headers: head.headers, body: body)
   }
 
   /// Returns the next bytes of the body; nil at its end. One caller at a time.

@@ -26,7 +26,9 @@
     func send() async throws -> OriginResponse {
       try Task.checkCancellation()
       loop.post(.begin(self))
-      return try await head()
+      var received = try await head()
+      received.hasMore = { [response] in !response.isEmpty }
+      return received
     }
 
     func goOn() { loop.post(.goOn(self)) }
@@ -41,7 +43,8 @@
         while part?.isEmpty == true { part = try await body.next() }
         loop.post(.upload(part, self))
       } catch {
-        end(with: error)
+        // The transfer is over if this is cancelled, and may just be ending the response properly.
+        if !Task.isCancelled { end(with: error) }
       }
     }
 
