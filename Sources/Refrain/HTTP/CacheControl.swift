@@ -69,7 +69,7 @@ package struct CacheControl: Sendable, Hashable {
 
   /// - Parameter value: of Cache-Control. The first of several equal directives counts.
   init(_ value: String?) {
-    let directives = CacheDirective.all(in: value ?? "").map { ($0.name, $0.argument ?? "") }
+    let directives = CacheDirective.all(in: value ?? "").lazy.map { ($0.name, $0.argument ?? "") }
     arguments = Dictionary(directives) { first, _ in first }
   }
 

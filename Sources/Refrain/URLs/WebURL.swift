@@ -74,18 +74,22 @@ package struct Authority: Sendable, Hashable {
   package init?(_ text: some StringProtocol) {
     let text = text.lowercased()
     let isBracketed = text.hasPrefix("[")
-    let host = isBracketed ? text.prefix { $0 != "]" } + "]" : text.prefix { $0 != ":" }
+    let end =
+      isBracketed
+      ? text.utf8.firstIndex(of: UInt8(ascii: "]")).map { text.utf8.index(after: $0) }
+      : text.utf8.firstIndex(of: UInt8(ascii: ":"))
+    let host = text[..<(end ?? text.endIndex)]
     // An address with a zone (`%eth0`) has no meaning in a URL.
-    let isHost = isBracketed ? NetworkAddress(host: host)?.isIPv6 == true : Self.isName(host)
-    guard isHost, text.hasPrefix(host) else { return nil }
+    guard isBracketed ? NetworkAddress(host: host)?.isIPv6 == true : Self.isName(host) else {
+      return nil
+    }
     self.host = String(host)
-    let port = text.dropFirst(host.count)
-    guard !port.isEmpty else { return }
-    let digits = port.dropFirst()
-    guard port.first == ":", digits.utf8.count <= 5, digits.first != "0",
+    guard let end, end < text.endIndex else { return }
+    let digits = Substring(text.utf8[end...].dropFirst())
+    guard text.utf8[end] == UInt8(ascii: ":"), digits.utf8.count <= 5, !digits.hasPrefix("0"),
       let number = Int64(digits: digits), number <= 65_535
     else { return nil }
-    self.port = Int(number)
+    port = Int(number)
   }
 
   /// The host in one form for all its spellings: without a trailing dot, an IPv6 address as
