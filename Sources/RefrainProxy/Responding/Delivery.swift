@@ -43,19 +43,24 @@ final class Delivery: Sendable {
 
   /// Writes the head, with the framing of the body.
   ///
-  /// - Parameter length: that of the body; nil if it is unknown.
+  /// - Parameters:
+  ///   - length: that of the body; nil if it is unknown.
+  ///   - isCounted: whether the time to it is counted.
   /// - Returns: whether the body has to be written: HEAD and some statuses have none.
   @discardableResult
-  func begin(_ head: ResponseHead, length: Int64?) async throws -> Bool {
+  func begin(
+    _ head: ResponseHead, length: Int64?, isCounted: Bool = true
+  ) async throws -> Bool {
     var head = head
-    head.body = ResponseHead.Body(
-      length: length, status: head.status, isHEAD: request.head.isHEAD)
+    let mayHaveBody = ![204, 304].contains(head.status)
+    head.length = mayHaveBody ? length : nil
+    head.hasBody = mayHaveBody && !request.head.isHEAD
     note { $0.status = head.status }
     try await writer.begin(head)
-    switch head.body {
-    case .none, .omitted: return false
-    case .length, .open: return true
+    if isCounted {
+      service.traffic.noteFirstByte(after: ProxyConnection.seconds(since: request.started))
     }
+    return head.hasBody
   }
 
   /// Writes a part of the body; returns once the socket has accepted it.
@@ -85,8 +90,7 @@ final class Delivery: Sendable {
     }
     let fields = service.fields.own(
       response.fields, isForWebOrigin: response.isForWebOrigin && !isOperators)
-    var head = ResponseHead(status: response.status, fields: fields)
-    head.isMeasured = response.isCounted
+    let head = ResponseHead(status: response.status, fields: fields)
     let isCounted = response.isCounted && !isOperators
     let write: @Sendable (Data) async throws -> Void = { [self] data in
       let bytes = ByteBuffer(bytes: data)
@@ -94,9 +98,11 @@ final class Delivery: Sendable {
     }
     switch response.body {
     case .data(let data):
-      if try await begin(head, length: Int64(data.count)) { try await write(data) }
+      if try await begin(head, length: Int64(data.count), isCounted: isCounted) {
+        try await write(data)
+      }
     case .stream(let body):
-      if try await begin(head, length: nil) {
+      if try await begin(head, length: nil, isCounted: isCounted) {
         try await body(ProxyBodyWriter(accept: write) { [writer] in await writer.isWanted })
       }
     }
