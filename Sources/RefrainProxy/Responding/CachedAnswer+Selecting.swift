@@ -240,7 +240,9 @@ extension CachedAnswer {
       if bytes.readableBytes > 0 { return Array(bytes.readableBytesView) }
     }
     // Bytes in memory, and those that have to be fetched again.
-    var bytes = reader.chunks(in: offset..<Int64.max, longest: most).makeAsyncIterator()
-    return try await bytes.next().map { Array($0) } ?? []
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: most, alignment: 1)
+    defer { buffer.deallocate() }
+    let count = try await reader.read(into: buffer, at: offset)
+    return Array(buffer[..<count])
   }
 }
