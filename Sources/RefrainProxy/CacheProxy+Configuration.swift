@@ -171,11 +171,3 @@ extension ProxyService {
       headers: configuration.headers, nodeName: configuration.nodeName, token: configuration.token)
   }
 }
-
-extension Routes {
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    try self.init(
-      address: configuration.address, token: configuration.token, origin: configuration.origin,
-      allowedHosts: configuration.allowedHosts, names: configuration.names)
-  }
-}
