@@ -116,7 +116,8 @@ struct ServedOrigin: Sendable {
     var text = url.absoluteString.prefix { $0 != "?" && $0 != "#" }
     while text.hasSuffix("/") { text.removeLast() }
     guard let parts = WebURL(String(text)), let origin = WebOrigin(parts) else { return nil }
-    (self.text, self.origin, path) = (String(text), origin, parts.target)
+    let path = parts.requestTarget
+    (self.text, self.origin, self.path) = (String(text), origin, path == "/" ? "" : path)
   }
 
   /// Returns the URL that is requested for a target in origin form.
@@ -136,9 +137,9 @@ struct ServedOrigin: Sendable {
   /// Returns the target for a URL, without its fragment; nil if it is not of this origin.
   func target(of url: URL) -> String? {
     guard let parts = WebURL(url.absoluteString), WebOrigin(parts) == origin,
-      parts.target.hasPrefix(path)
+      parts.requestTarget.hasPrefix(path)
     else { return nil }
-    let rest = parts.target.dropFirst(path.count)
+    let rest = parts.requestTarget.dropFirst(path.count)
     if rest.isEmpty { return "/" }
     return rest.hasPrefix("/") || rest.hasPrefix("?") ? String(rest) : nil
   }
