@@ -52,50 +52,40 @@ struct Prefetch: Sendable {
         try await bring()
         rounds += 1
       } catch let error as MediaCacheError where error.code == .storage {
-        failures += 1
         let isForGood =
           error == StorageProblem.otherVersion.error || error == StorageProblem.forbidden.error
-        guard failures < Self.mostFailures, !isForGood else { throw error }
-        try await Task.sleep(for: Self.pause)
-        guard error.hasNoRoom else { continue }
         let stored = reader.cachedSpans.byteCount
         // There seemed to be room, and nothing could be stored in it.
-        guard stored != storedBefore else { throw error }
-        storedBefore = stored
-        while await !hasRoom() {
+        if isForGood || error.hasNoRoom && stored == storedBefore { throw error }
+        if error.hasNoRoom { storedBefore = stored }
+        repeat {
           failures += 1
           guard failures < Self.mostFailures else { throw error }
           try await Task.sleep(for: Self.pause)
-        }
+        } while await !hasRoom(after: error)
       }
     }
   }
 
   /// Whether the limit has room for more bytes, after an eviction if need be: as for bytes that
-  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries.
-  private func hasRoom() async -> Bool {
-    let entry = reader.entry
-    let storage = entry.storage
-    let length = reader.knownInformation?.length
+  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries. True if
+  /// storing failed for another reason.
+  private func hasRoom(after error: MediaCacheError) async -> Bool {
+    guard error.hasNoRoom else { return true }
+    let (storage, length) = (reader.entry.storage, reader.knownInformation?.length)
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
-    let mayEvict = length.map { storage.budget.canHold($0, for: entry.name) } ?? true
-    let work = Task(executorPreference: IOThreads.background) {
+    let mayEvict = length.map { storage.budget.canHold($0, for: storage.name) } ?? true
+    return await withTaskExecutorPreference(IOThreads.background) {
       if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
       return storage.budget.shortage(of: bytes) == 0
-    }
-    return await withTaskCancellationHandler {
-      await work.value
-    } onCancel: {
-      work.cancel()
     }
   }
 
   private func isTaken() async -> Bool {
-    let (storage, generation) = (reader.entry.storage, reader.generation)
-    return await Task(executorPreference: IOThreads.background) {
-      await storage.isTaken(for: generation)
-    }.value
+    await withTaskExecutorPreference(IOThreads.background) {
+      await reader.entry.storage.isTaken(for: reader.generation)
+    }
   }
 
   private func isStored() async throws -> Bool {

@@ -71,7 +71,7 @@ extension CacheEvent {
     switch self {
     case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
       .fetchFinished(let other, _, _), .opened(let other):
-      other == key || Selection.isRepresentation(other, of: key)
+      other == key || Selection.isRepresentation(other, ofAny: [key])
     default: false
     }
   }

@@ -17,26 +17,19 @@ extension MediaCache {
     var (key, terms) = (key ?? requestKey(for: resource), terms)
     for _ in 0..<Selection.longestChain {
       let entry = try await entry(for: key, resource)
-      let reader = try reader(
-        of: entry, for: resource, on: terms, fill: fill, isBackground: isBackground)
-      do {
-        let known = try await known(entry, reader, resource)
-        if terms.hasCookies, known?.isForEverybody == false {
-          throw ReadTerms.personal
-        }
-        guard !terms.namesEntry, let other = known?.otherKey(than: key, for: resource.headers)
-        else {
-          entry.renew(resource)
-          return reader
-        }
-        let invalidatedAt = reader.generation.withState { $0.representation.invalidatedAt }
-        terms.notBefore = [terms.notBefore, invalidatedAt].compactMap { $0 }.max()
-        key = other
-      } catch {
-        reader.cancel()
-        throw error
+      // One that is not returned is cancelled as it is deallocated.
+      let reader = try MediaReader(
+        entry: entry, resource: resource, fill: fill ?? configuration.fill,
+        isBackground: isBackground, terms: terms)
+      let known = try await known(entry, reader, resource)
+      if terms.hasCookies, known?.isForEverybody == false { throw ReadTerms.personal }
+      guard !terms.namesEntry, let other = known?.otherKey(than: key, for: resource.headers) else {
+        entry.current?.withState { entry.renew(resource, &$0) }
+        return reader
       }
-      reader.cancel()
+      let invalidatedAt = reader.generation.withState { $0.representation.invalidatedAt }
+      terms.notBefore = [terms.notBefore, invalidatedAt].compactMap { $0 }.max()
+      key = other
     }
     throw MediaCacheError(
       .invalidResponse, "The origin's Vary names other request headers in each response.",
@@ -79,27 +72,10 @@ extension MediaCache {
   }
 
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
-    let (starter, evictor, events, table) = (starter, evictor, events, table)
-    let isShared = isShared
-    return try await table.entry(for: key) {
+    try await table.entry(for: key) { [self] in
       Entry(
         key: key, resource: resource, starter: starter, evictor: evictor, events: events,
-        isShared: isShared, table: table)
-    }
-  }
-
-  /// Creates a reader, which takes over the hold on the entry.
-  private func reader(
-    of entry: Entry, for resource: Resource, on terms: ReadTerms, fill: FillPolicy?,
-    isBackground: Bool
-  ) throws -> MediaReader {
-    do {
-      return try MediaReader(
-        entry: entry, resource: resource, fill: fill ?? configuration.fill,
-        isBackground: isBackground, terms: terms)
-    } catch {
-      entry.release()
-      throw error
+        table: table)
     }
   }
 
@@ -116,7 +92,11 @@ extension MediaCache {
   /// Returns the key under which the resource is stored: that of the representation that its
   /// headers select. Makes no request. If nothing is stored, returns the resource's own key.
   public func storedKey(for resource: Resource) async -> CacheKey {
-    let (key, inspector) = (requestKey(for: resource), inspector)
+    await storedKey(from: requestKey(for: resource), for: resource)
+  }
+
+  func storedKey(from key: CacheKey, for resource: Resource) async -> CacheKey {
+    let inspector = inspector
     return await IOThreads.background.run {
       inspector.storedKey(from: key, for: resource.headers)
     }

@@ -18,22 +18,15 @@ extension MediaCache {
   /// - Parameter headers: of a response to HEAD, or to GET for the whole resource.
   package func compare(_ resource: Resource, key: CacheKey, with headers: HeaderFields) async throws
   {
-    var key = key
-    for _ in 0..<Selection.longestChain {
-      let other = try await withStored(key, resource) { entry -> CacheKey? in
-        guard let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
-          let known
-        else { return nil }
-        if let other = known.otherKey(than: key, for: resource.headers) { return other }
-        let length = headers.bodyLength
-        let lengthDiffers = length.map { $0 != known.information.length } ?? false
-        if lengthDiffers || validator.matches(Validator(headers: headers)) == .different {
-          entry.invalidate()
-        }
-        return nil
+    let key = await storedKey(from: key, for: resource)
+    try await withStored(key, resource) { entry in
+      guard let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
+        let known
+      else { return }
+      let lengthDiffers = headers.bodyLength.map { $0 != known.information.length } ?? false
+      if lengthDiffers || validator.matches(Validator(headers: headers)) == .different {
+        entry.invalidate()
       }
-      guard let next = other ?? nil else { return }
-      key = next
     }
   }
 
@@ -47,6 +40,7 @@ extension MediaCache {
   }
 
   /// - Returns: nil if nothing is stored under the key.
+  @discardableResult
   private func withStored<Result>(
     _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
   ) async throws -> Result? {
@@ -110,19 +104,20 @@ extension MediaCache {
   /// Looks at the files of open entries: what another process has purged, replaced or made stale is
   /// not used for further requests. To be called now and then by whoever holds entries for long.
   package func noticeOtherProcesses() async {
-    let table = table
-    await Task(executorPreference: IOThreads.background) { await table.noticeOthers() }.value
+    await withTaskExecutorPreference(IOThreads.background) { await table.noticeOthers() }
   }
 
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
-    origin.rests.rest(of: resource, at: now)
+    origin.withMemory { $0.rests.rest(of: resource, at: now) }
   }
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.rests.note(resource, status: status, headers: headers, at: now)
+    origin.withMemory {
+      $0.rests.note(resource, status: status, headers: headers, at: now)
+    }
   }
 
   /// The longest time for which nothing may come from an origin that responds.
@@ -155,5 +150,60 @@ extension MediaCache {
       table.removeHolder(holder)
       _ = release()
     }
+  }
+}
+
+/// For libraries over the core.
+extension MediaCache {
+  /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
+  /// time. `removeAll` forgets it.
+  package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
+    companions.withLock { companions in
+      let type = ObjectIdentifier(Value.self)
+      if let known = companions[type] as? Value { return known }
+      let new = make()
+      companions[type] = new
+      return new
+    }
+  }
+
+  package var privateFiles: PrivateFiles { PrivateFiles(budget) }
+
+  /// Sends a warning to the listeners of `events`.
+  package func report(warning: String) { events.send(.warning(warning)) }
+
+  /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
+  package func paceOrigin(_ count: Int) async { await origin.pace.received(count) }
+
+  /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
+  /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then
+  /// on.
+  ///
+  /// - Parameters:
+  ///   - url: the earlier URL after redirects.
+  ///   - fields: those that further requests may have. Where a redirect leads that the origin
+  ///     gave to other credentials is not told: the URL may grant access.
+  package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
+    guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
+    let asked = move.resource
+    let granted = [HeaderFields()] + fields
+    // What cannot be opened is not stored.
+    guard
+      granted.contains(where: {
+        Credentials.of(Resource(url: asked.url, headers: $0)) == Credentials.of(asked)
+      }),
+      let reader = try? await open(move.resource, fill: .onDemand)
+    else { return nil }
+    defer { reader.cancel() }
+    reader.entry.current?.withState { state in
+      state.representation.info?.finalURL = move.target
+      state.storage.noteRecordStale()
+    }
+    return move.target
+  }
+
+  /// Whether redirects that led to a URL lead to another one by now.
+  package func hasMoved(from url: URL) -> Bool {
+    origin.withMemory { $0.moved.move(from: url) != nil }
   }
 }

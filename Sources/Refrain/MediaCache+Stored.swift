@@ -3,7 +3,6 @@ package import Foundation
 
 /// Looks at what is stored. Makes no request.
 extension MediaCache {
-  private static let mostLookups = 4
   private static let lookupStep = 256
 
   /// Returns the stored amounts of parts of resources, in their order.
@@ -13,50 +12,26 @@ extension MediaCache {
   package func storedAmounts(
     of count: Int, _ part: @Sendable @escaping (Int) -> WantedPart
   ) async throws -> [StoredAmount] {
-    let starts = Array(stride(from: 0, to: count, by: Self.lookupStep))
-    var steps = [[StoredAmount]](repeating: [], count: starts.count)
-    try await withThrowingTaskGroup(of: (Int, [StoredAmount]).self) { group in
-      for (number, start) in starts.enumerated() {
-        if number >= Self.mostLookups, let (done, found) = try await group.next() {
-          steps[done] = found
-        }
-        let step = start..<min(start + Self.lookupStep, count)
-        group.addTask {
-          try Task.checkCancellation()
-          let lookups = step.map { index in
-            let part = part(index)
-            return PartLookup(
-              key: self.key(for: part.resource),
-              headers: part.isOfAnyRepresentation ? nil : part.resource.headers, range: part.range)
-          }
-          return (number, await self.amounts(lookups))
-        }
-      }
-      for try await (done, found) in group { steps[done] = found }
+    let steps = stride(from: 0, to: count, by: Self.lookupStep).map {
+      $0..<min($0 + Self.lookupStep, count)
     }
-    return Array(steps.joined())
+    return try await inParallel(steps) { await self.amounts($0.map(part)) }.flatMap(\.self)
   }
 
-  private func amounts(_ lookups: [PartLookup]) async -> [StoredAmount] {
-    let inspector = inspector
-    return await table.look(at: Set(lookups.map(\.key))) {
-      await IOThreads.background.run { inspector.amounts(of: lookups) }
-    }
+  private func amounts(_ parts: [WantedPart]) async -> [StoredAmount] {
+    await look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
   }
 
   /// Returns how much is stored in the entry under a key.
   ///
   /// - Parameter range: nil: all of the resource.
   package func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
-    await amounts([PartLookup(key: key, range: range)]).first ?? .init()
+    await amounts([WantedPart(key, in: range)]).first ?? .init()
   }
 
   /// Returns the body stored under a key; nil if it is not complete, or longer than `longest`.
   package func storedBody(for key: CacheKey, longest: Int64) async -> StoredBody? {
-    let inspector = inspector
-    return await table.look(at: key) {
-      await IOThreads.background.run { inspector.body(for: key, longest: longest) }
-    }
+    await look(at: [key]) { $0.body(for: key, longest: longest) }
   }
 
   /// Returns the bytes of a range that are stored at a URL; nil if one of them is missing, or they
@@ -65,25 +40,55 @@ extension MediaCache {
     at url: URL, in range: ByteRange, longest: Int64
   ) async -> [UInt8]? {
     guard !range.isEmpty, range.count <= longest else { return nil }
-    let inspector = inspector
     let key = key(for: Resource(url: url))
-    return await table.look(at: key) {
-      await IOThreads.background.run { inspector.bytes(in: range, for: key) }
+    return await look(at: [key]) { inspector in
+      inspector.entry(for: key).flatMap { inspector.bytes(in: range, of: $0) }
     }
+  }
+
+  /// Whether a document is stored under the key, or nothing that can be read. What was stored
+  /// without rules is one if it is named so.
+  package func mayBeDocument(_ key: CacheKey, by rules: any DocumentRules) async -> Bool {
+    let known = table.openEntry(for: key)?.current?.withState { $0.known }
+    if let known {
+      let information = known.information
+      return known.freshness.pace != nil
+        || rules.isDocument(mimeType: information.mimeType, url: information.finalURL)
+    }
+    guard let record = await writtenRecord(for: key), let url = URL(string: record.finalURL)
+    else { return true }
+    return record.freshness.pace != nil || rules.isDocument(mimeType: record.mimeType, url: url)
+  }
+
+  /// Returns the record under a key as it was last written.
+  func writtenRecord(for key: CacheKey) async -> EntryRecord? {
+    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
+    return await IOThreads.background.run { directory.writtenRecord }
+  }
+
+  /// Returns what `look` finds in memory and on disk.
+  func look<Found: Sendable>(
+    at keys: Set<CacheKey>, _ look: @Sendable @escaping (CacheInspector) -> Found
+  ) async -> Found {
+    let inspector = inspector
+    return await table.look(at: keys) { await IOThreads.background.run { look(inspector) } }
   }
 }
 
 /// A part of a resource whose stored amount is looked up.
 package struct WantedPart: Sendable {
-  package var resource: Resource
+  package var key: CacheKey
+  /// The request headers that select a representation; nil: any counts.
+  package var headers: HeaderFields?
   /// Nil: all of the resource.
   package var range: ByteRange?
-  /// Whether any representation counts, in place of the one that the resource's headers select.
-  package var isOfAnyRepresentation: Bool
 
-  package init(_ resource: Resource, in range: ByteRange?, isOfAnyRepresentation: Bool = false) {
-    (self.resource, self.range) = (resource, range)
-    self.isOfAnyRepresentation = isOfAnyRepresentation
+  package init(_ key: CacheKey, selectedBy headers: HeaderFields? = nil, in range: ByteRange?) {
+    (self.key, self.headers, self.range) = (key, headers, range)
+  }
+
+  fileprivate func isOfSameEntry(as other: WantedPart) -> Bool {
+    key == other.key && headers == other.headers
   }
 }
 
@@ -100,19 +105,6 @@ package struct StoredBody: Sendable {
   }
 }
 
-/// How the entry with a part is found.
-private struct PartLookup: Sendable {
-  var key: CacheKey
-  /// The headers that select a representation; nil: any counts.
-  var headers: HeaderFields?
-  /// Nil: all of the resource.
-  var range: ByteRange?
-
-  func isOfSameEntry(as other: PartLookup) -> Bool {
-    key == other.key && headers == other.headers
-  }
-}
-
 extension EntrySummary {
   /// - Parameter range: nil: all of the resource.
   fileprivate func amount(in range: ByteRange?) -> MediaCache.StoredAmount {
@@ -124,39 +116,38 @@ extension EntrySummary {
 }
 
 extension CacheInspector {
-  fileprivate func amounts(of parts: [PartLookup]) -> [MediaCache.StoredAmount] {
+  fileprivate func amounts(of parts: [WantedPart]) -> [MediaCache.StoredAmount] {
     // Of a stream in one file, all parts are ranges of the same entry.
-    var last: (part: PartLookup, entry: EntrySummary?)?
+    var last: (part: WantedPart, entry: EntrySummary?)?
     return parts.map { part in
       if last?.part.isOfSameEntry(as: part) != true { last = (part, storedEntry(of: part)) }
       return last?.entry?.amount(in: part.range) ?? .init()
     }
   }
 
-  fileprivate func storedEntry(of part: PartLookup) -> EntrySummary? {
+  fileprivate func storedEntry(of part: WantedPart) -> EntrySummary? {
     let entry = entry(for: part.key)
     guard entry != nil, let headers = part.headers else { return entry }
     let key = storedKey(from: part.key, for: headers)
     return key == part.key ? entry : self.entry(for: key)
   }
 
-  fileprivate func bytes(in range: ByteRange, for key: CacheKey) -> [UInt8]? {
-    guard let entry = entry(for: key), entry.spans.byteCount(in: range) == Int64(range.count)
+  /// Returns the bytes of a range; nil if one of them is not stored, or if the entry was replaced or
+  /// evicted since.
+  fileprivate func bytes(in range: ByteRange, of entry: EntrySummary) -> [UInt8]? {
+    guard entry.spans.byteCount(in: range) == Int64(range.count),
+      let file = try? RegularFile(entry.file)
     else { return nil }
-    // An entry that was replaced or evicted since counts as missing.
-    guard let file = try? FileHandle(forReadingFrom: entry.file) else { return nil }
-    defer { try? file.close() }
-    guard (try? file.seek(toOffset: UInt64(range.lowerBound))) != nil,
-      let data = try? file.read(upToCount: range.count), data.count == range.count
-    else { return nil }
-    return [UInt8](data)
+    defer { file.close() }
+    let bytes = file.bytes(in: range)
+    return bytes.count == range.count ? bytes : nil
   }
 
   fileprivate func body(for key: CacheKey, longest: Int64) -> StoredBody? {
     for _ in 0..<Self.mostLooks {
       guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= longest
       else { return nil }
-      if let body = body(of: entry, for: key) { return body }
+      if let body = body(of: entry) { return body }
     }
     return nil
   }
@@ -165,20 +156,18 @@ extension CacheInspector {
   private static let mostLooks = 4
 
   /// - Returns: nil if the entry was replaced or evicted since.
-  private func body(of entry: EntrySummary, for key: CacheKey) -> StoredBody? {
+  private func body(of entry: EntrySummary) -> StoredBody? {
     guard
-      let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
-      record.key == key.rawValue, record.file == entry.file.lastPathComponent,
+      let record = budget.entryDirectory(named: KeyHash.name(of: entry.key)).writtenRecord,
+      record.key == entry.key.rawValue, record.file == entry.file.lastPathComponent,
       let url = URL(string: record.finalURL),
-      let body = try? Data(contentsOf: entry.file), Int64(body.count) >= entry.cachedBytes
+      let body = bytes(in: 0..<entry.cachedBytes, of: entry)
     else { return nil }
     // The record of an entry that is open is written later.
-    let open = table.openEntry(for: key)?.current?.withState { state in
+    let open = table.openEntry(for: entry.key)?.current?.withState { state in
       state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
     }
-    return StoredBody(
-      body: [UInt8](body.prefix(Int(entry.cachedBytes))), url: url,
-      answered: open ?? record.freshness.confirmedUptime)
+    return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
+import RefrainLocks
 
 /// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
@@ -8,8 +9,9 @@ public final class MediaCache: Sendable {
   let budget: DiskBudget
   let evictor: Evictor
   let starter: FetchStarter
-  /// What libraries over the core keep in memory.
-  let companions = Companions()
+  /// What libraries over the core keep in memory, one value of each type: as long as the cache lives,
+  /// or until everything is removed from it.
+  let companions = Mutex<[ObjectIdentifier: any Sendable]>([:])
   let configuration: Configuration
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
@@ -68,7 +70,7 @@ public final class MediaCache: Sendable {
       origin: origin, plan: configuration.plan, trustsStored: configuration.trustStored,
       abandonedSilence: configuration.abandonedSilence
     ) { generation, id, range in
-      await Fetch(id: id, generation: generation).begin(range)
+      await Fetch(id: id, generation: generation).run(range)
     }
     for warning in warnings { events.sendToFirstListener(.warning(warning)) }
   }
@@ -179,17 +181,14 @@ public final class MediaCache: Sendable {
         } onCancel: {
           reader.cancel()
         }
-      } catch let error as MediaCacheError
-        where error == StorageProblem.otherVersion.error && attempts < Self.reopenings
-      {
+      } catch let error as MediaCacheError where attempts < Self.reopenings {
+        attempts += 1
         // Another process stored its response while this one received another, and nothing shows
         // whether they are the same version. Opened again, the resource is the stored version, or
         // replaces it.
-        attempts += 1
-      } catch let error as MediaCacheError where error.code == .inUse && attempts < Self.reopenings
-      {
+        if error == StorageProblem.otherVersion.error { continue }
         // Another process has the entry, perhaps for a moment.
-        attempts += 1
+        guard error.code == .inUse else { throw error }
         try await Task.sleep(for: Self.pauseInUse)
       }
     }
@@ -226,24 +225,19 @@ public final class MediaCache: Sendable {
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
-    for entry in await table.settledEntries() { await entry.recordNow() }
-    let (entries, all) = try await reportingStorage {
-      try await inspector.entries()
-    }
-    return (entries, Usage(all, limit: limit))
+    try await reportingStorage { try await inspector.entries() }
   }
 
   /// Returns the entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
-    try await table.look(at: key) { try await inspecting { $0.entry(for: key) } }
+    await look(at: [key]) { $0.entry(for: key) }
   }
 
   /// Returns the disk usage of the directory. Looks at every entry.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
-    let usage = try await reportingStorage { try await inspector.usage() }
-    return Usage(usage, limit: limit)
+    try await reportingStorage { try await inspector.usage() }
   }
 
   public struct Usage: Sendable, Hashable, Codable {
@@ -253,11 +247,6 @@ public final class MediaCache: Sendable {
     public var pinnedBytes: Int64
     public var limit: Int64?
     public var entries: Int
-
-    init(_ size: CacheInspector.Size, limit: Int64?) {
-      (allocatedBytes, pinnedBytes, entries) = (size.allocated, size.pinned, size.entries)
-      self.limit = limit
-    }
   }
 
   /// Checks every entry, or one, against its files. Bytes that a record claims and the file does
@@ -272,9 +261,10 @@ public final class MediaCache: Sendable {
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> [VerifyResult] {
-    if let key { return try await inspecting { try $0.verify(key).map { [$0] } ?? [] } }
+    let inspector = inspector
     return try await reportingStorage {
-      try await inspector.verify(progress: EntryProgress.sweep(progress))
+      guard let key else { return try await inspector.verify(progress: progress) }
+      return try await IOThreads.background.run { try inspector.verify(key).map { [$0] } ?? [] }
     }
   }
 
@@ -284,23 +274,9 @@ public final class MediaCache: Sendable {
     public var done: Int
     /// The number of entries when the work began.
     public var total: Int
-
-    static func sweep(_ report: (@Sendable (EntryProgress) -> Void)?) -> Sweep.Progress? {
-      guard let report else { return nil }
-      return { report(EntryProgress(done: $0, total: $1)) }
-    }
   }
 
   public typealias VerifyResult = EntryVerification
-
-  private func inspecting<Result: Sendable>(
-    _ work: @Sendable @escaping (CacheInspector) throws -> Result
-  ) async throws -> Result {
-    let inspector = inspector
-    return try await reportingStorage {
-      try await IOThreads.background.run { try work(inspector) }
-    }
-  }
 
   // MARK: Removing
 
@@ -334,13 +310,13 @@ public final class MediaCache: Sendable {
   ) async throws -> Int64 {
     let removal = removal
     // First: a cancelled removal leaves no credentials behind.
-    companions.removeAll()
+    companions.withLock { $0 = [:] }
     var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
       freed = .success(
         try await reportingStorage {
-          try await removal.removeAll(progress: EntryProgress.sweep(progress))
+          try await removal.removeAll(progress: progress)
         })
     } catch {
       freed = .failure(error)

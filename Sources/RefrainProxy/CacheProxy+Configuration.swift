@@ -118,13 +118,7 @@ extension CacheProxy {
 
     public init() {}
 
-    /// Where the proxy listens.
-    var place: ListeningPlace {
-      if let socket { return .socket(socket) }
-      return .address(ListeningAddress(host: address, port: port))
-    }
-
-    /// Returns the configuration with the addresses of the given sockets.
+    /// Returns the configuration with the address of the given socket.
     var resolved: Configuration {
       var configuration = self
       if let socket {
@@ -133,49 +127,5 @@ extension CacheProxy {
       }
       return configuration
     }
-
-    /// - Throws: `.invalidConfiguration` for a name that no field can contain.
-    func checkNodeName() throws(CacheProxyError) {
-      guard CacheStatus.isNodeName(nodeName) else {
-        throw CacheProxyError(
-          .invalidConfiguration,
-          "\(String(reflecting: nodeName.prefix(100))) is not a valid name of a node.",
-          remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
-      }
-    }
-  }
-}
-
-/// The parts of a proxy, each with what it needs of the configuration.
-
-extension ProxyService {
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
-  package convenience init(
-    cache: MediaCache, configuration: CacheProxy.Configuration
-  ) throws(CacheProxyError) {
-    let configuration = configuration.resolved
-    try configuration.checkNodeName()
-    let routes = try Routes(configuration)
-    self.init(
-      ServingRules(
-        origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
-        relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
-        servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
-        redirectsPages: configuration.redirectsPages),
-      routes, cache: cache,
-      log: RequestLog(
-        configuration.log, hasClientFields: configuration.logsClientFields, routes: routes),
-      connections: ConnectionCount { [most = configuration.maximumConnections] in
-        min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-      },
-      headers: configuration.headers, nodeName: configuration.nodeName, token: configuration.token)
-  }
-}
-
-extension Routes {
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    try self.init(
-      address: configuration.address, token: configuration.token, origin: configuration.origin,
-      allowedHosts: configuration.allowedHosts, names: configuration.names)
   }
 }

@@ -12,11 +12,10 @@ import RefrainStreams
 /// All methods may be called from any thread.
 public final class CacheProxy: Sendable {
   /// What the proxy was created with.
-  public let configuration: Configuration
+  public var configuration: Configuration { service.rules }
   let service: ProxyService
   let setup: ConnectionSetup
   private let listener: Listener
-  private let isFollowing = Atomic(false)
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
@@ -26,33 +25,45 @@ public final class CacheProxy: Sendable {
     throws(CacheProxyError)
   {
     self.init(
-      try ProxyService(cache: cache, configuration: configuration), configuration,
-      front: FrontHandlers())
+      try ProxyService(cache: cache, configuration: configuration), front: FrontHandlers())
   }
 
   /// Creates a proxy with what its operator adds.
-  ///
-  /// - Parameter configuration: that with which `service` was created.
-  package init(_ service: ProxyService, _ configuration: Configuration, front: FrontHandlers) {
-    let configuration = configuration.resolved
-    (self.service, self.configuration) = (service, configuration)
-    var settings = configuration.connection
+  package init(_ service: ProxyService, front: FrontHandlers) {
+    self.service = service
+    var settings = service.rules.connection
     settings.endedInputTimeout = settings.endedInputTimeout ?? service.cache.longestSilence
-    settings.isSocketGiven = configuration.socket != nil
+    settings.isSocketGiven = service.rules.socket != nil
     setup = ConnectionSetup(settings, service.phase, ClientSide(service, front))
-    listener = Listener(
-      setup, at: configuration.place, service.place, service.connections,
-      warn: { [cache = service.cache] in cache.report(warning: $0) }
-    ) {
+    listener = Listener(setup, at: service.place, service.connections, service.cache) {
       await Responder(delivery: Delivery(service, $0, $1)).run(front)
     }
   }
 
-  /// Returns a listener beside the proxy's own, for handlers alone.
-  package func listener(
-    at place: ListeningPlace, _ handlers: [any ProxyHandler]
-  ) -> HandlerListener {
-    HandlerListener(service, setup.settings, at: place, handlers)
+  /// Returns a listener beside the proxy's own, for handlers alone: the operator's. It stays
+  /// open until it is stopped, which may be after all clients of the proxy have been served: the state
+  /// of a proxy that ends can be watched. Its requests are neither logged nor counted, and its clients
+  /// have no limits.
+  ///
+  /// - Parameter handlers: asked in this order for each request whose `Host` is the proxy's.
+  package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
+    // More connections than watchers need, and few enough for the descriptors that clients leave.
+    let count = ConnectionCount { DescriptorBudget.forOperator }
+    return Listener(
+      ConnectionSetup(setup.settings, service.phase, nil), at: place, count, service.cache
+    ) { [service] request, writer in
+      let responder = Responder(delivery: Delivery(service, request, writer, isOperators: true))
+      await responder.run {
+        _ = try service.routes.ownTarget(of: request, listening: place.known)
+        let target = request.head.target
+        guard target.hasPrefix("/") else {
+          throw HTTPError(400, "The request target is not a path.")
+        }
+        guard try await responder.ask(handlers, target: target) else {
+          throw HTTPError(404, "Nothing exists at this path.")
+        }
+      }
+    }
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -69,7 +80,7 @@ public final class CacheProxy: Sendable {
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called after the last response.
   package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
-    var housekeeping: RepeatedTask?
+    var housekeeping: Task<Void, Never>?
     var holds: UInt64?
     try await listener.run {
       await service.sessions.refresh()
@@ -87,19 +98,13 @@ public final class CacheProxy: Sendable {
     }
   }
 
-  private func keepHouse() -> RepeatedTask {
-    let pace = TimeAmount(Listener.pace)
-    _ = listener.beat()
-    return MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
-      initialDelay: pace, delay: pace
-    ) { [self] _ in
-      service.hits.releaseUnused()
-      listener.examineIfSuspended()
-      // Follows what other processes do in the cache directory, unless that is under way.
-      guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
-      Task { [self] in
+  private func keepHouse() -> Task<Void, Never> {
+    Task { [self] in
+      while (try? await Task.sleep(for: Listener.pace)) != nil {
+        service.hits.releaseUnused()
+        await listener.examineIfSuspended()
+        // Follows what other processes do in the cache directory.
         await service.cache.noticeOtherProcesses()
-        isFollowing.store(false, ordering: .releasing)
       }
     }
   }
@@ -126,9 +131,8 @@ public final class CacheProxy: Sendable {
     try await listener.waitUntilListening()
   }
 
-  /// Begins to examine the listening socket, which is bound again if it was lost without notice.
-  @discardableResult
-  func examineListener() -> Task<Void, Never> { listener.examine() }
+  /// Examines the listening socket, which is bound again if it was lost without notice.
+  func examineListener() async { await listener.examine() }
 
   /// The number of clients connected now.
   var connectionCount: Int { service.connections.current }
@@ -138,7 +142,7 @@ public final class CacheProxy: Sendable {
 
   /// The beginning of each proxy URL, with a trailing slash; nil before the port is known.
   public var baseURL: URL? {
-    service.routes.base(listening: listener.expectedAddress).flatMap { URL(string: $0) }
+    service.base(reachedAs: nil).flatMap { URL(string: $0) }
   }
 
   /// Returns the proxy URL for `url`.
@@ -147,7 +151,7 @@ public final class CacheProxy: Sendable {
   ///   allowed, or it is not under `Configuration.origin`; `CacheProxyError`, `.notListening` if
   ///   the port is not known yet.
   public func url(for url: URL) throws -> URL {
-    try service.routes.proxied(url, listening: listener.expectedAddress)
+    try service.url(for: url)
   }
 
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and
@@ -166,11 +170,8 @@ public final class CacheProxy: Sendable {
     else { return try url(for: resource.url) }
     let session = service.sessions.begin(
       with: headers, for: resource.url.withoutUserInfo, cookies)
-    return try proxiedURL(of: resource.url, session: session.id)
-  }
-
-  func proxiedURL(of url: URL, session: String) throws -> URL {
-    try service.routes.proxied(url, session: session, listening: listener.expectedAddress)
+    return try service.routes.proxied(
+      resource.url, session: session.id, listening: service.place.known)
   }
 }
 
@@ -181,4 +182,38 @@ extension Resource {
     if headers["Authorization"] == nil { headers["Authorization"] = url.basicAuthorization }
     return headers
   }
+}
+
+/// Why a proxy cannot be created or cannot run: a code to act on, what failed and why, and what to
+/// do about it.
+public struct CacheProxyError: Error, Sendable, Hashable, CustomStringConvertible {
+  public enum Code: String, Sendable, Hashable, Codable {
+    /// The configuration would make an open proxy, or contains an invalid token, origin, host,
+    /// name, path or limit.
+    case invalidConfiguration
+    /// The port is in use.
+    case addressInUse
+    /// Nothing can listen at the address.
+    case addressUnavailable
+    /// The proxy does not listen yet, so that its port is unknown.
+    case notListening
+    /// The proxy runs already.
+    case alreadyRunning
+    /// The proxy has ended.
+    case closed
+  }
+
+  public var code: Code
+  /// The failure and its cause, in one sentence.
+  public var reason: String
+  /// The action that may help the user, in one sentence.
+  public var remedy: String
+
+  public init(_ code: Code, _ reason: String, remedy: String) {
+    self.code = code
+    self.reason = reason
+    self.remedy = remedy
+  }
+
+  public var description: String { "\(reason) \(remedy)" }
 }

@@ -35,8 +35,7 @@ extension ProxyServer {
 
     /// Where the operator's listener is; nil if there is none.
     var adminPlace: ListeningPlace? {
-      if let adminSocket { return .socket(adminSocket) }
-      return adminAddress.map { .address($0) }
+      (adminSocket?.address ?? adminAddress).map { ListeningPlace($0, adminSocket) }
     }
 
     /// - Throws: `.invalidConfiguration` for a path that no request has, and for a limit that permits

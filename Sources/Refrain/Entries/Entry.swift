@@ -5,12 +5,10 @@ import RefrainLocks
 /// A resource's stored state while it is open: its current generation, and its holders.
 final class Entry: Sendable {
   let key: CacheKey
-  let name: String
   let events: EventStreams
   let starter: FetchStarter
   let storage: Store
-  let asked: AskedResource
-  let traffic: EntryTraffic
+  let requests: EntryRequests
   private let table: EntryTable
 
   struct State {
@@ -40,34 +38,30 @@ final class Entry: Sendable {
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
   ///
-  /// - Parameters:
-  ///   - evictor: makes room for what is stored.
-  ///   - isShared: whether the cache serves several people.
+  /// - Parameter evictor: makes room for what is stored.
   init(
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
-    events: EventStreams, isShared: Bool, table: EntryTable
+    events: EventStreams, table: EntryTable
   ) {
+    let isShared = starter.origin.isShared
     (self.key, self.starter, self.events) = (key, starter, events)
     self.table = table
-    name = KeyHash.name(of: key)
     storage = Store(
-      name: name, key: key, resource: resource, evictor: evictor, events: events, isShared: isShared
-    )
-    evictor.budget.markOpen(name)
+      key: key, resource: resource, evictor: evictor, events: events, isShared: isShared)
+    evictor.budget.markOpen(storage.name)
     var policy = RecordedPolicy(of: key, for: resource)
-    let loaded = storage.load(starter.emptyState(of: resource)) { record, keep in
-      policy.adopt(record)
-      policy.adopt(keep: keep)
-    }
+    let (loaded, found) = storage.load(starter.emptyState(of: resource))
+    if let found { policy.adopt(found) }
     self.policy = Mutex(policy)
-    traffic = EntryTraffic(of: key, counters: starter.origin.counters, events: events)
-    asked = AskedResource(resource, key: key, isShared: isShared)
+    requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
     state.withLock { $0.current = generation }
     events.send(.opened(key))
   }
+
+  var name: String { storage.name }
 
   var origin: Origin { starter.origin }
 
@@ -89,21 +83,18 @@ final class Entry: Sendable {
   }
 
   /// Begins a task that must end before the entry can be closed.
-  func beginTask() {
-    state.withLock { $0.tasks += 1 }
+  ///
+  /// - Returns: false if it is closed already.
+  @discardableResult
+  func beginTask() -> Bool {
+    state.withLock { state in
+      state.tasks += 1
+      return !state.isClosed
+    }
   }
 
   func endTask() {
     closeIfUnused { $0.tasks -= 1 }
-  }
-
-  /// Like `beginTask`, unless the entry was closed.
-  private func tryBeginTask() -> Bool {
-    state.withLock { state in
-      guard !state.isClosed else { return false }
-      state.tasks += 1
-      return true
-    }
   }
 
   /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
@@ -114,7 +105,7 @@ final class Entry: Sendable {
       while let pause = delay {
         // Nothing cancels this task, so `sleep` cannot throw.
         if pause > .zero { try? await Task.sleep(for: pause) }
-        guard self.tryBeginTask() else { return }
+        guard self.beginTask() else { return }
         delay = await self.storage.sync(generation)
         self.endTask()
       }
@@ -142,11 +133,11 @@ final class Entry: Sendable {
     guard let generation = generation ?? current,
       generation.withState({
         $0.storage.recordState == .deferred && (!$0.stored.isEmpty || $0.isComplete)
-      }), tryBeginTask()
+      }), beginTask()
     else { return }
-    await Task(executorPreference: IOThreads.background) { [storage] in
+    await withTaskExecutorPreference(IOThreads.background) {
       await storage.recordFirstBytes(generation)
-    }.value
+    }
     endTask()
   }
 
@@ -240,7 +231,7 @@ final class Entry: Sendable {
     return current
   }
 
-  var resource: Resource { asked.resource }
+  var resource: Resource { requests.resource }
 
   /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
@@ -252,21 +243,11 @@ final class Entry: Sendable {
     return state
   }
 
-  /// Adopts the newest URL and headers given for the key.
-  func renew(_ resource: Resource) {
-    note(resource)
-    if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
-  }
-
-  /// As `renew(_:)`, under the lock of the current generation.
+  /// Adopts the newest URL and headers given for the key, under the lock of the current generation.
   func renew(_ resource: Resource, _ state: inout GenerationState) {
-    note(resource)
-    if mayIgnoreNoStore { state.storage.ignoreNoStore() }
-  }
-
-  private func note(_ resource: Resource) {
     withPolicy { $0.note(resource) }
-    asked.renew(resource)
+    requests.renew(resource)
+    if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
   /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.
@@ -274,8 +255,7 @@ final class Entry: Sendable {
   /// - Parameter isContradicted: whether the bytes differ under an unchanged validator, so that the
   ///   stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
-    let next = Generation(entry: self, state: stateAfter(generation))
-    if replace(generation, with: next) {
+    if replace(generation, with: Generation(entry: self, state: stateAfter(generation))) {
       superseded(generation, isContradicted: isContradicted)
     } else {
       generation.withState { $0.supersede() }
@@ -284,18 +264,17 @@ final class Entry: Sendable {
 
   /// Returns the empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
-    let url = resource.url
+    let (url, now) = (resource.url, self.now.uptime)
     var state = emptyState(after: generation)
     // Other representations of the resource still have to be confirmed.
-    let (invalidatedAt, isNoPage, ranges) = generation.withState {
-      ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges)
+    let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
+      ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges, $0.replacements(at: now))
     }
     if ranges == .refused { state.ranges = .refused }
     state.representation.invalidatedAt = invalidatedAt
     state.representation.followsNoPage = isNoPage
+    state.representation.follow(replacements: replacements)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
-    let now = self.now.uptime
-    state.representation.follow(replacements: generation.withState { $0.replacements(at: now) })
     return state
   }
 

@@ -34,15 +34,6 @@ final class EntryTable: Sendable {
 
   private let state = Mutex(State())
 
-  private enum Step {
-    /// The new entry is already held for the caller that opened it.
-    case take(Task<Entry, any Error>)
-    case wait(until: @Sendable () async -> Void)
-    case use(Entry)
-    case waitForRoom
-    case closed
-  }
-
   /// Returns the entry of a key, held once more, and opened by `open` if necessary. Waits in the
   /// caller's task until one more entry may be open: cancelling the task ends the wait.
   func entry(
@@ -53,37 +44,35 @@ final class EntryTable: Sendable {
     while true {
       try Task.checkCancellation()
       let places = room.places
-      let step = state.withLock { state -> Step in
-        if state.isClosed { return .closed }
-        switch state.slots[key] {
-        case .open(let entry): return .use(entry)
-        case .busy(let end): return .wait(until: end)
-        case nil:
-          guard room.take(ticket, of: places) else { return .waitForRoom }
-          let task = Task(executorPreference: IOThreads.shared) {
-            do {
-              let entry = try await open()
-              self.state.withLock { $0.slots[key] = .open(entry) }
-              return entry
-            } catch {
-              self.free(key)
-              throw error
-            }
+      var opening: Task<Entry, any Error>?
+      let slot = try state.withLock { state throws(MediaCacheError) -> Slot? in
+        if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
+        if let slot = state.slots[key] { return slot }
+        guard room.take(ticket, of: places) else { return nil }
+        let task = Task(executorPreference: IOThreads.shared) {
+          do {
+            let entry = try await open()
+            self.state.withLock { $0.slots[key] = .open(entry) }
+            return entry
+          } catch {
+            self.free(key)
+            throw error
           }
-          // If it cannot be opened, the next round finds no entry.
-          state.slots[key] = .busy { _ = await task.result }
-          return .take(task)
         }
+        // If it cannot be opened, the next round finds no entry.
+        state.slots[key] = .busy { _ = await task.result }
+        opening = task
+        return nil
       }
-      switch step {
-      case .use(let entry): if entry.tryHold() { return entry }
-      case .waitForRoom:
+      // The new entry is already held for the caller that opened it.
+      if let opening { return try await opening.value }
+      switch slot {
+      case .open(let entry): if entry.tryHold() { return entry }
+      case .busy(let end): await end()
+      case nil:
         let mine = ticket ?? room.queue()
         ticket = mine
         try await room.wait(mine) { _ = releaseIdle() }
-      case .take(let task): return try await task.value
-      case .wait(let end): await end()
-      case .closed: throw MediaCacheError(.closed, "The cache was closed.")
       }
       await Task.yield()
     }
@@ -144,16 +133,9 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// Looks at an entry in memory and on disk, and again if it closed meanwhile: the first look may
+  /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
   /// have found it on disk before its last record was written, and not in memory any more.
-  func look<Look>(at key: CacheKey, _ look: () async throws -> Look) async rethrows -> Look {
-    try await self.look(at: CollectionOfOne(key), look)
-  }
-
-  /// As `look` at one entry, at several ones at once.
-  func look<Look>(
-    at keys: some Collection<CacheKey>, _ look: () async throws -> Look
-  ) async rethrows -> Look {
+  func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
     var entries: [Entry] = []
     for key in keys {
       guard let entry = await settledEntry(for: key) else { continue }
@@ -176,6 +158,11 @@ final class EntryTable: Sendable {
       if let entry = await settledEntry(for: key) { entries.append(entry) }
     }
     return entries
+  }
+
+  /// Writes the deferred records of the open entries, for a look at the directory.
+  func record() async {
+    for entry in await settledEntries() { await entry.recordNow() }
   }
 
   /// Closes an entry after its last hold was released: `close` records it.

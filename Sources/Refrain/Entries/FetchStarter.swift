@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RefrainLocks
 
 /// Starts the fetches of a cache's entries, with what they share: the origin, the plan of requests,
 /// and the order in which they take their turns.
@@ -31,5 +32,62 @@ final class FetchStarter: Sendable {
       limits: plan, isOffline: origin.isOffline, trustsStored: trustsStored,
       representation: Representation(
         documents: resource.policy.documents, requestedAt: resource.url))
+  }
+}
+
+/// Gives playback priority over prefetching: while a player anywhere in the cache waits for a
+/// fetch, background fetches pause between two chunks.
+final class PlaybackPriority: Sendable {
+  private struct State {
+    var foreground = 0
+    var paused: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// The number of paused fetches.
+  var waitingCount: Int { state.withLock { $0.paused.count } }
+
+  /// The number of fetches that a player waits for.
+  var foregroundCount: Int { state.withLock { $0.foreground } }
+
+  /// Changes the number of fetches that a player waits for.
+  func count(_ change: Int) {
+    let isFree = state.withLock { state in
+      state.foreground += change
+      return state.foreground <= 0
+    }
+    if isFree { lookAgain() }
+  }
+
+  /// Returns when nobody plays, when the fetch is exempt, or when the task is cancelled.
+  ///
+  /// - Parameter isExempt: whether the fetch need not wait any more, because a player now waits for
+  ///   it. `lookAgain` is to be called after that change.
+  func waitTurn(unless isExempt: () -> Bool = { false }) async {
+    var goesOn = state.withLock { $0.foreground <= 0 }
+    while !goesOn {
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          goesOn = state.withLock { state in
+            if state.foreground <= 0 || Task.isCancelled || isExempt() { return true }
+            state.paused.append(continuation)
+            return false
+          }
+          if goesOn { continuation.resume() }
+        }
+      } onCancel: {
+        lookAgain()
+      }
+    }
+  }
+
+  /// Has every paused fetch look again whether it has to wait.
+  func lookAgain() {
+    let paused = state.withLock { state in
+      defer { state.paused = [] }
+      return state.paused
+    }
+    for continuation in paused { continuation.resume() }
   }
 }

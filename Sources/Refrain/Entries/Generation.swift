@@ -31,11 +31,8 @@ final class Generation: Sendable {
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
-      case .promote(let id):
-        entry.starter.gate.letThrough(gateID(id))
-        let beginAnew = withState { state in
-          state.fetches[id]?.isResting == true ? state.fetches[id]?.beginAnew : nil
-        }
+      case .promoted(let beginAnew):
+        entry.starter.gate.lookAgain()
         beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
       case .countShort(let change): entry.starter.gate.count(change)
@@ -51,18 +48,10 @@ final class Generation: Sendable {
   }
 
   private func watchAbandoned() async {
-    var positions = withState(\.abandonedPositions)
-    while true {
+    repeat {
       // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: entry.starter.abandonedSilence)
-      guard let next = withState({ $0.releaseStalled(since: positions) }) else { return }
-      positions = next
-    }
-  }
-
-  /// Returns an identifier that is unique at the gate, which all generations share.
-  func gateID(_ id: FetchID) -> UInt64 {
-    UInt64(truncatingIfNeeded: ObjectIdentifier(self).hashValue) &* 0x9E37_79B9_7F4A_7C15 &+ id
+    } while withState { $0.releaseStalled() }
   }
 
   private func start(_ id: FetchID, _ range: ByteRange) {
@@ -129,12 +118,10 @@ final class Generation: Sendable {
   func waitUntilWanted(_ id: FetchID) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let goesOn = withState { state in
-          if Task.isCancelled || !state.mayWait(id) || state.isWanted(id) { return true }
-          state.fetches[id]?.paused = { _ in continuation.resume() }
-          return false
+        let isPaused = withState { state in
+          !Task.isCancelled && state.pause(id) { _ in continuation.resume() }
         }
-        if goesOn { continuation.resume() }
+        if !isPaused { continuation.resume() }
       }
     } onCancel: {
       withState { state in state.actions += state.fetches.resume(id) }
@@ -145,5 +132,49 @@ final class Generation: Sendable {
   func lose(_ range: ByteRange, of file: EntryFile) {
     let size = (try? file.status())?.size
     withState { if $0.file === file { $0.storage.lose(range, size: size) } }
+  }
+}
+
+extension Generation {
+  /// Examines the bytes of a resource that may be a document (`DocumentRules`) once all are stored:
+  /// the update interval that it states bounds how long it is used without asking. Blocks on the
+  /// disk.
+  ///
+  /// - Parameters:
+  ///   - given: the length of the resource, if the state does not have it yet.
+  ///   - written: a range that was written to `file` and is not readable yet. A reader that is
+  ///     given the last bytes before their pace is known could use the document for too long.
+  /// - Returns: whether all bytes were there to be examined.
+  @discardableResult
+  func learnPace(
+    length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil
+  ) -> Bool {
+    let complete = withState { state -> (any DocumentRules, EntryFile, Int64)? in
+      guard let rules = state.representation.documents, let file = state.file,
+        let length = given ?? state.length,
+        state.representation.mayBeUnreadDocument(ofLength: length),
+        written == nil || written?.1 === file
+      else { return nil }
+      var stored = state.stored
+      if let (range, _) = written { stored.insert(contentsOf: range) }
+      return stored.end(from: 0) >= length ? (rules, file, length) : nil
+    }
+    guard let (rules, file, length) = complete else { return false }
+    guard let beginning = file.beginning(min(length, Int64(documentBeginning))) else { return true }
+    var isUnreadable = false
+    let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
+      let body = file.beginning(length)
+      isUnreadable = body == nil
+      return body
+    }
+    if isUnreadable { return true }
+    withState { state in
+      // Its name says document, but its bytes do not.
+      let isNamed = state.freshness?.pace == .unread
+      guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
+      state.representation.setPace(pace)
+      state.storage.noteRecordStale()
+    }
+    return true
   }
 }

@@ -23,8 +23,11 @@ struct RecordedPolicy: Sendable {
   /// Adopts the group in a record, unless another one is known.
   mutating func adopt(_ record: EntryRecord) { group = group ?? record.group }
 
-  /// Adopts how long an entry on disk is marked to stay.
-  mutating func adopt(keep: Int64?) { (self.keep, marked) = (keep, keep) }
+  /// Adopts the group in a stored entry, and how long it is marked to stay.
+  mutating func adopt(_ contents: EntryDirectory.Contents) {
+    adopt(contents.record)
+    (keep, marked) = (contents.keep, contents.keep)
+  }
 
   /// Notes the policy of a resource that a reader opens: the record is often written after the
   /// reader has left.

@@ -7,12 +7,10 @@ extension Store {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      do {
-        try finish(generation, open.files)
-      } catch {
-        reportOutdated(error)
-        removeUnrecorded(generation)
-      }
+      let isFinished = attempt { try finish(generation, open.files) } != nil
+      let recordState = recordState(of: generation)
+      // No record names the files, which are useless.
+      if !isFinished, recordState != .written { attempt { try discard(open.files, recordState) } }
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
@@ -29,9 +27,8 @@ extension Store {
     open = nil
     let policy = generation.entry.withPolicy { $0 }
     if policy.keep != policy.marked { mark(keep: policy.keep) }
-    concludeSize(isClosed: true)
+    endWriting(isClosed: true)
     budget.markClosed(name, isBrief: policy.isBrief)
-    lock = nil
     // Those before it may be over.
     if policy.isBrief {
       Task(executorPreference: IOThreads.background) { [evictor] in
@@ -60,24 +57,11 @@ extension Store {
     }
   }
 
-  /// Removes files that no record names, which are useless.
-  private func removeUnrecorded(_ generation: Generation) {
-    let recordState = recordState(of: generation)
-    guard let files = open?.files, recordState != .written else { return }
-    do throws(DiskError) {
-      try discard(files, recordState)
-    } catch {
-      reportOutdated(error)
-    }
-  }
-
   /// Marks how long the entry stays, if it is stored.
   private func mark(keep: Int64?) {
-    do throws(DiskError) {
+    attempt(evenIfReadOnly: false) {
       guard try directory.disk.status(of: directory.recordPath) != nil else { return }
       try directory.mark(keep: keep)
-    } catch {
-      if !error.isRefused { reportOutdated(error) }
     }
   }
 
@@ -86,12 +70,12 @@ extension Store {
   /// Marks a generation as outdated after the origin sent another one: a later opening revalidates
   /// it first. A contradicted one is not opened again.
   func outdate(_ generation: Generation, isContradicted: Bool) {
-    let (isStored, isUnrepeatable) = generation.withState { state in
+    let isUnrepeatable = generation.withState { state in
       state.representation.outdate()
       state.storage.noteRecordStale()
-      return (state.generationID != nil, state.isUnrepeatable)
+      return state.isUnrepeatable
     }
-    if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
+    refreshRecord(generation, removes: isContradicted || isUnrepeatable)
   }
 
   /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
@@ -108,16 +92,12 @@ extension Store {
     // its record. Other resources by themselves are not worth a look.
     let mayHaveMoved = known.freshness.pace != nil
     guard isStale || isUnwanted || mayHaveMoved else { return }
-    let held: WriterLock?
-    do throws(DiskError) {
-      if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
-    } catch {
-      // A read-only directory is not kept up to date.
-      if !error.isRefused { reportOutdated(error) }
-      return
+    let taken = attempt(evenIfReadOnly: false) { () -> WriterLock? in
+      if let writer { return writer.lock }
+      return try WriterLock.acquire(directory)
     }
-    guard let held else { return }
-    defer { withExtendedLifetime(held) {} }
+    guard let lock = taken ?? nil else { return }
+    defer { withExtendedLifetime(lock) {} }
     guard let old = try? directory.loadRecord().record, old.generation == id else { return }
     generation.entry.withPolicy { $0.adopt(old) }
     guard isStale || isUnwanted || old.group != generation.entry.group else { return }
@@ -125,8 +105,7 @@ extension Store {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
       // The journals still add to its spans.
-      let files = Files(id: id, fileName: old.file, epoch: old.epoch)
-      var record = try record(generation, files, spans: .init())
+      var record = try record(generation, Files(of: old), spans: .init())
       (record.spans, record.isSharable) = (old.spans, old.isSharable)
       // Whoever wrote them knew at least as much.
       record.length = old.length ?? record.length
@@ -136,12 +115,8 @@ extension Store {
       record.validator.replacements = replacements
       try directory.write(record, durably: true, keepsAge: true)
     }
-    do {
-      // If the entry is being written to, `concludeSize` counts everything in the end.
-      if sizeBefore == nil { try budget.changing(name, change) } else { try change() }
-    } catch {
-      reportOutdated(error)
-    }
+    // If the entry is being written to, `endWriting` counts everything.
+    attempt { if writer == nil { try budget.changing(name, change) } else { try change() } }
   }
 
   // MARK: Responses that may not be stored
@@ -185,8 +160,7 @@ extension Store {
     guard let last = entry.startAnew(at: time) else { return false }
     last.withState { $0.storage.refuse(.purged) }
     let wasStored = try removeFiles(last)
-    // Without readers, its requests are of no use.
-    if last.withState(\.readers.isEmpty) { last.withState { $0.supersede() } }
+    last.withState { $0.endWithoutReaders() }
     return wasStored
   }
 
@@ -194,13 +168,11 @@ extension Store {
   ///
   /// - Parameter generation: the one whose files they are, as far as the caller knows.
   private func removeFiles(_ generation: Generation?) throws -> Bool {
-    if lock == nil { lock = try WriterLock.acquire(directory) }
-    guard lock != nil else {
+    guard try becomeWriter() else {
       if try directory.disk.status(of: directory.path) == nil { return false }
       throw MediaCacheError(
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
-    try noteSize()
     try removeFiles()
     generation?.withState { $0.filesRemoved() }
     // Another one may have begun to store since the caller has looked: its files are gone, too, and
@@ -208,10 +180,7 @@ extension Store {
     if let written = open?.generation, written !== generation {
       written.withState { $0.filesRemoved() }
     }
-    concludeSize(isClosed: false)
-    open = nil
-    isAnchored = false
-    lock = nil
+    endWriting()
     return true
   }
 
@@ -223,7 +192,7 @@ extension Store {
   /// that was made stale is confirmed before it is used again.
   func noticeOthers(_ entry: Entry) {
     // No other process changes the files of a writer.
-    guard lock == nil, let current = entry.current,
+    guard writer == nil, let current = entry.current,
       current.withState({ $0.generationID != nil })
     else { return }
     do {
@@ -247,22 +216,24 @@ extension Store {
   }
 
   private func startAnew(_ entry: Entry, after last: Generation) {
-    var next = load(entry.emptyState()) { record, keep in
-      entry.withPolicy { policy in
-        policy.adopt(record)
-        policy.adopt(keep: keep)
-      }
-    }
+    var (next, found) = load(entry.emptyState())
+    if let found { entry.withPolicy { $0.adopt(found) } }
     if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
     next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
     guard entry.startAnew(after: last, with: next) else { return }
     last.withState { state in
       state.storage.refuse(.purged)
       state.filesRemoved()
+      state.endWithoutReaders()
     }
-    // Without readers, its requests are of no use.
-    if last.withState(\.readers.isEmpty) { last.withState { $0.supersede() } }
     events.send(.generationChanged(key))
+  }
+}
+
+extension GenerationState {
+  /// Ends a replaced generation that nobody reads: its requests are of no use.
+  fileprivate mutating func endWithoutReaders() {
+    if readers.isEmpty { supersede() }
   }
 }
 

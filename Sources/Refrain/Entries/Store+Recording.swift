@@ -47,12 +47,12 @@ extension Store {
   func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
     var isDone = false
     if open?.generation === generation {
-      do {
-        isDone = try writeDown(generation, isLast: isLast)
-      } catch let error as DiskError where error.isMissing {
-        vanish(generation)
-      } catch {
-        reportOutdated(error)
+      attempt {
+        do {
+          isDone = try writeDown(generation, isLast: isLast)
+        } catch let error as DiskError where error.isMissing {
+          vanish(generation)
+        }
       }
     }
     return generation.withState { [isDone] in $0.storage.endSync(at: .now, isDone: isDone) }
@@ -87,9 +87,9 @@ extension Store {
     // A record must not replace another until its data file's name survives a power cut.
     if recordState == .replacing { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
-    if !isAnchored {
+    if writer?.isAnchored == false {
       try directory.syncParents()
-      isAnchored = true
+      writer?.isAnchored = true
     }
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
     if recordState != .deferred || last != nil {
@@ -142,13 +142,10 @@ extension Store {
   /// - Returns: false if there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
     guard let files = open?.files, recordState(of: generation) == .replacing else { return false }
-    do {
+    return attempt {
       try removeOthers(than: [files])
       return try writeDown(generation)
-    } catch {
-      reportOutdated(error)
-      return false
-    }
+    } ?? false
   }
 
   // MARK: Failing
@@ -159,14 +156,12 @@ extension Store {
   private func distrust(_ generation: Generation, _ error: DiskError) {
     let recordState = recordState(of: generation)
     generation.withState { $0.storage.distrust(error) }
-    events.send(.warning("Storing \(url) stopped: \(error)."))
+    warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
     open = nil
-    do {
+    attempt {
       if recordState != .written { return try discard(files, recordState) }
       try directory.removeJournals(of: files.id, before: .max)
-    } catch {
-      reportOutdated(error)
     }
   }
 
@@ -174,15 +169,11 @@ extension Store {
   /// again when the next bytes arrive.
   private func vanish(_ generation: Generation) {
     generation.withState { $0.storage.vanish() }
-    events.send(
-      .warning(
-        "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
-          + "again."))
-    open = nil
-    isAnchored = false
-    concludeSize(isClosed: false)
+    warn(
+      "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
+        + "again.")
     // The locked file may be gone, too.
-    lock = nil
+    endWriting()
   }
 
   /// Stops storing for some seconds after a failed write.
@@ -191,13 +182,7 @@ extension Store {
     generation.refuse(
       failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom,
       for: .seconds(5))
-    events.send(
-      .warning("\(url) plays without being stored for now: \(error)."))
-  }
-
-  func reportOutdated(_ error: any Error) {
-    events.send(
-      .warning("The entry of \(url) could not be updated: \(error)."))
+    warn("\(url) plays without being stored for now: \(error).")
   }
 
   // MARK: Removing files

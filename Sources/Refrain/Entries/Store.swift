@@ -16,20 +16,31 @@ actor Store {
   /// Whether the cache serves several people.
   let isShared: Bool
 
-  var lock: WriterLock?
-  /// The generation that is being written, and its files.
-  var open: (generation: Generation, files: Files)?
-
-  /// Whether the entry's parent directories are known to survive a power cut.
-  var isAnchored = false
+  /// Nil while this process does not write to the entry.
+  var writer: Writer?
   /// Whether room was reserved for the entry's overhead besides its data.
-  var hasOverhead = false
-  /// The size of the entry before anything was written to it; nil while it is not being written to.
-  var sizeBefore: DiskBudget.Before?
+  private var hasOverhead = false
   /// Bytes of removed files that somebody still reads.
   var held: Int64 = 0
   /// The record's file as `noticeOthers` last found it.
   var seenRecord: FileStatus?
+
+  /// The right to write to the entry, and what is being written.
+  struct Writer {
+    let lock: WriterLock
+    /// The size of the entry before anything was written to it.
+    let sizeBefore: DiskBudget.Before
+    /// The generation that is being written, and its files.
+    var open: (generation: Generation, files: Files)?
+    /// Whether the entry's parent directories are known to survive a power cut.
+    var isAnchored = false
+  }
+
+  /// The generation that is being written, and its files.
+  var open: (generation: Generation, files: Files)? {
+    get { writer?.open }
+    set { writer?.open = newValue }
+  }
 
   /// The name of a generation and of its data file, which identify its files.
   struct Files: Sendable {
@@ -45,24 +56,20 @@ actor Store {
 
   /// - Parameter evictor: makes room for what is stored.
   init(
-    name: String, key: CacheKey, resource: Resource, evictor: Evictor, events: EventStreams,
-    isShared: Bool
+    key: CacheKey, resource: Resource, evictor: Evictor, events: EventStreams, isShared: Bool
   ) {
+    (self.key, name) = (key, KeyHash.name(of: key))
     url = resource.url.withoutUserInfo.absoluteString
-    budget = evictor.budget
+    (self.evictor, budget) = (evictor, evictor.budget)
     directory = budget.entryDirectory(named: name)
-    self.name = name
-    self.key = key
-    (self.evictor, self.events, self.isShared) = (evictor, events, isShared)
+    (self.events, self.isShared) = (events, isShared)
   }
 
-  /// Returns the state stored under the key; `empty` if nothing usable is stored.
-  ///
-  /// - Parameter adopt: called with the record under the key, if there is one, and how long the entry
-  ///   is marked to stay.
+  /// Returns the state stored under the key, `empty` if nothing usable is stored; and what is found
+  /// under the key.
   nonisolated func load(
-    _ empty: GenerationState, adopt: (EntryRecord, _ keep: Int64?) -> Void
-  ) -> GenerationState {
+    _ empty: GenerationState
+  ) -> (state: GenerationState, found: EntryDirectory.Contents?) {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
@@ -70,37 +77,33 @@ actor Store {
       var replacing = empty
       replacing.storage.replace([contents.record.generation])
       guard contents.record.key == key.rawValue else {
-        events.send(
-          .warning(
-            "The entry in \(directory.path) has another key than \(url) and is ignored."))
-        return state
+        warn("The entry in \(directory.path) has another key than \(url) and is ignored.")
+        return (empty, nil)
       }
-      adopt(contents.record, contents.keep)
-      guard mayUse(contents.record) else { return replacing }
+      guard mayUse(contents.record) else { return (replacing, contents) }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
       // Left by a process that ended suddenly; a new generation replaces it.
-      if state.isUnrepeatable { return replacing }
+      if state.isUnrepeatable { return (replacing, contents) }
       if contents.isReadOnly { state.storage.refuse(.readOnly) }
-      for warning in contents.warnings { events.send(.warning(warning)) }
+      contents.warnings.forEach(warn)
       budget.touch(name)
+      return (state, contents)
     } catch {
       switch error {
       case .empty: break
       case .newer(let version):
         state.storage.refuse(.newerFormat)
-        events.send(
-          .warning(
-            "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
-              + "resource plays without being stored."))
+        warn(
+          "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
+            + "resource plays without being stored.")
       case .broken(let why):
-        events.send(
-          .warning("The entry of \(url) is ignored: \(why) (in \(directory.path))."))
+        warn("The entry of \(url) is ignored: \(why) (in \(directory.path)).")
       case .unreadable(let failure):
-        events.send(.warning("The entry of \(url) cannot be read now: \(failure)."))
+        warn("The entry of \(url) cannot be read now: \(failure).")
       }
     }
-    return state
+    return (state, nil)
   }
 
   // MARK: Beginning
@@ -121,20 +124,18 @@ actor Store {
       generation.refuse(.noRoom, for: .milliseconds(500))
       return nil
     }
-    var isFirst = true
-    while true {
+    for isLast in [false, true] {
       do {
         return try begin(generation)
-      } catch let error as DiskError where error.isNoSpace && isFirst {
-        // Directories and records need room, too.
-        isFirst = false
-        if await evictor.free(1 << 20) > 0 { continue }
-        writeFailed(generation, error)
       } catch {
+        // Directories and records need room, too.
+        let isFull = (error as? DiskError)?.isNoSpace == true
+        if isFull, !isLast, await evictor.free(1 << 20) > 0 { continue }
         writeFailed(generation, error)
+        break
       }
-      return nil
     }
+    return nil
   }
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
@@ -165,18 +166,26 @@ actor Store {
       try discard(files, recordState)
       generation.withState { $0.storage.vanish() }
     }
-    guard try takeLock() else {
+    guard try becomeWriter() else {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
     }
-    let contents: EntryDirectory.Contents?
+    // The contents loaded without the lock may be out of date. Nil: nothing that could be used.
+    var contents: EntryDirectory.Contents?
     do throws(EntryDirectory.Problem) {
-      contents = try lookUp()
-      if let record = contents?.record { generation.entry.withPolicy { $0.adopt(record) } }
+      let found = try directory.load()
+      if found.record.key == key.rawValue {
+        contents = found
+        generation.entry.withPolicy { $0.adopt(found.record) }
+      }
     } catch {
-      if case .unreadable(let failure) = error { throw failure }
-      generation.withState { $0.storage.refuse(.newerFormat) }
-      return nil
+      switch error {
+      case .empty, .broken: break
+      case .unreadable(let failure): throw failure
+      case .newer:
+        generation.withState { $0.storage.refuse(.newerFormat) }
+        return nil
+      }
     }
     let memory = generation.withState(\.storingMemory)
     switch (StoringDecision.decide(for: contents?.record, memory), contents) {
@@ -195,42 +204,22 @@ actor Store {
   /// Takes the writer lock if it is free.
   ///
   /// - Returns: whether this is the entry's writer.
-  private func takeLock() throws(DiskError) -> Bool {
-    if lock != nil {
-      try noteSize()
-      return true
+  func becomeWriter() throws(DiskError) -> Bool {
+    guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
+    writer = Writer(lock: lock, sizeBefore: try budget.begin(name))
+    if let failure = lock.failure, let warning = budget.warning(ofNoLocks: failure) {
+      warn(warning)
     }
-    let taken = try WriterLock.acquire(directory)
-    if taken != nil { try noteSize() }
-    lock = taken
-    if let failure = lock?.failure, let warning = budget.warning(ofNoLocks: failure) {
-      events.send(.warning(warning))
-    }
-    return lock != nil
+    return true
   }
 
   /// Whether another process stores the entry: this one cannot meanwhile. If none does any more,
   /// continues what another has stored, so that none of it is requested.
   func isTaken(for generation: Generation) async -> Bool {
-    if lock != nil { return false }
+    if writer != nil { return false }
     if WriterLock.isHeld(directory) { return true }
     if generation.withState({ $0.generationID != nil }) { _ = await prepare(generation) }
     return false
-  }
-
-  /// Reads the stored entry again: the contents loaded without the lock may be out of date.
-  ///
-  /// - Returns: nil if nothing is stored that could be used: a damaged entry, or one of another key.
-  private func lookUp() throws(EntryDirectory.Problem) -> EntryDirectory.Contents? {
-    do throws(EntryDirectory.Problem) {
-      let contents = try directory.load()
-      return contents.record.key == key.rawValue ? contents : nil
-    } catch {
-      switch error {
-      case .empty, .broken: return nil
-      case .newer, .unreadable: throw error
-      }
-    }
   }
 
   /// Continues with the stored files.
@@ -238,24 +227,18 @@ actor Store {
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile? {
     // Interrupted syncs may have left journals: they count until the record is replaced.
-    let files = Files(
-      id: contents.record.generation, fileName: contents.record.file,
-      epoch: contents.lastEpoch + 1)
+    let files = Files(of: contents.record, epoch: contents.lastEpoch + 1)
     let journal = try makeJournal(files)
     open = (generation, files)
     let allocated = try contents.file.status().allocated
     generation.withState { state in
-      state.storage.resume(contents, journal, allocated: allocated)
+      state.storage.adopt(contents, journal, allocated: allocated)
       // They may wait for bytes that another process has stored since.
       state.wakeServed()
     }
     guard try writeDown(generation) else { return nil }
-    do throws(DiskError) {
-      // Files of other generations, which a process left when it ended suddenly.
-      try removeOthers(than: [files])
-    } catch {
-      reportOutdated(error)
-    }
+    // Files of other generations, which a process left when it ended suddenly.
+    attempt { try removeOthers(than: [files]) }
     return contents.file
   }
 
@@ -270,9 +253,7 @@ actor Store {
     let information = generation.withState { $0.info }
     // An empty resource is complete before any byte comes.
     let replaced = found.flatMap { contents in
-      contents.spans.isEmpty || information?.length == 0
-        ? nil
-        : Files(id: contents.record.generation, fileName: contents.record.file, epoch: 0)
+      contents.spans.isEmpty || information?.length == 0 ? nil : Files(of: contents.record)
     }
     let id = String(UInt64.random(in: .min ... .max), radix: 16)
     let resource = generation.entry.resource
@@ -304,28 +285,47 @@ actor Store {
     return file
   }
 
-  // MARK: Size
-
-  /// Pins the entry; see `EntryDirectory.pin`.
-  func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: lock != nil) }
-
-  /// Notes the size of the entry before anything is written to it.
-  func noteSize() throws(DiskError) {
-    if sizeBefore == nil { sizeBefore = try budget.begin(name) }
-  }
-
-  /// Settles the size of the written files. Call it only while the lock is held, or if it was never
-  /// taken.
+  /// Ends the right to write, and settles the size of the written files.
   ///
   /// - Parameter isClosed: whether this process no longer reads removed files of the entry.
-  func concludeSize(isClosed: Bool) {
+  func endWriting(isClosed: Bool = false) {
     let released = isClosed ? held : 0
-    guard hasOverhead || sizeBefore != nil || released > 0 else { return }
-    let overhead = hasOverhead ? DiskBudget.overhead : 0
-    budget.conclude(name, reserved: overhead + released, since: sizeBefore)
-    held -= released
-    hasOverhead = false
-    sizeBefore = nil
+    if hasOverhead || writer != nil || released > 0 {
+      let overhead = hasOverhead ? DiskBudget.overhead : 0
+      budget.conclude(name, reserved: overhead + released, since: writer?.sizeBefore)
+      held -= released
+      hasOverhead = false
+    }
+    writer = nil
+  }
+
+  /// Pins the entry; see `EntryDirectory.pin`.
+  func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: writer != nil) }
+
+  // MARK: Reporting
+
+  nonisolated func warn(_ text: String) { events.send(.warning(text)) }
+
+  /// Runs work that keeps the files up to date, and reports its failure.
+  ///
+  /// - Parameter evenIfReadOnly: false: a read-only directory is not kept up to date.
+  @discardableResult
+  func attempt<Result>(evenIfReadOnly: Bool = true, _ work: () throws -> Result) -> Result? {
+    do {
+      return try work()
+    } catch {
+      if evenIfReadOnly || (error as? DiskError)?.isRefused != true {
+        warn("The entry of \(url) could not be updated: \(error).")
+      }
+      return nil
+    }
+  }
+}
+
+extension Store.Files {
+  /// The files that a record names.
+  init(of record: EntryRecord, epoch: Int? = nil) {
+    self.init(id: record.generation, fileName: record.file, epoch: epoch ?? record.epoch)
   }
 }
 

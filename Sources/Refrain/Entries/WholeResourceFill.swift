@@ -7,8 +7,6 @@ import RefrainLocks
 struct WholeResourceFill: Sendable {
   let generation: Generation
 
-  private var entry: Entry { generation.entry }
-
   /// The delay after the origin could not be reached, or the disk was full. It doubles while
   /// nothing new arrives: some responses fail again and again at the same byte.
   private static let pause: Duration = .seconds(5)
@@ -43,38 +41,24 @@ struct WholeResourceFill: Sendable {
   /// Returns when there is nothing more to do, or another generation has begun, which has a fill of
   /// its own.
   private func fill(for reader: ReaderID) async throws {
-    while true {
+    while let hole = generation.withState({ $0.holeToFill() }) {
       try Task.checkCancellation()
-      let step = generation.withState { state -> Step in
-        // A live stream is not stored.
-        if state.isOver || state.isComplete || state.isLive { return .done }
-        if state.storage.isRefused(at: .now) { return .rest }
-        return state.holeToFill().map { .wait($0) } ?? .done
-      }
-      switch step {
-      case .done: return
-      case .rest: try await Task.sleep(for: Self.pause)
-      case .wait where await entry.storage.isTaken(for: generation):
+      var isRefused = generation.withState { $0.storage.isRefused(at: .now) }
+      if !isRefused { isRefused = await generation.entry.storage.isTaken(for: generation) }
+      if isRefused {
         try await Task.sleep(for: Self.pause)
-      case .wait(let hole):
-        // Moves the reader there.
-        _ = generation.withState { $0.lookUp(reader, at: hole, count: 0) }
-        try await generation.wait(reader, at: hole)
+        continue
       }
+      // Moves the reader there.
+      _ = generation.withState { $0.lookUp(reader, at: hole, count: 0) }
+      try await generation.wait(reader, at: hole)
     }
-  }
-
-  private enum Step: Sendable {
-    case done
-    /// Nothing can be stored now.
-    case rest
-    case wait(Int64)
   }
 }
 
 extension Generation {
   /// Attaches a reader that gives way to all others.
-  func attachBackground() -> ReaderID {
+  fileprivate func attachBackground() -> ReaderID {
     withState { state in
       let id = state.makeID()
       state.readers[id] = .init(isBackground: true, minimum: state.limits.firstRequest)
@@ -84,17 +68,12 @@ extension Generation {
 }
 
 extension GenerationState {
-  /// Returns the first hole after the readers' positions, else the first of all.
-  func holeToFill() -> Int64? {
+  /// Returns the first hole after the readers' positions, else the first of all; nil if there is
+  /// nothing to fill. A live stream is not stored.
+  fileprivate func holeToFill() -> Int64? {
+    if isOver || isLive { return nil }
     let front = readers.values.filter { !$0.isBackground }.map(\.position).max() ?? 0
     return hole(from: front) ?? hole(from: 0)
-  }
-
-  /// Returns the first offset from `offset` on that is not stored; nil if all are.
-  func hole(from offset: Int64) -> Int64? {
-    let hole = stored.end(from: offset)
-    guard let length else { return hole }
-    return hole < length ? hole : nil
   }
 }
 

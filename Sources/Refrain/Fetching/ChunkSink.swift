@@ -20,26 +20,21 @@ struct ChunkSink: Sendable {
   /// The resource's URL, for messages.
   private var url: String { entry.storage.url }
 
-  enum Kept: Sendable {
-    case kept
-    /// Bytes received again differ from those received before: the origin has another generation.
-    case changed
-    /// The chunk cannot be stored, and no nearby reader can use it.
-    case nowhere(MediaCacheError)
-  }
-
   /// Stores the missing bytes of a chunk. Blocks on the disk.
-  mutating func keep(_ chunk: Data, at offset: Int64) async -> Kept {
+  ///
+  /// - Returns: nil if the fetch goes on.
+  mutating func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
     let range = offset..<(offset + Int64(chunk.count))
-    guard var admission = await admit(range) else { return .kept }
-    switch compare(chunk, range, admission) {
-    case .same: break
-    case .different:
-      entry.supersede(generation, isContradicted: true)
-      return .changed
-    case .unreadable:
+    guard var admission = await admit(range) else { return nil }
+    if let isSame = isSame(chunk, range, admission) {
+      guard isSame else {
+        // Bytes received again differ from those received before: the origin has another generation.
+        entry.supersede(generation, isContradicted: true)
+        return .done
+      }
+    } else {
       // Those bytes are missing now, and the record has to drop them first.
-      guard let again = await admit(range) else { return .kept }
+      guard let again = await admit(range) else { return nil }
       admission = again
     }
     for part in admission.missing.ranges {
@@ -47,7 +42,7 @@ struct ChunkSink: Sendable {
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part, admission) { continue }
       admission.refuse()
-      if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
+      if let problem = passOn(bytes, at: part.lowerBound) { return .onlyForPlayback(problem) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
       // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
@@ -57,10 +52,8 @@ struct ChunkSink: Sendable {
         if announces { state.announce(id) }
       }
     }
-    return .kept
+    return nil
   }
-
-  // MARK: The file
 
   /// Decides on a chunk. What is missing of it may be written to the file, which holds everything that
   /// was written to it: another program may have cut it short, and a write beyond its end would leave
@@ -68,42 +61,30 @@ struct ChunkSink: Sendable {
   ///
   /// - Returns: nil if the fetch is over.
   private mutating func admit(_ range: ByteRange) async -> GenerationState.Admission? {
-    for _ in 0..<5 {
+    attempts: for _ in 0..<5 {
       let (decision, measured) = generation.withState { state in
         let admission = state.admit(id, range)
         return (admission, admission?.isForFile == true ? Self.measure(&state) : nil)
       }
-      if case .success(let found)? = measured { settle(by: found) }
-      guard var admission = decision else { return nil }
+      let hasLost = settle(by: measured)
+      guard let admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
-      if admission.isUnrepeatable, !mayGrow(to: end) {
-        admission.refuse()
-        return admission
-      }
-      guard admission.isPrepared, let file = admission.file else {
+      if admission.isUnrepeatable, !mayGrow(to: end) { break }
+      switch measured {
+      case nil:
         // While the file is the one that was written to.
         settle()
-        if await entry.storage.prepare(generation) != nil { continue }
-        admission.refuse()
-        return admission
-      }
-      switch measured {
-      case .success(let found)?:
-        if found.size < admission.storedEnd {
-          reportCut(file)
-          generation.lose(found.size..<admission.storedEnd, of: file)
-        } else if found.fileGrowth < 0 {
-          dropHoles(of: file)
-        } else {
-          return admission
-        }
+        if await entry.storage.prepare(generation) == nil { break attempts }
+      case .success(let found)? where found.size < admission.storedEnd:
+        reportCut(found.file)
+        generation.lose(found.size..<admission.storedEnd, of: found.file)
+      case .success?:
+        if !hasLost { return admission }
       case .failure(let error)?:
         await entry.storage.writeFailed(generation, error)
-        admission.refuse()
-        return admission
-      case nil: return admission
+        break attempts
       }
     }
     var admission = generation.withState { $0.admit(id, range) }
@@ -111,36 +92,76 @@ struct ChunkSink: Sendable {
     return admission
   }
 
+  // MARK: The file
+
+  private struct Measured: Sendable {
+    let file: EntryFile
+    var size: Int64
+    /// Since the file was last measured.
+    var fileGrowth: Int64
+    var recordGrowth: Int64
+  }
+
+  /// Measures the generation's file; nil if it has none any more.
+  ///
+  /// Looked up under the lock, which takes a microsecond: two fetches must not report sizes in another
+  /// order than they saw them.
+  private static func measure(_ state: inout GenerationState) -> Result<Measured, DiskError>? {
+    guard let file = state.file else { return nil }
+    do throws(DiskError) {
+      let status = try file.status()
+      let growth = state.storage.account(status.allocated)
+      return .success(
+        Measured(
+          file: file, size: status.size, fileGrowth: growth.file, recordGrowth: growth.record))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Settles what was granted for the bytes written so far.
+  mutating func settle() {
+    if granted == 0 { return }
+    settle(by: generation.withState { Self.measure(&$0) })
+    // There is no file any more, or it cannot be measured.
+    if granted != 0 { budget.settle(granted, actual: granted, for: entry.name) }
+    granted = 0
+  }
+
+  /// Settles what was granted, if the file was measured. If it uses less disk space than before the
+  /// last write, another program may have cut it short between `admit` and that write: what lies in a
+  /// hole of the file, which reads as zeros, is dropped.
+  ///
+  /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
+  ///
+  /// - Returns: whether the file may have been cut.
+  @discardableResult
+  private mutating func settle(by measured: Result<Measured, DiskError>?) -> Bool {
+    guard case .success(let found)? = measured else { return false }
+    budget.settle(granted, actual: found.fileGrowth + found.recordGrowth, for: entry.name)
+    granted = 0
+    guard found.fileGrowth < 0 else { return false }
+    // What cannot be looked at is as it was.
+    let holes = (try? found.file.holes()) ?? RangeSet()
+    let stored = generation.withState(\.stored)
+    for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
+      reportCut(found.file)
+      // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
+      // write filled the other only from its own offset on.
+      let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
+      generation.lose(gone, of: found.file)
+    }
+    return true
+  }
+
+  /// The largest block of a Linux file system, in bytes.
+  private static let largestBlock: Int64 = 64 << 10
+
   private func reportCut(_ file: EntryFile) {
     events.send(
       .warning(
         "Another program truncated the file of \(url) (\(file.path)); the rest is fetched again."))
   }
-
-  /// Drops bytes that lie in a hole of the file, which reads as zeros. Called when the file uses
-  /// less disk space than before the last write: another program may have cut it short between
-  /// `admit` and that write.
-  ///
-  /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
-  private func dropHoles(of file: EntryFile) {
-    let holes: RangeSet<Int64>
-    do throws(DiskError) {
-      holes = try file.holes()
-    } catch {
-      return
-    }
-    let stored = generation.withState(\.stored)
-    for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
-      reportCut(file)
-      // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
-      // write filled the other only from its own offset on.
-      let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
-      generation.lose(gone, of: file)
-    }
-  }
-
-  /// The largest block of a Linux file system, in bytes.
-  private static let largestBlock: Int64 = 64 << 10
 
   // MARK: Storing
 
@@ -204,47 +225,6 @@ struct ChunkSink: Sendable {
     return false
   }
 
-  private struct Measured: Sendable {
-    var size: Int64
-    /// Since the file was last measured.
-    var fileGrowth: Int64
-    var recordGrowth: Int64
-  }
-
-  /// Measures the generation's file; nil if it has none any more.
-  ///
-  /// Looked up under the lock, which takes a microsecond: two fetches must not report sizes in another
-  /// order than they saw them.
-  private static func measure(_ state: inout GenerationState) -> Result<Measured, DiskError>? {
-    guard let file = state.file else { return nil }
-    do throws(DiskError) {
-      let status = try file.status()
-      let growth = state.storage.account(status.allocated)
-      return .success(
-        Measured(size: status.size, fileGrowth: growth.file, recordGrowth: growth.record))
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  /// Settles what was granted for the bytes written so far.
-  mutating func settle() {
-    if granted == 0 { return }
-    let (file, measured) = generation.withState { ($0.file, Self.measure(&$0)) }
-    guard case .success(let found)? = measured else {
-      budget.settle(granted, actual: granted, for: entry.name)
-      granted = 0
-      return
-    }
-    settle(by: found)
-    if let file, found.fileGrowth < 0 { dropHoles(of: file) }
-  }
-
-  private mutating func settle(by found: Measured) {
-    budget.settle(granted, actual: found.fileGrowth + found.recordGrowth, for: entry.name)
-    granted = 0
-  }
-
   /// See `Store.giveUpReplaced`.
   private func giveUpReplaced() async -> Bool {
     guard generation.withState({ $0.storage.recordState == .replacing }) else { return false }
@@ -256,25 +236,17 @@ struct ChunkSink: Sendable {
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
-    var (found, commit) = generation.withState { state -> (Measured?, GenerationState.Commit?) in
-      var found: Measured?
-      if announces, file === state.file, case .success(let measured)? = Self.measure(&state) {
-        found = measured
-        if measured.fileGrowth < 0 { return (found, nil) }
-      }
-      return (found, state.commit(id, range, to: file, announces: announces, now: now))
+    let commit = { [id] (state: inout GenerationState) in
+      state.commit(id, range, to: file, announces: announces, now: now)
     }
-    if let found {
-      settle(by: found)
-      if found.fileGrowth < 0 {
-        // Before anybody reads what may be zeros. Where the next chunk has arrived, `admit` finds it.
-        dropHoles(of: file)
-        commit = generation.withState {
-          $0.commit(id, range, to: file, announces: announces, now: now)
-        }
-      }
+    var (measured, outcome) = generation.withState { state in
+      let measured = announces && file === state.file ? Self.measure(&state) : nil
+      let mayBeCut = if case .success(let found)? = measured { found.fileGrowth < 0 } else { false }
+      return (measured, mayBeCut ? nil : commit(&state))
     }
-    guard let commit else { return }
+    // Before anybody reads what may be zeros. Where the next chunk has arrived, `admit` finds it.
+    if settle(by: measured) { outcome = generation.withState(commit) }
+    guard let commit = outcome else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }
     generation.carryOut(commit.actions)
@@ -304,18 +276,13 @@ struct ChunkSink: Sendable {
 
   // MARK: Comparing
 
-  private enum Comparison {
-    case same
-    case different
-    /// Some cannot be read, so that nothing is known of them; they were dropped.
-    case unreadable
-  }
-
   /// Compares bytes received again with the stored ones, unless a validator vouches for every byte.
-  private func compare(
+  ///
+  /// - Returns: nil if some cannot be read, so that nothing is known of them; they were dropped.
+  private func isSame(
     _ chunk: Data, _ range: ByteRange, _ admission: GenerationState.Admission
-  ) -> Comparison {
-    guard !admission.unproven.isEmpty, let file = admission.file else { return .same }
+  ) -> Bool? {
+    guard !admission.unproven.isEmpty, let file = admission.file else { return true }
     var isUnreadable = false
     var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in admission.unproven.ranges {
@@ -326,7 +293,7 @@ struct ChunkSink: Sendable {
       }
       let got = read ?? 0
       let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
-      guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return .different }
+      guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return false }
       if got < count {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
         events.send(
@@ -337,6 +304,6 @@ struct ChunkSink: Sendable {
         isUnreadable = true
       }
     }
-    return isUnreadable ? .unreadable : .same
+    return isUnreadable ? nil : true
   }
 }

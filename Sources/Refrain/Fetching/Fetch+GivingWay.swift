@@ -16,49 +16,6 @@ extension Fetch {
     return .movedOn(
       fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange))
   }
-
-  /// Handles a response by the verdict on its head.
-  func use(
-    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
-    exchange: OriginExchange
-  ) async -> Outcome {
-    switch verdict {
-    case .part(let range, _):
-      return await receive(response, range: range, exchange: exchange)
-    case .whole(let facts):
-      let length = facts.length ?? generation.withState(\.length)
-      return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
-    case .notModified:
-      var error = ResponseCheck.invalid("answered 304, but was not asked to revalidate")
-      guard generation.withState(\.passesOnErrors) else { return .again(error, retryAfter: nil) }
-      error = await keeping(response, in: error, exchange)
-      error.status = response.status
-      return .failed(error)
-    case .changed:
-      let now = now.uptime
-      if generation.withState({ $0.hasChangedTooOften(at: now) }) {
-        return .failed(GenerationState.keepsChanging)
-      }
-      return await giveWay(to: response, asked: asked, exchange: exchange)
-    case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
-    case .refused(let status):
-      return .failed(await keeping(response, in: ResponseCheck.refusal(status), exchange))
-    case .transient(let error, let wait):
-      return .again(await keeping(response, in: error, exchange), retryAfter: wait)
-    case .invalid(let error):
-      // Neither the response to the range nor that without it was usable. Two that contradict each
-      // other may be an accident.
-      return response.droppedRange && response.statedLength == nil
-        ? .failed(error) : .again(error, retryAfter: nil)
-    case .failed(let error): return .failed(await keeping(response, in: error, exchange))
-    }
-  }
-
-  /// Continues as `run` does, after an attempt that has already been made.
-  func goOn(after outcome: Outcome) async {
-    let range = generation.withState { $0.fetches[id]?.range }
-    await run(range ?? 0..<0, after: outcome)
-  }
 }
 
 extension Entry {
@@ -82,7 +39,7 @@ extension Entry {
       )
     }
     let successor = next.withState { state in
-      state.readers.expect(coming)
+      state.readers.expected = coming
       let id = state.makeID()
       state.fetches[id] = .init(range: asked, isBackground: isBackground)
       return Fetch(id: id, generation: next)

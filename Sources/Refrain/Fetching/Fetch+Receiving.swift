@@ -9,7 +9,6 @@ extension Fetch {
     var offset = range.lowerBound
     var meter = RateMeter()
     var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
-    var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.withState { $0.beginBody(id) }
     defer {
       bytes.settle()
@@ -18,10 +17,12 @@ extension Fetch {
         state.endBody(id)
       }
     }
-    var body: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
+    let audio = response.audio { note in tell { $0.note(note) } }
+    var body: any AsyncIteratorProtocol<Data, any Error> = audio.makeAsyncIterator()
     var hasBegun = false
     while true {
-      switch standing(at: offset < range.upperBound ? offset : nil) {
+      let next = offset < range.upperBound ? offset : nil
+      switch generation.withState({ $0.standing(id, at: next) }) {
       case .over: return .done
       case .unwanted:
         note(&meter)
@@ -34,12 +35,12 @@ extension Fetch {
         generation.withState { $0.beginBody(id) }
         continue
       case .background:
-        await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
+        await entry.starter.gate.waitTurn { !isBackground }
       case .foreground: break
       }
       exchange.expectBody(isFirst: !hasBegun)
-      meter.begin()
-      var chunk: Data?
+      let began = ContinuousClock.now
+      let chunk: Data?
       do {
         chunk = try await body.next(isolation: nil)
         hasBegun = true
@@ -54,39 +55,22 @@ extension Fetch {
         guard let problem = exchange.problem(error) else { return .done }
         return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
       }
-      let arrived = chunk?.count ?? 0
-      // Before any byte is counted: offsets are those of the audio.
-      if let body = chunk, let output = demultiplexer?.take(body) {
-        for note in output.notes { tell { $0.note(note) } }
-        chunk = output.audio
-      }
-      meter.end(received: chunk?.count ?? 0)
+      meter.add(chunk?.count ?? 0, after: .now - began)
       if meter.isFull { note(&meter) }
       exchange.rest()
       // After the last byte, waits for the end of the message too: a connection that was read to
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      if !response.isRepeated { entry.traffic.countReceived(chunk.count) }
+      if !response.isRepeated { entry.requests.countReceived(chunk.count) }
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
-      switch await bytes.keep(part, at: offset) {
-      case .kept: offset += Int64(part.count)
-      case .changed: return .done
-      case .nowhere(let error): return .onlyForPlayback(error)
-      }
-      await keepPace(after: arrived, at: offset)
+      if let outcome = await bytes.keep(part, at: offset) { return outcome }
+      offset += Int64(part.count)
+      await keepPace(after: chunk.count, at: offset)
     }
     note(&meter)
-    let isShort = offset < range.upperBound && range.upperBound != .max
-    // A station's stream has no end; only a response with a length ends properly.
-    let isOver = !response.isLive || range.upperBound != .max || response.hasInterleavedLength
-    if isShort || !isOver || demultiplexer?.isBetweenBlocks == false {
-      return brokenOff(
-        MediaCacheError(
-          .unreachable, "The origin ended its response before sending all of it.",
-          remedy: "Try again."))
-    }
+    if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }
     if range.upperBound == .max {
       generation.learnPace(length: offset)
       generation.withState { $0.end(at: offset) }
@@ -108,7 +92,7 @@ extension Fetch {
   }
 
   private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond { generation.withState { $0.fetches.noteRate(rate) } }
+    if let rate = meter.bytesPerSecond { generation.withState { $0.limits.noteRate(rate) } }
     meter = RateMeter()
   }
 
@@ -122,14 +106,10 @@ extension Fetch {
       var error = error
       // A further response begins at the first byte again.
       if isWhole { error.retry = .cutShort }
-      return .again(error, retryAfter: nil)
+      return .again(error)
     }
     entry.supersede(generation)
     return .done
-  }
-
-  private func standing(at offset: Int64?) -> GenerationState.Standing {
-    generation.withState { $0.standing(id, at: offset) }
   }
 }
 
@@ -137,13 +117,9 @@ extension Fetch {
 struct RateMeter: Sendable {
   private var waited: Duration = .zero
   private var bytes = 0
-  private var began: ContinuousClock.Instant?
 
-  mutating func begin() { began = .now }
-
-  mutating func end(received count: Int) {
-    if let began { waited += ContinuousClock.now - began }
-    began = nil
+  mutating func add(_ count: Int, after wait: Duration) {
+    waited += wait
     bytes += count
   }
 

@@ -9,10 +9,11 @@ extension Fetch {
   ///
   /// - Returns: nil if another response brings the same bytes.
   func judge(
-    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
+    _ response: OriginExchange.Response, to request: FetchRequest
   ) async -> ResponseCheck.Verdict? {
     let (verdict, actions) = judged(
-      response, asked: asked, sentIfRange: sentIfRange, mayHand: entry.storage.isShared)
+      response, asked: request.range, sentIfRange: request.ifRange != nil,
+      mayHand: entry.storage.isShared)
     if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
     await prepareIfEmpty()
     generation.carryOut(actions)
@@ -64,7 +65,7 @@ extension Fetch {
         note(facts, response, isWhole: false, in: &state)
         state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
-        if response.droppedRange { state.noteRefusedRange() }
+        if response.droppedRange { state.note(.refused) }
         if response.isLive || state.isLive {
           switch state.liveAnswer(to: id) {
           case .first: state.beginLive()
@@ -84,6 +85,65 @@ extension Fetch {
       }
       return (verdict, state.takeActions())
     }
+  }
+
+  /// Handles a response by the verdict on its head.
+  func use(
+    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
+    exchange: OriginExchange
+  ) async -> Outcome {
+    switch verdict {
+    case .part(let range, _):
+      return await receive(response, range: range, exchange: exchange)
+    case .whole(let facts):
+      let length = facts.length ?? generation.withState(\.length)
+      return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
+    case .notModified:
+      var error = ResponseCheck.invalid("answered 304, but was not asked to revalidate")
+      guard exchange.passesOnErrors() else { return .again(error) }
+      error = await exchange.keeping(response, in: error)
+      error.status = response.status
+      return .failed(error)
+    case .changed:
+      let now = now.uptime
+      if generation.withState({ $0.hasChangedTooOften(at: now) }) {
+        return .failed(GenerationState.keepsChanging)
+      }
+      return await giveWay(to: response, asked: asked, exchange: exchange)
+    case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
+    case .refused(let status):
+      return .failed(await exchange.keeping(response, in: ResponseCheck.refusal(status)))
+    case .transient(let error, let wait):
+      return .again(await exchange.keeping(response, in: error), retryAfter: wait)
+    case .invalid(let error):
+      // Neither the response to the range nor that without it was usable. Two that contradict each
+      // other may be an accident.
+      return response.droppedRange && response.statedLength == nil ? .failed(error) : .again(error)
+    case .failed(let error): return .failed(await exchange.keeping(response, in: error))
+    }
+  }
+
+  private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
+    // The origin responded 416 even without Range: it has nothing to read.
+    if length == nil, asked == 0 {
+      return .failed(
+        MediaCacheError(
+          .status, "The origin answered 416 to a request for the whole resource.",
+          remedy: "Check the URL.", status: 416))
+    }
+    let isEnd = generation.withState { state in
+      // The origin sent no length, and nothing follows the last byte received.
+      let isReached =
+        state.storage.reached == asked || state.stored.contains(asked - 1)
+        || state.transient.spans.contains(asked - 1)
+      guard let end = length ?? (isReached ? asked : nil) else { return false }
+      state.end(at: end)
+      return true
+    }
+    if isEnd { return .done }
+    return .failed(
+      MediaCacheError(
+        .badRange, "The origin has no bytes at \(asked) and does not report the length."))
   }
 
   /// Records a title, and reports it if it is new.
@@ -111,7 +171,7 @@ extension Fetch {
       selectedBy: response.resource.headers)
     state.lastContact = .responded(at: now.uptime)
     // A range was answered: the origin supports them after all.
-    if !isWhole { state.noteRange() }
+    if !isWhole { state.note(.answered) }
     // A station's support for ranges is useless: the same range of its next response has other
     // bytes.
     let supportsRanges = facts.supportsRanges && !state.isLive && state.ranges != .refused
@@ -138,6 +198,85 @@ extension Fetch {
   }
 }
 
+/// The conditional request that confirms stored bytes (RFC 9111 §4.3), and fetches those that a
+/// reader wants next.
+extension Fetch {
+  func confirm(
+    by response: OriginExchange.Response, to request: FetchRequest, _ exchange: OriginExchange
+  ) async -> Outcome {
+    let url = entry.resource.url
+    let (isNoPage, isInUse) = generation.withState {
+      ($0.isNoPage(at: url), $0.readers.values.contains(where: \.hasRead))
+    }
+    let check = ResponseCheck(
+      asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
+      statedLength: response.statedLength, isNoPage: isNoPage)
+    let verdict = check.verdict(
+      status: response.status, headers: response.headers, now: now.wall)
+    switch verdict {
+    case .notModified,
+      .beyondEnd(length: 0) where request.known.length == 0:
+      confirmed(response, bringing: nil)
+      return .done
+    case _ where request.isConfirmed(by: verdict, isInUse: isInUse):
+      guard confirmed(response, bringing: verdict) else { return .done }
+      events.send(.fetchStarted(entry.key, request.range))
+    case .part, .whole, .changed, .beyondEnd:
+      generation.withState { $0.isReplacedOnRequest() }
+      return await giveWay(to: response, asked: request.range, exchange: exchange)
+    case .transient(let error, _), .invalid(let error):
+      // Readers that may use the stale bytes do not wait for the body of the error.
+      let isBrief = generation.withState { $0.confirmsBriefly(at: now) }
+      return .again(isBrief ? error : await exchange.keeping(response, in: error))
+    case .refused, .failed: break
+    }
+    return await use(verdict, of: response, asked: request.range, exchange: exchange)
+  }
+
+  /// Records that the origin has confirmed the generation.
+  ///
+  /// - Parameter verdict: the part of the generation, or the whole, that the response brings.
+  /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
+  @discardableResult
+  private func confirmed(
+    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
+  ) -> Bool {
+    let (isOfUse, earlier) = generation.withState { state in
+      if response.droppedRange { state.note(.refused) }
+      let merged = StoredFields.merged(
+        state.representation.headers, with: response.headers, isConfirmation: true
+      ).varying(by: response.redirections)
+      let keeper = self.keeper(response)
+      let freshness = state.freshness.map { _ in
+        Freshness.confirmed(
+          by: response.headers, merged: merged, requestTime: response.requestTime,
+          responseTime: response.responseTime, keeper: keeper
+        ).behind(response.redirections, keeper: keeper)
+      }
+      state.representation.refresh(
+        freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
+      state.representation.respond(merged, selectedBy: response.resource.headers)
+      let earlier = state.representation.confirm(at: response.url)
+      state.noteConstancy()
+      state.storage.noteRecordStale()
+      let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
+      state.confirmed(at: now)
+      return (isOfUse, earlier)
+    }
+    if let earlier {
+      let resource = entry.resource
+      origin.withMemory { $0.moved.note(resource, from: earlier, to: response.url) }
+    }
+    return isOfUse
+  }
+
+  func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
+    response.keeper(
+      isShared: entry.storage.isShared,
+      isSecret: entry.resource.policy.group?.isSecret == true)
+  }
+}
+
 extension GenerationState {
   /// Whether a response is the first with a validator, of a generation that began without one:
   /// nobody knows whether its bytes are of the same version. If no reader has received any, the
@@ -148,6 +287,30 @@ extension GenerationState {
     switch verdict {
     case .part(_, let facts), .whole(let facts):
       return !facts.validator.isEmpty && !readers.values.contains(where: \.hasRead)
+    default:
+      return false
+    }
+  }
+
+  /// Turns a confirmation that has brought bytes into an ordinary fetch.
+  ///
+  /// - Returns: false if all these bytes are stored.
+  mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
+    guard fetches[id] != nil, !isComplete else { return false }
+    switch verdict {
+    case .part(let range, _):
+      note(.answered)
+      if ranges != .refused { representation.info?.supportsRanges = true }
+      guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
+      // Others may have shortened a request for missing bytes and continued from its end.
+      if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
+      fetches[id]?.purpose = .bytes
+      fetches[id]?.position = range.lowerBound
+      return true
+    case .whole:
+      guard beginWhole(id, at: fetches[id]?.range.lowerBound ?? 0) else { return false }
+      fetches[id]?.purpose = .bytes
+      return true
     default:
       return false
     }

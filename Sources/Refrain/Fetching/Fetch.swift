@@ -2,7 +2,8 @@
 import Foundation
 
 /// One running request to the origin that fills a hole: sends, checks, stores, and retries from the
-/// byte where the response broke off. Runs on `IOThreads`, since it writes.
+/// byte where the response broke off. If it is a confirmation, the request is conditional (RFC 9111
+/// §4.3), and fetches the bytes that a reader wants next. Runs on `IOThreads`, since it writes.
 struct Fetch: Sendable {
   let id: FetchID
   let generation: Generation
@@ -19,7 +20,7 @@ struct Fetch: Sendable {
     /// The request is sent again at once: a player now waits for it.
     case askAnew
     /// The response broke off: another attempt may continue from there.
-    case again(MediaCacheError, retryAfter: Duration?)
+    case again(MediaCacheError, retryAfter: Duration? = nil)
     /// No further attempt helps.
     case failed(MediaCacheError)
     /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before a
@@ -30,44 +31,54 @@ struct Fetch: Sendable {
   }
 
   /// Brings a range, and confirms the generation first if that is the purpose of the fetch.
-  func begin(_ range: ByteRange) async {
-    if generation.withState({ $0.fetches[id]?.isConfirmation == true }) {
-      await confirm(range)
-    } else {
-      await run(range)
-    }
-  }
-
-  /// Fetches the range that the state records for this fetch.
   ///
-  /// - Parameter first: the outcome of the first attempt, if it has already been made.
+  /// - Parameter first: the outcome of the first attempt, if another fetch has already made it.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
-    if first == nil { events.send(.fetchStarted(entry.key, range)) }
+    var isConfirming = isConfirmation == true
+    if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
     var cuts = generation.withState { $0.fetches.lastCut?.count(at: range.lowerBound) } ?? 0
     var error: MediaCacheError?
     var isForBackground = false
+    var unconfirmed: MediaCacheError?
     attempts: while !Task.isCancelled {
-      let before = first == nil ? brought : 0
-      var outcome = if let first { first } else { await attempt() }
+      let before = first == nil ? progress.brought : 0
+      var outcome = if let first { first } else { await attempt(range) }
       first = nil
+      // The response may have brought bytes.
+      if isConfirmation == false { isConfirming = false }
+      let (brought, position) = progress
       let gained = brought - before
       if gained > 0 { failures = 0 }
       // If a response has to be read again from its start, a few more bytes are no progress.
       if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
-        outcome = .again(GenerationState.nothingCame, retryAfter: nil)
+        outcome = .again(GenerationState.nothingCame)
       }
       switch outcome {
       case .done: break attempts
       case .askAnew: continue attempts
       case .movedOn(let fetch, let outcome):
-        events.send(.fetchFinished(entry.key, range, nil))
-        return await fetch.goOn(after: outcome)
+        if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
+        let range = fetch.generation.withState { $0.fetches[fetch.id]?.range }
+        return await fetch.run(range ?? 0..<0, after: outcome)
       case .failed(let reason):
         error = reason
+        break attempts
+      case .onlyForPlayback where isConfirming && purpose == .playback:
+        // A player now waits for the confirmation.
+        continue attempts
+      case .again(let reason, _) where isConfirming,
+        .onlyForPlayback(let reason) where isConfirming:
+        // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
+        // asks again.
+        events.send(
+          .warning(
+            "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
+              + "forbids that: \(reason)"))
+        unconfirmed = reason
         break attempts
       case .onlyForPlayback(let reason):
         error = reason
@@ -76,29 +87,18 @@ struct Fetch: Sendable {
       case .again(let reason, let retryAfter):
         failures += 1
         // Nothing new came: the redirects may lead elsewhere by now.
-        if gained <= 0 { entry.asked.note(nil, for: entry.asked.resource) }
-        if reason.failure == .cutShort { cuts += 1 }
-        if reason.status != nil, let most = generation.withState(\.mostErrors) {
-          guard repeatsAtOnce(after: reason, count: failures, of: most, retryAfter: retryAfter)
-          else {
-            error = reason
-            break attempts
-          }
-          events.send(.retrying(entry.key, reason.withoutResponse, after: .zero))
-          continue attempts
-        }
-        let isPlaying = generation.withState { $0.isPlaying(id) }
+        if gained <= 0 { entry.requests.forgetChain() }
+        let isCut = reason.failure == .cutShort
+        if isCut { cuts += 1 }
+        let (isPlaying, mostErrors) = generation.withState { ($0.isPlaying(id), $0.mostErrors) }
         guard
           let delay = origin.retry.delay(
-            after: reason.failure, count: reason.failure == .cutShort ? cuts : failures,
-            isPlaying: isPlaying, retryAfter: retryAfter, gained: gained),
+            after: reason.failure, count: isCut ? cuts : failures, isPlaying: isPlaying,
+            retryAfter: retryAfter, gained: gained,
+            atOnce: reason.status == nil ? nil : mostErrors),
           generation.withState({ $0.beginRest(id) })
         else {
-          error = reason.failure == .cutShort ? cutShort(cuts) : reason
-          if reason.failure == .cutShort {
-            let cut = LastCut(position: position, count: cuts)
-            generation.withState { $0.fetches.lastCut = cut }
-          }
+          error = isCut ? cutShort(cuts) : reason
           break attempts
         }
         events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
@@ -111,21 +111,31 @@ struct Fetch: Sendable {
     // Whoever hears of the end does not find this fetch running.
     generation.withState { $0.fetches[id]?.end() }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
-    events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
-    generation.withState { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
+    if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    generation.withState { state in
+      if let unconfirmed { state.unconfirmed(unconfirmed, at: now) }
+      state.fetchEnded(id, error: error, isForBackground: isForBackground)
+    }
   }
 
-  /// The number of new bytes that this fetch has brought.
-  private var brought: Int64 {
-    generation.withState { $0.fetches[id]?.brought ?? 0 }
+  /// Nil if the fetch is over.
+  private var isConfirmation: Bool? {
+    generation.withState { $0.fetches[id]?.isConfirmation }
   }
 
-  private var position: Int64 {
-    generation.withState { $0.fetches[id]?.position ?? 0 }
+  private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
+
+  /// The number of new bytes that this fetch has brought, and where it is.
+  private var progress: (brought: Int64, position: Int64) {
+    generation.withState { ($0.fetches[id]?.brought ?? 0, $0.fetches[id]?.position ?? 0) }
   }
 
   private func cutShort(_ count: Int) -> MediaCacheError {
-    let (position, length) = generation.withState { ($0.fetches[id]?.position ?? 0, $0.length) }
+    let (position, length) = generation.withState { state in
+      let position = state.fetches[id]?.position ?? 0
+      state.fetches.lastCut = LastCut(position: position, count: count)
+      return (position, state.length)
+    }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"
     let times = count == 1 ? "once" : "\(count) times in a row"
     var error = MediaCacheError(
@@ -136,55 +146,15 @@ struct Fetch: Sendable {
     return error
   }
 
-  func failure(
-    _ error: MediaCacheError, _ isLasting: Bool, _ purpose: OriginRequest.Purpose
-  ) -> Outcome {
-    if error.code == .networkNotAllowed, purpose == .prefetch { return .onlyForPlayback(error) }
-    return isLasting ? .failed(error) : .again(error, retryAfter: nil)
-  }
-
   // MARK: One attempt
 
-  private func attempt() async -> Outcome {
-    let asking = generation.withState { state -> (FetchRequest, Validator, isKnown: Bool)? in
-      guard let fetch = state.fetches[id], !state.isOver else { return nil }
-      // Bytes stored in the meantime need not be requested again. An origin without ranges begins
-      // at its first byte whatever the request.
-      guard let start = state.hole(from: fetch.position), start < fetch.range.upperBound else {
-        return nil
-      }
-      state.fetches[id]?.position = start
-      let request = FetchRequest(
-        range: start..<fetch.range.upperBound, fills: true, isWhole: state.isRequestedWhole)
-      return (request, state.validator, state.info != nil)
-    }
-    guard let (request, validator, isKnown) = asking else { return .done }
-    guard await waitForTurn() else { return .done }
-    let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
-    let exchange = OriginExchange(
-      entry.asked, of: origin, counting: entry.traffic,
-      headers: request.headers(of: .init(validator: validator)), purpose: purpose,
-      usesShortcut: isKnown, keepsErrors: generation.withState(\.passesOnErrors),
-      optionalRange: generation.withState { $0.optionalRange(request.range) }
-    ) { connectivity in
-      switch connectivity {
-      case .waiting:
-        return generation.withState { state in
-          guard state.beginRest(id) else { return .ends }
-          // A player may have begun to wait for it in the meantime.
-          return purpose == .prefetch && state.fetches[id]?.isBackground != true
-            ? .beginsAnew : .goesOn
-        }
-      case .available:
-        generation.withState { $0.endRest(id) }
-        return .goesOn
-      }
-    }
-    if purpose == .prefetch {
-      generation.withState {
-        $0.fetches[id]?.beginAnew = { [weak exchange] in exchange?.beginAnew() }
-      }
-    }
+  /// - Parameter range: the range to confirm; a fetch knows what it has yet to bring.
+  private func attempt(_ range: ByteRange) async -> Outcome {
+    let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
+    guard var request = next else { return .done }
+    if !request.isConfirmation, isBackground, !(await waitForTurn()) { return .done }
+    request.purpose = purpose
+    let exchange = exchange(for: request)
     defer {
       generation.withState { state in
         state.endRest(id)
@@ -192,82 +162,56 @@ struct Fetch: Sendable {
       }
     }
     let began = ContinuousClock.now
-    return await exchange.run { response in
-      generation.withState { $0.fetches.noteLatency(.now - began) }
-      let verdict = await judge(
-        response, asked: request.range, sentIfRange: request.sentIfRange(validator) != nil)
-      guard let verdict else { return .done }
+    return await exchange.run { [request] response in
+      if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
+      generation.withState { $0.limits.noteLatency(.now - began) }
+      guard let verdict = await judge(response, to: request) else { return .done }
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
-    } failure: { error, isLasting in
-      failure(error, isLasting, purpose)
+    } failure: { [request] error, isLasting in
+      if error.code == .networkNotAllowed, request.purpose == .prefetch {
+        return .onlyForPlayback(error)
+      }
+      return isLasting ? .failed(error) : .again(error)
     } cancelled: {
-      if exchange.beginsAnew { return .askAnew }
+      if exchange.isCancelled { return .askAnew }
       generation.withState { $0.fetches[id]?.isCalledOff = true }
       return .done
     }
   }
 
-  /// Waits while somebody plays, if this fetch is in the background; it can be cancelled meanwhile.
+  private func exchange(for request: FetchRequest) -> OriginExchange {
+    let isPrefetch = request.purpose == .prefetch
+    let exchange = OriginExchange(request, of: entry.requests) {
+      generation.withState(\.passesOnErrors)
+    } onConnectivity: { connectivity in
+      generation.withState { state in
+        guard connectivity == .waiting else {
+          state.endRest(id)
+          return true
+        }
+        // A player may have begun to wait for it in the meantime, which may use other networks.
+        return state.beginRest(id) && !(isPrefetch && state.fetches[id]?.isBackground != true)
+      }
+    }
+    if isPrefetch {
+      generation.withState { state in
+        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.cancel() }
+      }
+    }
+    return exchange
+  }
+
+  /// Waits while somebody plays; this fetch in the background can be cancelled meanwhile.
   ///
   /// - Returns: false if nobody wants it any more.
   private func waitForTurn() async -> Bool {
-    guard isBackground else { return true }
     guard generation.withState({ $0.beginRest(id) }) else { return false }
-    await entry.starter.gate.waitTurn(generation.gateID(id)) { !isBackground }
+    await entry.starter.gate.waitTurn { !isBackground }
     generation.withState { $0.endRest(id) }
     return !Task.isCancelled
   }
 
   var isBackground: Bool {
     generation.withState { $0.fetches[id]?.isBackground == true }
-  }
-
-  func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
-    if let length {
-      generation.withState { $0.end(at: length) }
-      return .done
-    }
-    // The origin responded 416 even without Range: it has nothing to read.
-    if asked == 0 {
-      return .failed(
-        MediaCacheError(
-          .status, "The origin answered 416 to a request for the whole resource.",
-          remedy: "Check the URL.", status: 416))
-    }
-    let reached = generation.withState { state in
-      state.storage.reached == asked || state.stored.contains(asked - 1)
-        || state.transient.spans.contains(asked - 1)
-    }
-    guard reached else {
-      return .failed(
-        MediaCacheError(
-          .badRange, "The origin has no bytes at \(asked) and does not report the length."))
-    }
-    // The origin sent no length, and nothing follows the last byte received.
-    generation.withState { $0.end(at: asked) }
-    return .done
-  }
-}
-
-/// Error responses, for readers that pass them on.
-extension Fetch {
-  /// As `OriginExchange.keeping`, if a reader passes on error responses.
-  func keeping(
-    _ response: OriginExchange.Response, in failure: MediaCacheError, _ exchange: OriginExchange
-  ) async -> MediaCacheError {
-    guard generation.withState(\.passesOnErrors) else { return failure }
-    return await exchange.keeping(response, in: failure)
-  }
-
-  /// Whether the request is sent again at once after an error response, before it is reported.
-  ///
-  /// - Parameters:
-  ///   - count: the failures in a row.
-  ///   - most: the failures after which it is reported (`GenerationState.mostErrors`).
-  func repeatsAtOnce(
-    after failure: MediaCacheError, count: Int, of most: Int, retryAfter: Duration?
-  ) -> Bool {
-    guard count < most, (retryAfter ?? .zero) <= .zero else { return false }
-    return origin.retry.delay(after: failure.failure, count: count, isPlaying: false) != nil
   }
 }

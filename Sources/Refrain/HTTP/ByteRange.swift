@@ -21,6 +21,9 @@ extension HeaderFields {
   mutating func dropRange() {
     for name in Self.ofRange { self[name] = nil }
   }
+
+  /// Content-Range; nil if it is missing or invalid.
+  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
 }
 
 /// The value of Content-Range (RFC 9110 §14.4).
@@ -41,37 +44,21 @@ package struct ContentRange: Sendable, Hashable {
   /// number that does not fit, several values.
   package init?(_ value: String) {
     let value = value.trimmingOWS
-    guard let space = value.firstIndex(where: { $0 == " " || $0 == "\t" }),
-      value[..<space].lowercased() == "bytes"
-    else { return nil }
-    let sides = value[space...].split(
-      separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard sides.count == 2 else { return nil }
-    let (positions, length) = (sides[0].trimmingOWS, sides[1].trimmingOWS)
-
-    var total: Int64?
-    if length != "*" {
-      guard let known = Int64(digits: length) else { return nil }
-      total = known
-    }
-    if positions == "*" {
-      // "*/*" has no information, and the grammar does not allow it.
-      guard total != nil else { return nil }
-      self.init(range: nil, total: total)
-      return
-    }
-
-    let ends = positions.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    let unit = value.prefix { $0 != " " && $0 != "\t" }
+    let sides = value[unit.endIndex...]
+      .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmingOWS)
+    guard unit.lowercased() == "bytes", sides.count == 2 else { return nil }
+    let total = sides[1] == "*" ? nil : Int64(digits: sides[1])
+    // "*/*" has no information, and the grammar does not allow it.
+    guard total != nil || (sides[1] == "*" && sides[0] != "*") else { return nil }
+    self.total = total
+    guard sides[0] != "*" else { return }
+    let ends = sides[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+      .map { Int64(digits: $0.trimmingOWS) }
     // `digits` stays below the greatest Int64, so `last + 1` fits.
-    guard ends.count == 2, let first = Int64(digits: ends[0].trimmingOWS),
-      let last = Int64(digits: ends[1].trimmingOWS), first <= last
+    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last,
+      last < total ?? .max
     else { return nil }
-    if let total, last >= total { return nil }
-    self.init(range: first..<(last + 1), total: total)
+    range = first..<(last + 1)
   }
-}
-
-extension HeaderFields {
-  /// Content-Range; nil if it is missing or invalid.
-  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
 }

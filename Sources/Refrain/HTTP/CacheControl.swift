@@ -1,43 +1,76 @@
 // SPDX-License-Identifier: MIT
-import RegexBuilder
+import Foundation
 
-/// The directives of a response's Cache-Control that the cache acts upon (RFC 9111 §5.2.2). Unknown
-/// ones are ignored.
+/// One directive of a Cache-Control field (RFC 9111 §5.2), of a request or a response.
+package struct CacheDirective: Sendable, Hashable {
+  /// In lower case.
+  package var name: String
+  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4).
+  package var argument: String?
+
+  /// Returns the directives of a field's value, in order. Anything else in it is ignored: an
+  /// unterminated string extends to the end, and other text to the next comma.
+  package static func all(in value: String) -> [CacheDirective] {
+    var directives: [CacheDirective] = []
+    var rest = value.utf8[...]
+    skipSpaces(in: &rest)
+    while !rest.isEmpty {
+      let name = take(from: &rest, while: \.isTokenCharacter)
+      var argument: String?
+      skipSpaces(in: &rest)
+      if rest.first == UInt8(ascii: "=") {
+        rest.removeFirst()
+        skipSpaces(in: &rest)
+        argument = self.argument(from: &rest)
+      }
+      if !name.isEmpty {
+        directives.append(CacheDirective(name: name.lowercased(), argument: argument))
+      }
+      // Anything else before the next comma is no directive.
+      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst()
+      skipSpaces(in: &rest)
+    }
+    return directives
+  }
+
+  private static func argument(from rest: inout Substring.UTF8View) -> String {
+    guard rest.first == UInt8(ascii: "\"") else {
+      return String(take(from: &rest) { $0 != UInt8(ascii: ",") }.trimmingOWS)
+    }
+    rest.removeFirst()
+    var bytes: [UInt8] = []
+    while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+      guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { break }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func skipSpaces(in rest: inout Substring.UTF8View) {
+    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+  }
+
+  private static func take(
+    from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
+  ) -> String {
+    let taken = rest.prefix(while: belongs)
+    rest = rest[taken.endIndex...]
+    return String(decoding: taken, as: UTF8.self)
+  }
+}
+
+/// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.
 package struct CacheControl: Sendable, Hashable {
-  var noStore = false
-  /// Also true if it names fields (`no-cache="Set-Cookie"`): an unnecessary request is harmless.
-  var noCache = false
-  /// Applies to shared caches. Also true if it names fields: storing too little is harmless.
-  var isPrivate = false
-  /// Whether a shared cache may store the response even if it needed credentials.
-  var isPublic = false
-  var mustRevalidate = false
-  /// As `mustRevalidate`, for a shared cache.
-  var proxyRevalidate = false
-  /// RFC 8246.
-  var immutable = false
-  /// In seconds. The first of several; zero if it is no number (RFC 9111 §4.2.1).
-  var maxAge: Int64?
-  /// As `maxAge`, for a shared cache, which prefers it.
-  var sharedMaxAge: Int64?
-  /// How long a stale response may be used while the origin responds with errors or not at all, in
-  /// seconds (RFC 5861 §4).
-  var staleIfError: Int64?
-  /// How long a stale response may be used while it is being confirmed, in seconds (RFC 5861 §3).
-  var staleWhileRevalidate: Int64?
-  /// Whether `noStore` applies only to caches that do not know what the status requires of them
-  /// (RFC 9111 §5.2.2.3).
-  var mustUnderstand = false
+  /// By name; empty if a directive has none.
+  private let arguments: [String: String]
 
   /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
   package static let longest: Int64 = 1 << 31
 
-  init() {}
-
+  /// - Parameter value: of Cache-Control. The first of several equal directives counts.
   init(_ value: String?) {
-    for directive in CacheDirective.all(in: value ?? "") {
-      apply(directive.name, directive.argument)
-    }
+    let directives = CacheDirective.all(in: value ?? "").lazy.map { ($0.name, $0.argument ?? "") }
+    arguments = Dictionary(directives) { first, _ in first }
   }
 
   /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
@@ -47,116 +80,142 @@ package struct CacheControl: Sendable, Hashable {
     guard let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
       !members.isEmpty
     else { return nil }
-    // A name alone is true. What is no number of seconds, such as a negative one, counts as zero.
-    for (name, value) in members where value != "?0" {
-      apply(name, value == "?1" ? nil : value.map { String($0) })
-    }
+    // A name alone is true.
+    arguments = members.filter { $0.value != "?0" }
   }
 
-  /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5).
-  func forbidsStoring(status: Int) -> Bool {
-    mustUnderstand ? !Self.isUnderstood(status) : noStore
+  /// The directives for a cache that serves several people.
+  static func forSharedCaches(_ headers: HeaderFields) -> CacheControl {
+    CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
   }
-
-  /// Whether the cache does what a status requires of caches: those of RFC 9110 that it stores or
-  /// follows.
-  private static func isUnderstood(_ status: Int) -> Bool {
-    Freshness.isHeuristicallyCacheable(status) || [302, 303, 307].contains(status)
-  }
-
-  /// Whether shared caches may give the response to everybody, whoever requested it.
-  var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
   package static func isForEverybody(_ headers: HeaderFields) -> Bool {
     forSharedCaches(headers).isForEverybody
   }
 
-  static func forSharedCaches(_ headers: HeaderFields) -> CacheControl {
-    CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
+  var noStore: Bool { has("no-store") }
+  /// Also true if it names fields (`no-cache="Set-Cookie"`): an unnecessary request is harmless.
+  var noCache: Bool { has("no-cache") }
+  /// Applies to shared caches. Also true if it names fields: storing too little is harmless.
+  var isPrivate: Bool { has("private") }
+  /// Whether a shared cache may store the response even if it needed credentials.
+  var isPublic: Bool { has("public") }
+  var mustRevalidate: Bool { has("must-revalidate") }
+  /// As `mustRevalidate`, for a shared cache.
+  var proxyRevalidate: Bool { has("proxy-revalidate") }
+  /// Whether `noStore` applies only to caches that do not know what the status requires of them
+  /// (RFC 9111 §5.2.2.3).
+  var mustUnderstand: Bool { has("must-understand") }
+  var maxAge: Int64? { seconds("max-age") }
+  /// As `maxAge`, for a shared cache, which prefers it.
+  var sharedMaxAge: Int64? { seconds("s-maxage") }
+  /// How long a stale response may be used while the origin responds with errors or not at all (RFC
+  /// 5861 §4).
+  var staleIfError: Int64? { seconds("stale-if-error") }
+  /// How long a stale response may be used while it is being confirmed (RFC 5861 §3).
+  var staleWhileRevalidate: Int64? { seconds("stale-while-revalidate") }
+
+  /// Whether shared caches may give the response to everybody, whoever requested it.
+  var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
+
+  /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5): the cache
+  /// does what the statuses require that it stores or follows.
+  func forbidsStoring(status: Int) -> Bool {
+    guard mustUnderstand else { return noStore }
+    return !Freshness.isHeuristicallyCacheable(status) && ![302, 303, 307].contains(status)
   }
 
-  private mutating func apply(_ name: String, _ argument: String?) {
-    switch name {
-    case "no-store": noStore = true
-    case "no-cache": noCache = true
-    case "private": isPrivate = true
-    case "public": isPublic = true
-    case "must-revalidate": mustRevalidate = true
-    case "proxy-revalidate": proxyRevalidate = true
-    case "immutable": immutable = true
-    case "must-understand": mustUnderstand = true
-    case "max-age": maxAge = maxAge ?? Self.seconds(argument)
-    case "s-maxage": sharedMaxAge = sharedMaxAge ?? Self.seconds(argument)
-    case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(argument)
-    case "stale-while-revalidate":
-      staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(argument)
-    default: break
-    }
-  }
+  private func has(_ name: String) -> Bool { arguments[name] != nil }
 
-  private static func seconds(_ argument: String?) -> Int64 {
-    Int64(saturatingDigits: (argument ?? "").trimmingOWS, at: longest) ?? 0
+  /// What is no number of seconds, such as a negative one, counts as zero (RFC 9111 §4.2.1).
+  private func seconds(_ name: String) -> Int64? {
+    arguments[name].map { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) ?? 0 }
   }
 
   /// Returns the members of a Dictionary of structured fields (RFC 8941 §3.2), parsed strictly by
   /// §4.2.2; nil if any part of the text violates the syntax. Of several members with one name, the
   /// last counts. Parameters and the contents of inner lists are checked, but not kept.
-  private static func members(of text: String) -> [String: Substring?]? {
-    let key = #/[a-z*][a-z0-9_.*\-]*/#
-    let item = ChoiceOf {
-      // A decimal, an integer.
-      #/-?[0-9]{1,12}\.[0-9]{1,3}/#
-      #/-?[0-9]{1,15}/#
-      // A string, a token, a byte sequence, a Boolean.
-      #/"(?:[ !#-\[\]-~]|\\["\\])*"/#
-      #/[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:\/\-]*/#
-      #/:[A-Za-z0-9+\/=]*:/#
-      #/\?[01]/#
-    }
-    let parameters = ZeroOrMore {
-      #/;\x20*/#
-      key
-      Optionally {
-        "="
-        item
-      }
-    }
-    let list = Regex {
-      #/\(\x20*/#
-      ZeroOrMore {
-        item
-        parameters
-        // Spaces separate the items.
-        #/\x20+|(?=\))/#
-      }
-      ")"
-    }
-    let member = Regex {
-      Capture(key)
-      Optionally {
-        "="
-        Capture {
-          ChoiceOf {
-            item
-            list
-          }
-        }
-      }
-      parameters
-      #/[ \t]*/#
-      Capture(#/(?:,[ \t]*)?/#)
-    }
-    var members: [String: Substring?] = [:]
+  private static func members(of text: String) -> [String: String]? {
+    let key = #"[a-z*][a-z0-9_.*\-]*"#
+    // A decimal, an integer, a string, a token, a byte sequence, a Boolean.
+    let items = [
+      #"-?[0-9]{1,12}\.[0-9]{1,3}"#, "-?[0-9]{1,15}", #""(?:[ !#-\[\]-~]|\\["\\])*""#,
+      #"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/\-]*"#, ":[A-Za-z0-9+/=]*:", #"\?[01]"#,
+    ]
+    let item = "(?:\(items.joined(separator: "|")))"
+    let parameters = "(?:; *\(key)(?:=\(item))?)*"
+    // Spaces separate the items.
+    let list = #"\( *(?:\#(item)\#(parameters)(?: +|(?=\))))*\)"#
+    let pattern = "(\(key))(?:=(\(item)|\(list)))?\(parameters)[ \t]*((?:,[ \t]*)?)"
+    typealias Member = (Substring, Substring, Substring?, Substring)
+    guard let member = try? Regex(pattern, as: Member.self) else { return nil }
+    var members: [String: String] = [:]
     var rest = text.drop { $0 == " " }
     while !rest.isEmpty {
       guard let match = rest.prefixMatch(of: member) else { return nil }
       let (_, name, value, comma) = match.output
-      members.updateValue(value, forKey: String(name))
+      members[String(name)] = String(value ?? "")
       rest = rest[match.range.upperBound...]
       // A comma separates two members.
       guard rest.isEmpty == comma.isEmpty else { return nil }
     }
     return members
+  }
+}
+
+/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
+/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted, as RFC
+/// 9111 §5.2 suggests.
+package struct RequestDirectives: Sendable, Hashable {
+  package var noCache = false
+  package var noStore = false
+  package var onlyIfCached = false
+  /// In seconds; the smallest of several.
+  package var maxAge: Int64?
+  /// In seconds, the smallest of several; `Int64.max` without a number.
+  package var maxStale: Int64?
+  /// In seconds; the greatest of several.
+  package var minFresh: Int64?
+
+  package init() {}
+
+  package init(_ fields: HeaderFields) {
+    guard let value = fields["Cache-Control"] else {
+      noCache = fields.members(of: "Pragma").contains { $0.lowercased() == "no-cache" }
+      return
+    }
+    for directive in CacheDirective.all(in: value) {
+      let seconds = directive.argument.flatMap {
+        Int64(saturatingDigits: $0, at: CacheControl.longest)
+      }
+      switch (directive.name, seconds) {
+      case ("no-cache", _): noCache = true
+      case ("no-store", _): noStore = true
+      case ("only-if-cached", _): onlyIfCached = true
+      case ("max-age", let seconds?): maxAge = min(maxAge ?? seconds, seconds)
+      case ("min-fresh", let seconds?): minFresh = max(minFresh ?? seconds, seconds)
+      case ("max-stale", let seconds?): maxStale = min(maxStale ?? seconds, seconds)
+      case ("max-stale", nil) where directive.argument == nil: maxStale = maxStale ?? .max
+      default: break
+      }
+    }
+  }
+
+  /// Whether the client wants no response older than it says.
+  var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
+
+  /// Returns whether a stored response may be used without asking the origin.
+  func accept(_ freshness: Freshness, at now: Date) -> Bool {
+    if noCache { return false }
+    if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }
+    let remaining = freshness.remaining(at: now)
+    if let minFresh, remaining < Double(minFresh) { return false }
+    if remaining > 0 { return true }
+    // The next version of an ongoing document exists already.
+    guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate,
+      freshness.pace?.isKnownToChange != true
+    else { return false }
+    return -remaining <= Double(maxStale)
   }
 }

@@ -73,9 +73,9 @@ package struct Cookies: Sendable, Hashable {
 
 /// What decides which cookies a URL sets and receives.
 private struct CookiePlace {
-  var host: String
-  var path: String
-  var isSecure: Bool
+  let host: String
+  let path: String
+  let isSecure: Bool
 
   /// - Returns: nil if the URL is neither http nor https.
   init?(_ url: URL) {
@@ -98,11 +98,9 @@ private struct CookiePlace {
 
   /// §5.4.
   func receives(_ cookie: Cookie) -> Bool {
-    guard cookie.isHostOnly ? host == cookie.domain : isBelow(cookie.domain),
-      isSecure || !cookie.isSecure, path.hasPrefix(cookie.path)
-    else { return false }
-    return path.utf8.count == cookie.path.utf8.count || cookie.path.hasSuffix("/")
-      || path.utf8.dropFirst(cookie.path.utf8.count).first == UInt8(ascii: "/")
+    let folder = cookie.path.hasSuffix("/") ? cookie.path : cookie.path + "/"
+    return (cookie.isHostOnly ? host == cookie.domain : isBelow(cookie.domain))
+      && (isSecure || !cookie.isSecure) && (path == cookie.path || path.hasPrefix(folder))
   }
 }
 

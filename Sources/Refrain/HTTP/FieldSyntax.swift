@@ -51,6 +51,9 @@ extension UInt8 {
   /// Whether this is a `DIGIT` (RFC 5234 §B.1).
   @inlinable package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 
+  /// Whether this is an `ALPHA` (RFC 5234 §B.1).
+  @inlinable package var isLetter: Bool { self | 0x20 >= 0x61 && self | 0x20 <= 0x7A }
+
   /// The value of a hexadecimal digit, in either case.
   @inlinable package var hexadecimalValue: UInt8? {
     switch self {
@@ -69,10 +72,7 @@ extension UInt8 {
 
   /// Whether this is `unreserved` (RFC 3986 §2.3), which a URL never has to encode.
   @inlinable package var isUnreserved: Bool {
-    switch self {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
-    default: false
-    }
+    isDigit || isLetter || self == 0x2D || self == 0x2E || self == 0x5F || self == 0x7E
   }
 }
 

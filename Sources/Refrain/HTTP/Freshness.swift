@@ -61,7 +61,10 @@ extension Freshness {
     let targeted = keeper.isShared ? CacheControl(targetedBy: headers) : nil
     let control = targeted ?? CacheControl(headers["Cache-Control"])
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-    let age = Self.statedAge(headers)
+    // The first member of Age, if it is a number (RFC 9111 §5.1).
+    let age = headers.values(of: "Age").first.flatMap {
+      Int64(saturatingDigits: $0.prefix { $0 != "," }.trimmingOWS, at: CacheControl.longest)
+    }
     let stated = Self.lifetime(
       headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
     self.init(
@@ -96,25 +99,21 @@ extension Freshness {
   }
 
   /// Whether the response may be used at that time without revalidation.
-  ///
-  /// If the clock was set back, the age stays what it was when the response arrived; if it was set
-  /// back by more than the lifetime, the clock is not trusted, and the response is not fresh.
   package func isFresh(at now: Date) -> Bool { remaining(at: now) > 0 }
 
   /// Returns the seconds until the response becomes stale; negative once it is.
+  ///
+  /// If the clock was set back, the age stays what it was when the response arrived; if it was set
+  /// back by more than the lifetime, the clock is not trusted, and the response is not fresh.
   package func remaining(at now: Date) -> Double {
+    // If the origin of an ongoing document sent no lifetime, the pace is the heuristic one: many
+    // clients cost it as many requests as one.
+    let isByPaceAlone = isGuessed == true && pace?.isKnownToChange == true
+    let lifetime = min(
+      isByPaceAlone ? .infinity : self.lifetime, pace?.longestUse ?? .infinity)
     let elapsed = now.timeIntervalSince(confirmedAt)
-    let lifetime = lifetimeByPace
     guard elapsed >= -lifetime, isOutdated != true else { return -.infinity }
     return lifetime - age(at: now)
-  }
-
-  /// The lifetime bounded by the resource's own pace of changes. If the origin of an ongoing document
-  /// sent none, the pace is the heuristic one: many clients cost it as many requests as one.
-  private var lifetimeByPace: Double {
-    guard let pace else { return lifetime }
-    return isGuessed == true && pace.isKnownToChange
-      ? pace.longestUse : min(lifetime, pace.longestUse)
   }
 
   /// Returns the seconds since the origin generated or confirmed the response (RFC 9111 §4.2.3).
@@ -163,23 +162,15 @@ extension Freshness {
     return outdated
   }
 
-  /// The first member of Age, if it is a number (RFC 9111 §5.1).
-  private static func statedAge(_ headers: HeaderFields) -> Int64? {
-    guard let field = headers.values(of: "Age").first else { return nil }
-    let first = field.prefix { $0 != "," }.trimmingOWS
-    return Int64(saturatingDigits: first, at: CacheControl.longest)
-  }
-
   /// Returns the lifetime that the origin sent; nil if it sent none.
   private static func lifetime(
     _ headers: HeaderFields, _ control: CacheControl, sent: Date, _ responseTime: Date,
     _ keeper: Keeper, hasExpires: Bool
   ) -> Double? {
     // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
-    let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
-      $0.trimmingOWS == "*"
-    }
-    if control.noStore && !control.mustUnderstand || control.noCache || variesByAnything == true {
+    if control.noStore && !control.mustUnderstand || control.noCache
+      || headers.members(of: "Vary").contains("*")
+    {
       return 0
     }
     if keeper.isShared, let maxAge = control.sharedMaxAge { return Double(maxAge) }

@@ -33,40 +33,35 @@ package enum HTTPDate {
     _ text: String, now: Date = Moment.now.wall, _ reading: Reading = .lenient
   ) -> Date? {
     // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
-    let trimmed = text.trimmingOWS
-    guard trimmed.utf8.count <= 40, reading == .lenient || isInOneForm(trimmed) else { return nil }
-    var words = trimmed.split(separator: " ").map(String.init)
-    // All forms in the order of the first one.
-    let isOfTwoDigits: Bool
-    switch words.count {
-    case 6: isOfTwoDigits = false
-    case 5:
+    let text = text.trimmingOWS
+    guard text.utf8.count <= 40, reading == .lenient || isInOneForm(text) else { return nil }
+    var words = text.split(separator: " ")
+    if words.count == 5 {
+      // In the order of the first form.
       words = [words[0] + ",", words[2], words[1], words[4], words[3], "GMT"]
-      isOfTwoDigits = false
-    case 4:
-      let parts = words[1].split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 3 else { return nil }
-      words = [words[0]] + parts + words[2...]
-      isOfTwoDigits = parts[2].utf8.count == 2
-    default: return nil
+    } else if words.count == 4 {
+      words.replaceSubrange(
+        1...1, with: words[1].split(separator: "-", omittingEmptySubsequences: false))
     }
     // RFC 9110 allows only "GMT", but mentions that some servers send "UTC".
-    guard days.contains(words[0]), words[5] == "GMT" || words[5] == "UTC",
+    guard words.count == 6, days.contains(words[0]), words[5] == "GMT" || words[5] == "UTC",
       let day = number(words[1], digits: 1...2), let month = months.firstIndex(of: words[2]),
-      let year = number(words[3], digits: isOfTwoDigits ? 2...2 : 4...4)
+      let year = number(words[3], digits: 2...4)
     else { return nil }
-    return date(isOfTwoDigits ? fullYear(year, now: now) : year, month, day, words[4])
+    // Only RFC 850 has years of two digits.
+    switch words[3].utf8.count {
+    case 4: return date(year, month, day, words[4])
+    case 2 where text.utf8.contains(UInt8(ascii: "-")):
+      return date(fullYear(year, now: now), month, day, words[4])
+    default: return nil
+    }
   }
 
   /// Whether spaces, hyphens, letters and digits are where one of the three forms has them. A text
   /// that passes this and lenient parsing is strictly valid.
   private static func isInOneForm(_ text: some StringProtocol) -> Bool {
-    let shape = text.utf8.map { byte -> UInt8 in
-      switch byte {
-      case 0x30...0x39: UInt8(ascii: "0")
-      case 0x41...0x5A, 0x61...0x7A: UInt8(ascii: "a")
-      default: byte
-      }
+    let shape = text.utf8.map { byte in
+      byte.isDigit ? UInt8(ascii: "0") : byte.isLetter ? UInt8(ascii: "a") : byte
     }
     // "Friday", "Wednesday": no short name is among those with six letters and more.
     let name = shape.prefix { $0 == UInt8(ascii: "a") }
@@ -82,47 +77,42 @@ package enum HTTPDate {
   /// 9999 become the first or the last that can be written.
   package static func format(_ date: Date) -> String {
     let seconds = date.timeIntervalSince1970
-    let first: Double = -62_167_219_200
-    let last: Double = 253_402_300_799
-    let fields = civil(min(max(seconds.isNaN ? 0 : seconds, first), last))
-    let (day, year) = (Int(fields.tm_mday), Int(fields.tm_year) + 1900)
-    let time = [fields.tm_hour, fields.tm_min, fields.tm_sec].map { two(Int($0)) }
-    return "\(days[Int(fields.tm_wday)]) \(two(day)) \(months[Int(fields.tm_mon)]) "
-      + "\(two(year / 100))\(two(year % 100)) \(time.joined(separator: ":")) GMT"
+    let fields = civil(min(max(seconds.isNaN ? 0 : seconds, -62_167_219_200), 253_402_300_799))
+    let year = Int32(fields.tm_year) + 1900
+    return "\(days[Int(fields.tm_wday)]) \(two(fields.tm_mday)) \(months[Int(fields.tm_mon)]) "
+      + "\(two(year / 100))\(two(year % 100)) "
+      + "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec)) GMT"
   }
 
-  private static let days = [
+  private static let days: [Substring] = [
     "Sun,", "Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sunday,", "Monday,", "Tuesday,",
     "Wednesday,", "Thursday,", "Friday,", "Saturday,",
   ]
-  private static let months = [
+  private static let months: [Substring] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
 
-  private static func number(_ word: some StringProtocol, digits: ClosedRange<Int>) -> Int? {
-    guard digits.contains(word.utf8.count) else { return nil }
-    return Int64(digits: word).map(Int.init)
+  private static func number(_ word: Substring, digits: ClosedRange<Int>) -> Int? {
+    digits.contains(word.utf8.count) ? Int64(digits: word).map(Int.init) : nil
   }
 
-  private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+  private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
     let seconds = now.timeIntervalSince1970
     // Within what gmtime_r(3) can represent, whatever the clock says.
-    let thisYear =
-      Int(civil(seconds.isFinite ? min(max(seconds, -6e10), 2.5e11) : 0).tm_year) + 1900
-    let year = thisYear / 100 * 100 + 100 + twoDigits
-    if year - thisYear > 100 + 50 { return year - 200 }
-    return year - thisYear > 50 ? year - 100 : year
+    let latest =
+      Int(civil(seconds.isFinite ? min(max(seconds, -6e10), 2.5e11) : 0).tm_year) + 1900 + 50
+    let year = latest / 100 * 100 + twoDigits
+    return year > latest ? year - 100 : year
   }
 
   /// - Parameter month: from 0 on.
-  private static func date(_ year: Int, _ month: Int, _ day: Int, _ time: String) -> Date? {
+  private static func date(_ year: Int, _ month: Int, _ day: Int, _ time: Substring) -> Date? {
     let parts = time.split(separator: ":", omittingEmptySubsequences: false)
       .compactMap { number($0, digits: 2...2) }
     // 60: a leap second.
-    guard parts.count == 3, parts[0] < 24, parts[1] < 60, parts[2] <= 60,
-      time.utf8.count == 8
+    guard time.utf8.count == 8, parts.count == 3, parts[0] < 24, parts[1] < 60, parts[2] <= 60
     else { return nil }
     var fields = tm()
     fields.tm_year = Int32(year - 1900)

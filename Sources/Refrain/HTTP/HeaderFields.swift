@@ -50,6 +50,13 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     let key = name.lowercased()
     return fields.compactMap { $0.name.lowercased() == key ? $0.value : nil }
   }
+
+  /// Returns the members of the lists that all fields of that name have (RFC 9110 §5.6.1), without
+  /// empty ones. For members that contain no comma, quoted or not.
+  func members(of name: String) -> [Substring] {
+    values(of: name).flatMap { $0.split(separator: ",") }.map(\.trimmingOWS)
+      .filter { !$0.isEmpty }
+  }
 }
 
 extension HeaderFields {
@@ -100,9 +107,8 @@ extension HeaderFields {
 
   /// The codings of the body, in the order in which they were applied, in lower case.
   package var contentCodings: [String] {
-    values(of: "Content-Encoding").flatMap { $0.split(separator: ",") }
-      .map { $0.trimmingOWS.lowercased() }
-      .filter { !$0.isEmpty && !Self.noCodings.contains($0) }
+    members(of: "Content-Encoding").map { $0.lowercased() }
+      .filter { !Self.noCodings.contains($0) }
   }
 
   /// Removes the words that name no coding, so that neither what is stored nor a client has them.

@@ -29,15 +29,7 @@ enum StoredFields {
   /// not stored: a client receives them with that response, and not with later ones (RFC 9110
   /// §7.6.3, RFC 9211 §2).
   static func way(of headers: HeaderFields) -> HeaderFields {
-    var room = longestField
-    var way = HeaderFields()
-    for field in headers.fields where ofWay.contains(field.name.lowercased()) {
-      let size = field.name.utf8.count + field.value.utf8.count
-      guard size <= room else { continue }
-      room -= size
-      way.append(field.name, field.value)
-    }
-    return way
+    bounded(headers.fields.filter { ofWay.contains($0.name.lowercased()) }, to: longestField)
   }
 
   /// Returns the fields to store after a response.
@@ -49,31 +41,30 @@ enum StoredFields {
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
   ) -> HeaderFields {
-    let nominated = Set(
-      headers.values(of: "Connection").flatMap {
-        $0.split(separator: ",").map { $0.trimmingOWS.lowercased() }
-      })
-    let news = headers.fields.filter { field in
-      let name = field.name.lowercased()
-      if excluded.contains(name) || nominated.contains(name) { return false }
-      return !(isConfirmation && ofContent.contains(name))
-    }
+    var left = excluded.union(headers.members(of: "Connection").map { $0.lowercased() })
+    if isConfirmation { left.formUnion(ofContent) }
+    let news = headers.fields.filter { !left.contains($0.name.lowercased()) }
     var replaced = Set(news.map { $0.name.lowercased() })
     // The Date of an older message would make the newer one as old (RFC 9110 §6.6.1).
     if isConfirmation { replaced.insert("date") }
     let kept = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
-    var room = longestAll
-    var merged = HeaderFields()
-    for field in kept + news {
+    return bounded(kept + news, to: longestAll)
+  }
+
+  /// Returns the fields that fit, in order.
+  private static func bounded(_ fields: [HeaderFields.Field], to longest: Int) -> HeaderFields {
+    var room = longest
+    var bounded = HeaderFields()
+    for field in fields {
       let size = field.name.utf8.count + field.value.utf8.count
       // Without Vary, all requests would receive one representation. The head of a response is
       // bounded.
       if field.name.lowercased() != "vary" {
-        guard size <= longestField, size <= room else { continue }
+        guard size <= min(longestField, room) else { continue }
         room -= size
       }
-      merged.append(field.name, field.value)
+      bounded.append(field.name, field.value)
     }
-    return merged
+    return bounded
   }
 }

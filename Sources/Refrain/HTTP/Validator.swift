@@ -27,7 +27,7 @@ extension Validator {
     self.init(
       etag: Self.usable(headers["ETag"], longest: 4096),
       lastModified: Self.usable(headers["Last-Modified"], longest: 256))
-    if let lastModified, let modified = HTTPDate.parse(lastModified),
+    if let modified = lastModified.flatMap({ HTTPDate.parse($0) }),
       let sent = headers["Date"].flatMap({ HTTPDate.parse($0) })
     {
       isStrongLastModified = sent.timeIntervalSince(modified) >= 1
@@ -36,25 +36,29 @@ extension Validator {
 
   var isEmpty: Bool { etag == nil && lastModified == nil }
 
+  /// The ETag, if it identifies the stored bytes.
+  var storedETag: String? { isLateETag == true ? nil : etag }
+  /// As `storedETag`, for Last-Modified.
+  var storedLastModified: String? { isLateLastModified == true ? nil : lastModified }
+  /// Whether the validator identifies the stored bytes.
+  var isForStored: Bool { storedETag != nil || storedLastModified != nil }
+
   /// The value for If-Range (RFC 9110 §13.1.5), nil without a strong validator: a strong ETag;
   /// Last-Modified only if there is no ETag at all, and it is strong. With any other value, the
   /// origin's comparison would fail, or join two generations.
   var ifRange: String? {
-    if let etag { return EntityTag(etag).kind == .strong && isLateETag != true ? etag : nil }
-    let isStrong = isStrongLastModified && isLateLastModified != true && !isOfOneResponse
-    return isStrong ? lastModified : nil
+    if let etag { return EntityTag(etag).kind == .strong ? storedETag : nil }
+    return isStrongLastModified && !isOfOneResponse ? storedLastModified : nil
   }
 
   /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3). Empty
   /// without a suitable validator.
   var conditional: HeaderFields {
     var fields = HeaderFields()
-    if let etag, isLateETag != true, EntityTag(etag).kind != .malformed {
-      fields.append("If-None-Match", etag)
+    if let storedETag, EntityTag(storedETag).kind != .malformed {
+      fields.append("If-None-Match", storedETag)
     }
-    if let lastModified, isLateLastModified != true {
-      fields.append("If-Modified-Since", lastModified)
-    }
+    fields["If-Modified-Since"] = storedLastModified
     return fields
   }
 
@@ -72,11 +76,6 @@ extension Validator {
 
   static let mostReplacements = 2
 
-  /// Whether the validator identifies the stored bytes.
-  var isForStored: Bool {
-    (etag != nil && isLateETag != true) || (lastModified != nil && isLateLastModified != true)
-  }
-
   /// Adopts the validators of a later response of the same generation if none were known: every
   /// response after that has to agree with them.
   ///
@@ -86,7 +85,7 @@ extension Validator {
     guard match != .different else { return false }
     if etag == nil, let tag = other.etag {
       // The same date identifies every byte of both, and so the tag does, too.
-      let isProven = match == .weaklySame && isStrongLastModified && isLateLastModified != true
+      let isProven = match == .weaklySame && isStrongLastModified && storedLastModified != nil
       etag = tag
       isLateETag = isProven ? nil : true
       return true
@@ -113,7 +112,7 @@ extension Validator {
 
   /// For people: the strong ETag, else Last-Modified, else any ETag.
   var display: String? {
-    if let etag, EntityTag(etag).kind == .strong, isLateETag != true { return etag }
+    if let storedETag, EntityTag(storedETag).kind == .strong { return storedETag }
     return lastModified ?? etag
   }
 

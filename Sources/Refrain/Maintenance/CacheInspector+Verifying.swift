@@ -18,13 +18,7 @@ public struct EntryVerification: Sendable, Hashable {
 /// is. Only one that seems damaged is locked, checked again, and repaired.
 extension CacheInspector {
   func verify(progress: Sweep.Progress?) async throws -> [EntryVerification] {
-    try await Sweep(budget: budget).run(progress: progress) { names, done in
-      try names.compactMap { name in
-        defer { done() }
-        return try verify(named: name)
-      }
-    }
-    .flatMap(\.self)
+    try await Sweep(budget: budget).run(progress: progress) { try verify(named: $0) }
   }
 
   func verify(_ key: CacheKey) throws -> EntryVerification? {
@@ -36,12 +30,12 @@ extension CacheInspector {
     var result = EntryVerification(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
-    if let key = directory.keyIfInOrder() {
-      result.key = key
+    if let found = try? directory.examine(), found.isInOrder {
+      result.key = CacheKey(rawValue: found.record.key)
       return result
     }
     guard let lock = try WriterLock.acquire(directory, waits: false) else {
-      guard let record = try? directory.loadRecord().record else { return nil }
+      guard let record = directory.writtenRecord else { return nil }
       result.key = CacheKey(rawValue: record.key)
       return result
     }
@@ -53,11 +47,20 @@ extension CacheInspector {
   /// Checks an entry again, and repairs it.
   private func repair(_ directory: EntryDirectory, _ result: inout EntryVerification) {
     do throws(EntryDirectory.Problem) {
-      let contents = try directory.load()
-      result.key = CacheKey(rawValue: contents.record.key)
-      result.problems = contents.warnings
+      let found = try directory.examine()
+      result.key = CacheKey(rawValue: found.record.key)
+      let dropped = found.claimed.byteCount - found.held.byteCount
+      if dropped > 0 {
+        result.problems.append("\(dropped) bytes were missing from the data file and were dropped.")
+      }
+      if found.foreignFiles > 0 {
+        result.problems.append(
+          "\(found.foreignFiles) foreign files in the entry's directory were removed.")
+      }
+      if found.isInOrder { return }
       do {
-        result.droppedBytes = try repair(directory, contents, &result.problems)
+        try directory.repair(found)
+        result.droppedBytes = dropped
       } catch {
         result.problems.append("The entry could not be repaired: \(error).")
       }
@@ -65,72 +68,68 @@ extension CacheInspector {
       switch error {
       case .newer(let version):
         result.problems = ["A later version (\(version)) wrote the entry; nothing was changed."]
+        return
       case .unreadable(let failure):
         result.problems = ["The entry cannot be read now and was left unchanged: \(failure)."]
-      case .empty, .broken:
-        if case .broken(let why) = error {
-          result.problems = ["The entry was unusable and was removed: \(why)."]
-        } else {
-          result.problems = ["The entry had no record and was removed."]
-        }
-        do {
-          result.droppedBytes = try budget.measure(directory.name)?.allocatedBytes ?? 0
-          try directory.removeFiles()
-        } catch {
-          result.problems.append("The entry could not be removed: \(error).")
-        }
+        return
+      case .empty: result.problems = ["The entry had no record and was removed."]
+      case .broken(let why):
+        result.problems = ["The entry was unusable and was removed: \(why)."]
+      }
+      do {
+        result.droppedBytes = try budget.measure(directory.name)?.allocatedBytes ?? 0
+        try directory.removeFiles()
+      } catch {
+        result.problems.append("The entry could not be removed: \(error).")
       }
     }
-  }
-
-  /// Removes spans that lie in a hole of the file from the record, and deletes foreign files.
-  private func repair(
-    _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
-  ) throws -> Int64 {
-    let record = contents.record
-    let claimed = contents.spans
-    let holes = try contents.file.holes()
-    var spans = claimed
-    for hole in holes.ranges { spans.remove(contentsOf: hole) }
-    let claimedBefore = claimed.union(SpanList.decode(record.spans) ?? RangeSet())
-    let dropped = claimedBefore.byteCount - spans.byteCount
-    if dropped > 0 {
-      problems.append("\(dropped) bytes were missing from the data file and were dropped.")
-    }
-    let foreign = try directory.disk.names(in: directory.path).filter {
-      !EntryDirectory.isOwn($0, of: record)
-    }
-    if !foreign.isEmpty {
-      problems.append("\(foreign.count) foreign files in the entry's directory were removed.")
-    }
-    guard dropped > 0 || !foreign.isEmpty else { return 0 }
-    try contents.file.sync()
-    try directory.replaceSpans(of: record, by: spans)
-    return dropped
   }
 }
 
 extension EntryDirectory {
-  /// Returns the key of an entry whose files hold everything that its record claims, without
-  /// foreign files; nil for any other entry, or if this cannot be determined.
-  fileprivate func keyIfInOrder() -> CacheKey? {
-    guard let survey = try? survey(), survey.data?.kind == .file,
-      survey.spansInFile == survey.spans,
-      survey.files.statuses.allSatisfy({ Self.isOwn($0.name, of: survey.record) }),
-      let holes = try? holes(in: survey.record.file), survey.spans.isDisjoint(holes)
-    else { return nil }
-    return CacheKey(rawValue: survey.record.key)
+  /// What the record of an entry claims, and what its files hold.
+  fileprivate struct Examination {
+    var record: EntryRecord
+    var claimed: RangeSet<Int64>
+    /// The claimed spans that lie neither in a hole of the data file nor beyond its end.
+    var held: RangeSet<Int64>
+    var foreignFiles: Int
+
+    var isInOrder: Bool { held == claimed && foreignFiles == 0 }
   }
 
-  private func holes(in file: String) throws(DiskError) -> RangeSet<Int64> {
-    let descriptor = try disk.open("\(path)/\(file)", .read)
+  fileprivate func examine() throws(Problem) -> Examination {
+    let survey = try survey()
+    guard survey.data?.kind == .file else { throw .broken("its data file is missing") }
+    var held = survey.spansInFile
+    do throws(DiskError) {
+      try withData(of: survey.record) { data throws(DiskError) in
+        held.subtract(try disk.holes(in: data))
+      }
+    } catch {
+      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
+      throw .broken("its data file is missing or unreadable (\(error))")
+    }
+    let foreign = survey.files.statuses.filter { name, _ in
+      name != EntryRecord.fileName && name != survey.record.file && !Self.isMark(name)
+        && SpanJournal.epoch(of: name, generation: survey.record.generation) == nil
+    }
+    return Examination(
+      record: survey.record, claimed: survey.spans, held: held, foreignFiles: foreign.count)
+  }
+
+  /// Removes spans that the data file does not hold from the record, and foreign files.
+  fileprivate func repair(_ found: Examination) throws {
+    // The record is about to include spans that only a journal held.
+    try withData(of: found.record) { data throws(DiskError) in try disk.sync(data) }
+    try replaceSpans(of: found.record, by: found.held)
+  }
+
+  private func withData(
+    of record: EntryRecord, _ body: (Int32) throws(DiskError) -> Void
+  ) throws(DiskError) {
+    let descriptor = try disk.open("\(path)/\(record.file)", .read)
     defer { disk.close(descriptor) }
-    return try disk.holes(in: descriptor)
-  }
-
-  /// Whether a file belongs to the entry of that record.
-  fileprivate static func isOwn(_ name: String, of record: EntryRecord) -> Bool {
-    name == EntryRecord.fileName || name == record.file || isMark(name)
-      || SpanJournal.epoch(of: name, generation: record.generation) != nil
+    try body(descriptor)
   }
 }

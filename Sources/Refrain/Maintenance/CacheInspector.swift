@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+public import Foundation
 
 /// Inspects a cache directory, even while it is in use. Methods that are not `async` block: call
 /// them on `IOThreads` only.
@@ -8,50 +8,44 @@ struct CacheInspector: Sendable {
   let table: EntryTable
   let events: EventStreams
 
-  /// The size and number of entries, including unreadable ones, and the size of the pinned ones.
-  typealias Size = (allocated: Int64, entries: Int, pinned: Int64)
+  private typealias Size = (allocated: Int64, isPinned: Bool)
 
-  /// Returns all entries, the most recently used first.
-  func entries() async throws -> (summaries: [EntrySummary], all: Size) {
+  /// Returns all entries, the most recently used first, and the disk usage, which includes that of
+  /// unreadable ones.
+  func entries() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
+    await table.record()
     let locks = budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
-    let shards = try await Sweep(budget: budget).run { names, _ in
-      var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0, 0))
-      for name in names {
-        let summary = summary(named: name) { hasWriters && WriterLock.isHeld($0) }
-        // An entry without a summary takes room all the same.
-        let size =
-          try summary.map { Self.size($0.allocatedBytes, isPinned: $0.isPinned) }
-          ?? budget.measure(name).map(Self.size)
-        guard let size else { continue }
-        found.summaries += summary.map { [$0] } ?? []
-        found.all = Self.sum([found.all, size])
+    let all = try await Sweep(budget: budget).run { name -> (EntrySummary?, size: Size)? in
+      if let summary = summary(named: name, mayBeInUse: hasWriters) {
+        return (summary, (summary.allocatedBytes, summary.isPinned))
       }
-      return found
+      return try size(of: name).map { (nil, $0) }
     }
-    let found = shards.flatMap(\.summaries)
+    let found = all.compactMap(\.0)
     // Sorting numbers is cheaper than sorting summaries.
     let order = found.map { ($0.lastAccess.timeIntervalSince1970, $0.key.rawValue) }
     let summaries = found.indices.sorted { order[$0] > order[$1] }.map { found[$0] }
-    return (summaries, Self.sum(shards.map(\.all)))
+    return (summaries, usage(all.map(\.size)))
   }
 
-  private static func sum(_ sizes: [Size]) -> Size {
-    sizes.reduce((0, 0, 0)) {
-      ($0.allocated + $1.allocated, $0.entries + $1.entries, $0.pinned + $1.pinned)
-    }
+  func usage() async throws -> MediaCache.Usage {
+    usage(try await Sweep(budget: budget).run { try size(of: $0) })
   }
 
-  private static func size(_ allocated: Int64, isPinned: Bool) -> Size {
-    (allocated, 1, isPinned ? allocated : 0)
+  private func size(of name: String) throws -> Size? {
+    try budget.measure(name).map { ($0.allocatedBytes, $0.pinnedBytes != nil) }
   }
 
-  private static func size(_ entry: MeasuredEntry) -> Size {
-    size(entry.allocatedBytes, isPinned: entry.pinnedBytes != nil)
+  private func usage(_ sizes: [Size]) -> MediaCache.Usage {
+    MediaCache.Usage(
+      allocatedBytes: sizes.reduce(0) { $0 + $1.allocated },
+      pinnedBytes: sizes.reduce(0) { $0 + ($1.isPinned ? $1.allocated : 0) },
+      limit: budget.limit, entries: sizes.count)
   }
 
   func entry(for key: CacheKey) -> EntrySummary? {
-    let summary = summary(named: KeyHash.name(of: key), isInUse: WriterLock.isHeld)
+    let summary = summary(named: KeyHash.name(of: key))
     return summary?.key == key ? summary : nil
   }
 
@@ -102,21 +96,19 @@ struct CacheInspector: Sendable {
   func records<Value: Sendable>(
     _ body: @Sendable @escaping (CacheKey, EntryRecord) -> Value?
   ) async throws -> [Value] {
-    try await Sweep(budget: budget).run { names, _ in
-      try names.compactMap { name -> Value? in
-        try Task.checkCancellation()
-        // Nothing of an unreadable entry is used.
-        guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
-        return body(CacheKey(rawValue: record.key), record)
-      }
-    }.flatMap(\.self)
+    try await Sweep(budget: budget).run { name in
+      // Nothing of an unreadable entry is used.
+      guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
+      return body(CacheKey(rawValue: record.key), record)
+    }
   }
 
   /// Returns the keys of a group's entries. Reads every record.
   func members(of group: CacheKey) async throws -> Set<CacheKey> {
     @Sendable func isFirst(_ key: CacheKey) -> Bool {
-      key == group || Selection.isRepresentation(key, of: group)
+      key == group || Selection.isRepresentation(key, ofAny: [group])
     }
+    await table.record()
     var recorded = try await records { key, record -> (key: CacheKey, group: CacheKey?)? in
       guard record.group != nil || isFirst(key) else { return nil }
       return (key, record.group.map { CacheKey(rawValue: $0) })
@@ -137,9 +129,7 @@ struct CacheInspector: Sendable {
         .map(\.key))
   }
 
-  private func summary(
-    named name: String, isInUse: (EntryDirectory) -> Bool
-  ) -> EntrySummary? {
+  private func summary(named name: String, mayBeInUse: Bool = true) -> EntrySummary? {
     let directory = budget.entryDirectory(named: name)
     var survey: EntryDirectory.Survey
     do throws(EntryDirectory.Problem) {
@@ -179,15 +169,35 @@ struct CacheInspector: Sendable {
       allocatedBytes: survey.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: survey.files.lastAccess),
       isComplete: length == cached,
-      isInUse: isInUse(directory), isPinned: survey.files.isPinned,
+      isInUse: mayBeInUse && WriterLock.isHeld(directory),
+      isPinned: survey.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }
+}
 
-  func usage() async throws -> Size {
-    let shards = try await Sweep(budget: budget).run { names, _ in
-      Self.sum(try names.compactMap { try budget.measure($0).map(Self.size) })
-    }
-    return Self.sum(shards)
-  }
+/// The stored state of one resource.
+public struct EntrySummary: Sendable, Hashable {
+  public var key: CacheKey
+  public var url: URL
+  /// The length in bytes; nil while unknown.
+  public var length: Int64?
+  public var mimeType: String?
+  public var validator: String?
+  /// The stored ranges.
+  public var spans: RangeSet<Int64>
+  public var cachedBytes: Int64
+  /// The disk space of the entry, in bytes of allocated blocks.
+  public var allocatedBytes: Int64
+  public var lastAccess: Date
+  public var isComplete: Bool
+  /// Whether a process has the entry open for writing.
+  public var isInUse: Bool
+  /// Whether the entry is pinned, and never evicted (`MediaCache.pin(_:)`).
+  public var isPinned: Bool
+  /// The data file; sparse while the entry is incomplete.
+  public var file: URL
+  /// The key of the first resource of the group as a part of which the entry was last recorded
+  /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
+  public var group: CacheKey?
 }

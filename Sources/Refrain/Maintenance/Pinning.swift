@@ -1,4 +1,94 @@
 // SPDX-License-Identifier: MIT
+import Foundation
+
+/// Pinned entries are never evicted, neither as a whole nor in part.
+///
+/// Their bytes count towards `limit`. The pin belongs to the entry in the directory: every cache
+/// there respects it, it stays when the origin sends a new version, and it ends with `unpin`, or
+/// when the entry is removed.
+///
+/// Documents (`DocumentRules`), and resources that their group keeps (`ResourcePolicy.Group.isKept`),
+/// are stored even if the origin forbids it (`no-store`): what they name could not play without the
+/// origin otherwise. That is the wish of one
+/// person, so a cache for several (`Configuration.isShared`) still obeys. While the origin can be
+/// reached, such an entry is revalidated before each use.
+extension MediaCache {
+  /// Pins a resource before or after the rest of it is fetched, in the representation that its
+  /// headers select. If nothing is stored of it, its first bytes are fetched.
+  ///
+  /// Of a group, this pins the first resource alone.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
+  ///   the other pinned entries, or may not be stored; the errors of `prefetch`.
+  public func pin(_ resource: Resource) async throws {
+    if try await pin(storedKey(for: resource)) { return }
+    var resource = completed(resource)
+    let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
+    if isDocument == true { keep(&resource) }
+    let reader = try await open(
+      resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
+    defer { reader.cancel() }
+    let information = try await reader.contentInformation()
+    if reader.isDocument { keep(&resource) }
+    // Nothing is evicted for a resource that cannot be pinned.
+    let key = key(for: resource)
+    try await pinning.checkRoom(for: key.rawValue, [key], lengths: information.length ?? 0)
+    try await prefetch(resource, range: 0..<1)
+    // The response may select another key than before.
+    guard try await pin(storedKey(for: resource)) else {
+      throw MediaCacheError(
+        .storage,
+        "\(resource.url.withoutUserInfo.absoluteString) was not stored, so it cannot be pinned.",
+        remedy: "Try again.")
+    }
+  }
+
+  package var pinning: Pinning { Pinning(inspector: inspector) }
+
+  /// Makes a document storable even if the origin forbids it.
+  private func keep(_ resource: inout Resource) {
+    resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
+  }
+
+  /// Pins an entry, even one in use here or in another process.
+  ///
+  /// - Returns: false if nothing is stored under the key.
+  /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
+  ///   the other pinned entries, or the directory cannot be written.
+  @discardableResult
+  public func pin(_ key: CacheKey) async throws -> Bool {
+    try await pinning.pin(key) != .notStored
+  }
+
+  /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
+  /// this unpins the first resource alone.
+  @discardableResult
+  public func unpin(_ resource: Resource) async throws -> Bool {
+    try await unpin(storedKey(for: resource))
+  }
+
+  /// Removes the pin of an entry, which can then be evicted. Its bytes stay until then, unless the
+  /// origin forbids storing them. Other entries stay pinned, also those of the same group.
+  ///
+  /// - Returns: false if it was not pinned.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be written: another call then
+  ///   does what is left.
+  @discardableResult
+  public func unpin(_ key: CacheKey) async throws -> Bool {
+    let wasPinned = try await pinning.unpin(key)
+    // Even without a pin: an earlier call may have failed after it lifted the pin.
+    if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
+      let open = await table.settledEntry(for: key)
+      open?.current?.withState { $0.obeyNoStore() }
+      do {
+        _ = try await removal.remove(key)
+      } catch let error as MediaCacheError where error.code == .inUse {
+        // The other process that writes to the entry removes it when it closes it.
+      }
+    }
+    return wasPinned
+  }
+}
 
 /// Pins entries, which are then never evicted.
 package struct Pinning: Sendable {
@@ -19,7 +109,7 @@ package struct Pinning: Sendable {
     let open = await inspector.table.heldEntry(for: key)
     defer { open?.release() }
     await open?.recordNow()
-    let work = Task(executorPreference: IOThreads.background) { () throws -> Outcome in
+    return try await withTaskExecutorPreference(IOThreads.background) {
       guard let entry = inspector.entry(for: key) else { return .notStored }
       // Never refused: lowering the limit lifts no pin.
       if entry.isPinned { return .wasPinned }
@@ -31,18 +121,15 @@ package struct Pinning: Sendable {
       }
       defer { budget.notePinned(name) }
       do {
-        let isStored: Bool
-        if let open {
-          isStored = try await open.storage.pin()
-        } else {
-          isStored = try budget.entryDirectory(named: name).pin()
-        }
+        let isStored =
+          if let open { try await open.storage.pin() } else {
+            try budget.entryDirectory(named: name).pin()
+          }
         return isStored ? .pinned : .notStored
       } catch {
         throw Self.failure(key, error)
       }
     }
-    return try await work.value
   }
 
   /// Refuses a resource or a group that cannot be pinned, before any of it is stored.
@@ -68,7 +155,7 @@ package struct Pinning: Sendable {
   ///
   /// - Returns: false if it was not pinned.
   func unpin(_ key: CacheKey) async throws -> Bool {
-    return try await IOThreads.background.run { () throws(MediaCacheError) in
+    try await IOThreads.background.run { () throws(MediaCacheError) in
       let name = KeyHash.name(of: key)
       defer { budget.notePinned(name) }
       do throws(DiskError) {

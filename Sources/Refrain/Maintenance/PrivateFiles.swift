@@ -43,8 +43,7 @@ package struct PrivateFiles: Sendable {
   /// Returns the first `limit` bytes of a file; nil if there is none.
   package func contents(of name: String, limit: Int) throws -> Contents? {
     try disk.file(at: path(of: name), limit: limit, cutsAtLimit: true).map {
-      Contents(
-        bytes: $0.bytes, isCut: $0.status.size > Int64(limit))
+      Contents(bytes: $0.bytes, isCut: $0.status.size > Int64(limit))
     }
   }
 
@@ -84,26 +83,18 @@ package struct PrivateFiles: Sendable {
   /// files are no error.
   package func sync(_ names: [String]) throws {
     for name in names {
-      let descriptor: Int32
-      do throws(DiskError) {
-        descriptor = try disk.open(path(of: name), .read)
-      } catch {
-        if error.isMissing { continue }
-        throw error
+      try ifPresent { () throws(DiskError) in
+        let descriptor = try disk.open(path(of: name), .read)
+        defer { disk.close(descriptor) }
+        try disk.sync(descriptor)
       }
-      defer { disk.close(descriptor) }
-      try disk.sync(descriptor)
     }
-    try syncDirectory()
+    try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
   }
 
-  /// Makes the names in the directory survive a power cut. A missing directory is no error.
-  private func syncDirectory() throws(DiskError) {
-    do throws(DiskError) {
-      try disk.syncDirectory(path)
-    } catch {
-      guard error.isMissing else { throw error }
-    }
+  /// Runs work that does not fail because a file or the directory is missing.
+  private func ifPresent(_ work: () throws(DiskError) -> Void) throws(DiskError) {
+    do throws(DiskError) { try work() } catch { if !error.isMissing { throw error } }
   }
 
   // MARK: Several files
@@ -133,7 +124,7 @@ package struct PrivateFiles: Sendable {
   package func remove(_ names: [String]) throws {
     guard !names.isEmpty else { return }
     for name in names { try disk.removeFile(path(of: name)) }
-    try syncDirectory()
+    try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
   }
 
   /// Removes the files whose names begin with `prefix`, except one, and that have not been changed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 import RefrainLocks
 
 /// Removes entries from a cache directory, in use or not.
@@ -14,68 +14,42 @@ struct Removal: Sendable {
   /// The beginning of the removal.
   let time: Date
 
-  /// The number of entries removed at once, each of which waits for the disk.
-  private static let width = 4
-
   // MARK: By keys
 
   /// Removes entries.
   ///
-  /// - Parameter done: called with the number of finished entries.
   /// - Throws: `CancellationError`, with some of the entries removed.
   func remove(
-    _ keys: Set<CacheKey>, done: (Int) -> Void = { _ in }
+    _ keys: Set<CacheKey>, progress: Sweep.Progress? = nil
   ) async throws -> RemovedEntries {
-    try await withThrowingTaskGroup(
-      of: (key: CacheKey, result: Result<Int64?, any Error>).self
-    ) { group in
-      var waiting = Array(keys)
-      for _ in 0..<min(Self.width, waiting.count) {
-        group.addTask { [key = waiting.removeLast()] in try await result(of: key) }
+    let count = Sweep.Count(total: keys.count, progress)
+    let outcomes = try await inParallel(Array(keys)) { key in
+      defer { count.increment() }
+      do {
+        return (key: key, freed: try await remove(key), failure: MediaCacheError?.none)
+      } catch let error as MediaCacheError {
+        return (key, nil, error)
       }
-      var removed = RemovedEntries()
-      var count = 0
-      while let (key, result) = try await group.next() {
-        removed.note(result, of: key)
-        count += 1
-        done(count)
-        guard let next = waiting.popLast() else { continue }
-        group.addTask { try await self.result(of: next) }
-      }
-      return removed
     }
-  }
-
-  private func result(
-    of key: CacheKey
-  ) async throws -> (key: CacheKey, result: Result<Int64?, any Error>) {
-    do {
-      return (key, .success(try await remove(key)))
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      return (key, .failure(error))
+    var removed = RemovedEntries(failures: outcomes.compactMap(\.failure))
+    for case (let key, let freed?, _) in outcomes {
+      removed.entries += 1
+      removed.freedBytes += freed
+      removed.resources.insert(Selection.resourceKey(of: key) ?? key)
     }
+    return removed
   }
-
-  /// An entry that can be neither held nor found closed for so long belongs to a closed cache.
-  private static let mostAttempts = 1000
 
   /// Removes an entry.
   ///
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func remove(_ key: CacheKey) async throws -> Int64? {
     var freed: Int64?
-    for _ in 0..<Self.mostAttempts {
+    while true {
       try Task.checkCancellation()
-      if let open = await table.settledEntry(for: key) {
-        guard open.tryHold() else {
-          await Task.yield()
-          continue
-        }
+      if let open = await table.heldEntry(for: key) {
         defer { open.release() }
-        let more = try await remove(open)
-        return more.map { $0 + (freed ?? 0) } ?? freed
+        return try await remove(open).map { $0 + (freed ?? 0) } ?? freed
       }
       let removed = try await IOThreads.background.run {
         try removeClosed(KeyHash.name(of: key), key.rawValue)
@@ -86,21 +60,19 @@ struct Removal: Sendable {
         await table.settledEntry(for: key)?.current?.withState(\.generationID) == generation
       else { return freed }
     }
-    throw GenerationState.closed
   }
 
   private func remove(_ entry: Entry) async throws -> Int64? {
-    let work = Task(executorPreference: IOThreads.background) { () async throws -> Int64? in
-      let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
-      let isKnown = entry.current?.withState { $0.known != nil } ?? false
-      let hadFiles = try await entry.storage.remove(entry, at: time)
-      // Its first response may be about to come.
-      guard isKnown || (hadFiles && size > 0) else { return nil }
-      noteRemoval(entry.name, entry.key, size)
-      return size
-    }
     do {
-      return try await work.value
+      return try await withTaskExecutorPreference(IOThreads.background) {
+        let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
+        let isKnown = entry.current?.withState { $0.known != nil } ?? false
+        let hadFiles = try await entry.storage.remove(entry, at: time)
+        // Its first response may be about to come.
+        guard isKnown || (hadFiles && size > 0) else { return nil }
+        noteRemoval(entry.name, entry.key, size)
+        return size
+      }
     } catch let error as DiskError {
       throw Self.failure(error, entry.key.rawValue)
     }
@@ -113,16 +85,29 @@ struct Removal: Sendable {
 
   // MARK: Everything
 
-  /// Removes every entry that no other process is writing: a shard at a time, several shards at
-  /// once.
+  /// Removes every entry that no other process is writing: first those that are not open, several
+  /// at once.
   ///
   /// - Returns: the bytes of disk that were freed.
   /// - Throws: `DiskError` if the directory cannot be read; `MediaCacheError`; `CancellationError`.
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    let shards = try await Sweep(budget: budget).run(progress: progress) { removeShard($0, $1) }
-    var freed = shards.reduce(0) { $0 + $1.freed }
+    let swept = try await Sweep(budget: budget).run(progress: progress) { shard in
+      // No entry has the name of a shard: only the shard itself is settled.
+      budget.changing(shard) { budget.entryDirectory(named: shard).removeShardIfEmpty() }
+    } _: { name -> (freed: Int64, left: String?) in
+      if budget.isOpen(name) { return (0, name) }
+      do {
+        let removed = try removeClosed(name, name, isSweep: true)
+        // A request may have opened the entry, and read its record, just before that.
+        return (removed?.bytes ?? 0, budget.isOpen(name) ? name : nil)
+      } catch {
+        // The next attempt reports why.
+        return (0, name)
+      }
+    }
+    var freed = swept.reduce(0) { $0 + $1.freed }
     var failure: (any Error)?
-    for name in shards.flatMap(\.left) {
+    for name in swept.compactMap(\.left) {
       do {
         freed += try await removeLeft(name)
       } catch let error as MediaCacheError where error.code == .inUse {
@@ -133,32 +118,6 @@ struct Removal: Sendable {
     }
     if let failure { throw failure }
     return freed
-  }
-
-  /// Removes the entries of a shard that are not open. Blocks.
-  ///
-  /// - Returns: the bytes that were freed, and the names of the entries that could not be removed.
-  private func removeShard(
-    _ names: [String], _ done: () -> Void
-  ) -> (freed: Int64, left: [String]) {
-    var freed: Int64 = 0
-    var left: [String] = []
-    for name in names {
-      defer { done() }
-      do {
-        freed += try removeClosed(name, name, isSweep: true)?.bytes ?? 0
-      } catch {
-        // The next attempt reports why.
-        left.append(name)
-      }
-    }
-    if let first = names.first {
-      // No entry has the name of a shard: only the shard itself is settled.
-      budget.changing(KeyHash.shard(of: first)) {
-        budget.entryDirectory(named: first).removeShardIfEmpty()
-      }
-    }
-    return (freed, left)
   }
 
   /// Removes an entry that is in use, or could not be removed before.
@@ -183,20 +142,17 @@ struct Removal: Sendable {
   ///
   /// - Parameters:
   ///   - text: names the entry in errors.
-  ///   - isSweep: whether all entries of the shard are being removed: those that are open here are
-  ///     left, and so is the shard.
+  ///   - isSweep: whether all entries of the shard are being removed, and the shard afterwards.
   /// - Returns: the generation that was stored, if its record is readable, and the bytes that were
   ///   freed; nil if nothing was stored.
   private func removeClosed(
     _ name: String, _ text: String, isSweep: Bool = false
   ) throws(MediaCacheError) -> (generation: String?, bytes: Int64)? {
     let directory = budget.entryDirectory(named: name)
-    let lock: WriterLock?
     do throws(DiskError) {
       guard try directory.disk.status(of: directory.path) != nil else { return nil }
-      lock = try WriterLock.acquire(directory, waits: !isSweep)
-      defer { withExtendedLifetime(lock) {} }
-      if lock != nil, !(isSweep && budget.isOpen(name)) {
+      if let lock = try WriterLock.acquire(directory, waits: !isSweep) {
+        defer { withExtendedLifetime(lock) {} }
         guard let files = try directory.files() else { return nil }
         let record = directory.writtenRecord
         try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
@@ -229,16 +185,75 @@ package struct RemovedEntries: Sendable {
   package var resources: Set<CacheKey> = []
   /// The reasons why some entries could not be removed.
   package var failures: [MediaCacheError] = []
+}
 
-  fileprivate mutating func note(_ result: Result<Int64?, any Error>, of key: CacheKey) {
-    switch result {
-    case .success(let freed):
-      guard let freed else { return }
-      entries += 1
-      freedBytes += freed
-      resources.insert(Selection.resourceKey(of: key) ?? key)
-    case .failure(let error):
-      failures.append(error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)"))
+/// The entries that a purge concerns. A pure value.
+package struct PurgeSelection: Sendable, Hashable {
+  /// The keys of resources, with all their representations.
+  package var keys: Set<CacheKey> = []
+  /// The beginnings of URLs, at least with the slash after the host.
+  package private(set) var prefixes: Set<String> = []
+  package var isEverything = false
+
+  package init() {}
+
+  package var isEmpty: Bool { keys.isEmpty && prefixes.isEmpty && !isEverything }
+
+  /// Adds all resources whose URLs begin with this one, without its fragment. A URL without a path
+  /// stands for its whole host.
+  package mutating func insert(prefix url: URL) {
+    // Keys are normalized, and URLs are stored as they were requested.
+    let requested = String(url.withoutUserInfo.absoluteString.prefix { $0 != "#" })
+    for text in [CacheKey(url: url).rawValue, requested] {
+      guard let host = text.firstRange(of: "://")?.upperBound else { continue }
+      let isWhole = text[host...].contains { $0 == "/" || $0 == "?" }
+      // Otherwise the hosts whose names begin with this one would be meant, too.
+      prefixes.insert(isWhole ? text : text + "/")
     }
+  }
+
+  /// Whether the stored entries have to be searched.
+  var needsSearch: Bool { isEverything || !prefixes.isEmpty }
+
+  /// Whether an entry is concerned.
+  ///
+  /// - Parameters:
+  ///   - key: the key of the entry, perhaps that of one representation.
+  ///   - url: the URL that was requested.
+  func contains(_ key: CacheKey, url: String) -> Bool {
+    if isEverything || keys.contains(key) { return true }
+    if let resource = Selection.resourceKey(of: key), keys.contains(resource) { return true }
+    return prefixes.contains { prefix in
+      key.rawValue.utf8.starts(with: prefix.utf8) || url.utf8.starts(with: prefix.utf8)
+    }
+  }
+}
+
+/// Purging: the origin's resources have changed, and the stored responses must not be used as if
+/// they had not.
+extension MediaCache {
+  /// Removes entries (`Removal`).
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
+  ///   with some of the entries purged.
+  package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
+    let (removal, inspector) = (removal, inspector)
+    var keys = selection.keys
+    // First: what requests from before this moment bring is not to be used.
+    for entry in await table.settledEntries()
+    where selection.contains(entry.key, url: entry.resource.url.withoutUserInfo.absoluteString) {
+      keys.insert(entry.key)
+    }
+    keys.formUnion(
+      try await reportingStorage {
+        guard selection.needsSearch else {
+          return try await inspector.representations(of: selection.keys)
+        }
+        return Set(
+          try await inspector.records { key, record in
+            selection.contains(key, url: record.url) ? key : nil
+          })
+      })
+    return try await removal.remove(keys)
   }
 }

@@ -6,26 +6,29 @@ import RefrainLocks
   import FoundationNetworking
 #endif
 
-/// Asks the user's hook for a request in place of a refused one, once for all requests of a group,
-/// which its answer renews. Answers are kept in memory only, since headers and parameters are secrets.
-/// In a cache for several people, where requests of one group have different rights, nothing is
-/// shared.
+/// Asks the user's hook for a request in place of a refused one, once for any number of refused fetches
+/// of a resource, and once for all requests of a group, which its answer renews. Answers are kept in
+/// memory only, since headers and parameters are secrets. In a cache for several people, where
+/// requests of one group have different rights, nothing is shared.
 ///
 /// All methods may be called from any thread.
 final class GroupRenewals: Sendable {
   typealias Hook = @Sendable (Resource, _ status: Int) async throws -> Resource?
 
-  struct Renewed: Sendable {
-    var resource: Resource
-    /// Whether the hook was called for another request of the group: this one may have rights of
-    /// its own, for which it has not been called.
-    var isShared: Bool
+  /// The outcome of an authorization.
+  enum Outcome: Sendable {
+    case none
+    /// There is another request to try, for which the hook was called.
+    case renewed
+    /// There is another request to try, by the hook's answer for another one of the group: this one
+    /// may have rights of its own, for which the hook has not been called.
+    case shared
   }
 
   private struct Answer: Sendable {
     var refused: Resource
     /// Nil if the hook gave up.
-    var renewed: Result<Renewed?, any Error>
+    var renewed: Result<Resource?, any Error>
   }
 
   static let mostGroups = 64
@@ -34,7 +37,7 @@ final class GroupRenewals: Sendable {
   private let hook: Hook?
   private let isSharing: Bool
   private let renewals = Mutex<[CacheKey: [GroupRenewal]]>([:])
-  private let calls = JoinedCalls<CacheKey, Answer>()
+  private let calls = JoinedCalls<CacheKey, Answer?>()
 
   /// - Parameter hook: nil: every refusal stays.
   init(isSharing: Bool, hook: Hook?) {
@@ -42,46 +45,55 @@ final class GroupRenewals: Sendable {
     self.hook = hook
   }
 
+  /// The group with which a resource shares the hook's answers.
+  private func group(of resource: Resource) -> CacheKey? {
+    isSharing ? resource.policy.group?.first : nil
+  }
+
   /// Returns the resource with all that the hook has changed for its group.
   func current(_ resource: Resource) -> Resource {
-    guard isSharing, let group = resource.policy.group?.first else { return resource }
+    guard let group = group(of: resource) else { return resource }
     let renewals = renewals.withLock { $0[group] } ?? []
     return renewals.reduce(resource) { $1.applied(to: $0) }
   }
 
-  /// Returns the renewal of a refused request: what the hook has already changed for its group,
-  /// or else the hook's answer. Concurrent refusals of a group wait for one call.
+  /// Renews refused requests: by what the hook has already changed, or else by asking it. One call
+  /// runs at a time for a group, or for a resource of none. A cancelled fetch stops waiting for it;
+  /// the last one to leave cancels the hook without waiting for it.
   ///
-  /// - Returns: nil if the hook gives up.
+  /// - Parameter number: that of the refused request, by `EntryRequests.authorized`.
   /// - Throws: `MediaCacheError`, as the hook; `CancellationError`.
-  func renewed(_ refused: Resource, _ status: Int) async throws -> Renewed? {
-    guard isSharing, let group = refused.policy.group?.first else {
-      return try await ask(refused, status)
-    }
-    if let known = shared(refused) { return known }
-    let answer = try await calls.value(for: group) {
-      // The call before this one may have ended in the meantime.
-      if let known = self.shared(refused) {
-        return Answer(refused: refused, renewed: .success(known))
+  func renew(_ requests: EntryRequests, refused number: Int, status: Int) async throws -> Outcome {
+    guard let hook else { return .none }
+    while true {
+      let (refused, current) = requests.authorized()
+      // The hook has already answered another fetch.
+      if current != number { return refused.policy.group == nil ? .renewed : .shared }
+      let key = group(of: refused) ?? requests.key
+      let answer = try await calls.value(for: key) { [weak requests] in
+        // The call before this one may have ended in the meantime.
+        guard let requests, requests.authorized().number == number else { return nil }
+        do {
+          let renewed = try await self.ask(hook, refused, status)
+          // Whoever was refused may have left, and the hook may have been called again.
+          try Task.checkCancellation()
+          // Before another fetch of the resource can ask.
+          if let renewed { requests.adopt(renewed, insteadOf: number) }
+          return Answer(refused: refused, renewed: .success(renewed))
+        } catch {
+          return Answer(refused: refused, renewed: .failure(error))
+        }
       }
-      do {
-        return Answer(refused: refused, renewed: .success(try await self.ask(refused, status)))
-      } catch {
-        return Answer(refused: refused, renewed: .failure(error))
-      }
+      // An answer that is not for this request may have renewed it, or it needs one of its own.
+      guard let answer, answer.refused == refused else { continue }
+      guard let renewed = try answer.renewed.get() else { return .none }
+      // The call may have been made for another entry with the same request.
+      requests.adopt(renewed, insteadOf: number)
+      return .renewed
     }
-    if answer.refused == refused { return try answer.renewed.get() }
-    // If the answer is not for this request, it has one of its own.
-    return if let known = shared(refused) { known } else { try await ask(refused, status) }
   }
 
-  private func shared(_ refused: Resource) -> Renewed? {
-    let now = current(refused)
-    return now == refused ? nil : Renewed(resource: now, isShared: true)
-  }
-
-  private func ask(_ refused: Resource, _ status: Int) async throws -> Renewed? {
-    guard let hook else { return nil }
+  private func ask(_ hook: Hook, _ refused: Resource, _ status: Int) async throws -> Resource? {
     let answer: Resource?
     do {
       answer = try await hook(refused, status)
@@ -94,16 +106,14 @@ final class GroupRenewals: Sendable {
     }
     guard let answer else { return nil }
     let renewed = refused.replaced(by: answer)
-    if isSharing, let group = refused.policy.group?.first,
-      let renewal = GroupRenewal(from: refused, to: renewed)
-    {
+    if let group = group(of: refused), let renewal = GroupRenewal(from: refused, to: renewed) {
       renewals.withLock { renewals in
         if renewals.count >= Self.mostGroups, renewals[group] == nil { renewals = [:] }
         let others = renewals[group, default: []].filter { $0 != renewal }
         renewals[group] = (others + [renewal]).suffix(Self.mostRenewals)
       }
     }
-    return Renewed(resource: renewed, isShared: false)
+    return renewed
   }
 }
 

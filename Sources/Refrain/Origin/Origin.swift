@@ -12,40 +12,48 @@ final class Origin: Sendable {
   let responseTimeout: Duration
   /// The longest silence within a body.
   let silenceTimeout: Duration
-  let renewals: GroupRenewals
-  let pace: OriginPace
-  let rests: OriginRests
-  let counters: CacheCounters
   /// Whether the cache serves several people.
   let isShared: Bool
+  let renewals: GroupRenewals
+  let pace: OriginPace
   let silence = SilenceTimeout()
-  let moved = MovedResources()
-  let redirected = RedirectedResponses()
+  let counters = CacheCounters()
   private let clock: @Sendable () -> Moment
-  private let policy: Mutex<NetworkPolicy>
   /// No lock, since it is read for each response.
   private let isOff: Atomic<Bool>
+
+  /// What is asked about or changed once for a request.
+  struct Memory: Sendable {
+    var network: NetworkPolicy
+    var rests: OriginRests
+    var moved = MovedResources()
+    var redirected = RedirectedResponses()
+  }
+
+  private let memory: Mutex<Memory>
 
   init(
     _ transport: any Transport, isOffline: Bool, network: NetworkPolicy, retry: RetryPolicy,
     responseTimeout: Duration, silenceTimeout: Duration, bytesPerSecond: Int64?,
-    authorize: GroupRenewals.Hook?, isShared: Bool, counters: CacheCounters,
-    clock: @escaping @Sendable () -> Moment
+    authorize: GroupRenewals.Hook?, isShared: Bool, clock: @escaping @Sendable () -> Moment
   ) {
     self.transport = transport
-    policy = Mutex(network)
-    isOff = Atomic(isOffline)
     self.retry = retry
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
-    renewals = GroupRenewals(isSharing: !isShared, hook: authorize)
-    pace = OriginPace(bytesPerSecond: bytesPerSecond)
-    rests = OriginRests(longest: retry.longestDelay)
-    self.counters = counters
     self.isShared = isShared
     self.clock = clock
+    renewals = GroupRenewals(isSharing: !isShared, hook: authorize)
+    pace = OriginPace(bytesPerSecond: bytesPerSecond)
+    isOff = Atomic(isOffline)
+    memory = Mutex(Memory(network: network, rests: OriginRests(longest: retry.longestDelay)))
   }
 
   var now: Moment { clock() }
+
+  /// Asks about origins, or changes what is known of them. `body` must only compute.
+  func withMemory<Result: Sendable>(_ body: (inout Memory) -> Result) -> Result {
+    memory.withLock { body(&$0) }
+  }
 
   /// Whether no request is made at all.
   var isOffline: Bool {
@@ -54,7 +62,20 @@ final class Origin: Sendable {
   }
 
   var network: NetworkPolicy {
-    get { policy.withLock { $0 } }
-    set { policy.withLock { $0 = newValue } }
+    get { memory.withLock { $0.network } }
+    set { memory.withLock { $0.network = newValue } }
+  }
+}
+
+/// Counts the work of a cache since it was opened. May be used from any thread.
+final class CacheCounters: Sendable {
+  let originRequests = Atomic<Int64>(0)
+  let originBytes = Atomic<Int64>(0)
+  let evictions = Atomic<Int64>(0)
+  let evictedBytes = Atomic<Int64>(0)
+
+  func noteEvicted(_ bytes: Int64) {
+    evictions.add(1, ordering: .relaxed)
+    evictedBytes.add(bytes, ordering: .relaxed)
   }
 }

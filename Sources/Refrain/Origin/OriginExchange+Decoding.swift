@@ -25,14 +25,9 @@ extension OriginExchange {
     } else {
       return response
     }
-    var decoded = response
+    var decoded = response.withBody(body)
     decoded.headers.dropCoding()
     decoded.headers.append("Content-Length", String(body.count))
-    decoded.hasMore = nil
-    decoded.body = AsyncThrowingStream<Data, any Error> { continuation in
-      if !body.isEmpty { continuation.yield(body) }
-      continuation.finish()
-    }
     return decoded
   }
 

@@ -41,63 +41,30 @@ final class OriginExchange: Sendable {
   }
 
   let origin: Origin
-  let asked: AskedResource
-  let traffic: EntryTraffic
-  let headers: HeaderFields
-  private let purpose: OriginRequest.Purpose
-  let isConfirmation: Bool
-  private let isBrief: Bool
-  let usesShortcut: Bool
-  /// Whether a response that brings no resource is kept for a reader that passes it on.
-  let keepsErrors: Bool
-  /// The requested range, if the request may be sent without it.
-  let optionalRange: ByteRange?
+  let requests: EntryRequests
+  let wanted: FetchRequest
+  /// Whether a reader passes on a response that brings no resource.
+  let passesOnErrors: @Sendable () -> Bool
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
-  private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
+  private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
   /// Ends the exchange when the origin is silent for too long.
   private let watch = SilenceTimeout.Watch()
-  private let isAbandoned = Atomic(false)
-
-  /// How a wait for a network continues.
-  enum Waiting: Sendable {
-    case goesOn
-    /// Nobody waits for the response any more.
-    case ends
-    /// Another request may be answered where this one waits.
-    case beginsAnew
-  }
-
-  /// The timeout of a request without whose response stored bytes play, in place of the usual one.
-  private static let briefTimeout: Duration = .seconds(5)
 
   /// - Parameters:
-  ///   - isConfirmation: whether the request is about stored bytes. It does not wait for a network.
-  ///   - isBrief: whether a response is expected within seconds: without one, stored bytes play.
-  ///   - usesShortcut: whether the request goes directly to the end of the last redirect chain. Not
-  ///     for the first request, and not for a confirming one: the chain may lead elsewhere by now.
-  ///   - keepsErrors: whether a redirect that is not followed is kept for a reader that passes it on.
-  ///     In a shared cache, one for the requester alone is such a redirect.
-  ///   - optionalRange: the range in `headers`, if the request may be sent once more without it
-  ///     where the response is unusable.
-  ///   - onConnectivity: called when the transport begins or stops waiting for a network.
+  ///   - passesOnErrors: whether a reader passes on a response that brings no resource, such as a
+  ///     redirect that is not followed. In a shared cache, one for the requester alone is such a
+  ///     redirect.
+  ///   - onConnectivity: called when the transport begins or stops waiting for a network; returns
+  ///     whether the request goes on.
   init(
-    _ asked: AskedResource, of origin: Origin, counting traffic: EntryTraffic,
-    headers: HeaderFields, purpose: OriginRequest.Purpose,
-    isConfirmation: Bool = false, isBrief: Bool = false, usesShortcut: Bool = false,
-    keepsErrors: Bool = false, optionalRange: ByteRange? = nil,
-    onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
+    _ wanted: FetchRequest, of requests: EntryRequests,
+    passesOnErrors: @Sendable @escaping () -> Bool,
+    onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Bool
   ) {
-    (self.asked, self.origin, self.traffic) = (asked, origin, traffic)
-    self.headers = headers
-    self.purpose = purpose
-    self.isConfirmation = isConfirmation
-    self.isBrief = isBrief
-    self.usesShortcut = usesShortcut
-    self.keepsErrors = keepsErrors
-    self.optionalRange = headers["Range"] == nil ? nil : optionalRange
-    self.onConnectivity = onConnectivity
-    let resource = asked.resource
+    (self.wanted, self.requests, origin) = (wanted, requests, requests.origin)
+    (self.passesOnErrors, self.onConnectivity) = (passesOnErrors, onConnectivity)
+    let resource = requests.resource
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
@@ -111,7 +78,7 @@ final class OriginExchange: Sendable {
     await origin.silence.run(watch) {
       do {
         let response = try await self.exchange()
-        self.traffic.note(
+        self.requests.note(
           status: response.status, response.headers, at: response.responseTime)
         return await body(response)
       } catch let error as MediaCacheError {
@@ -125,18 +92,22 @@ final class OriginExchange: Sendable {
   }
 
   /// Ends this exchange, so that another one may send a different request.
-  func beginAnew() {
-    isAbandoned.store(true, ordering: .releasing)
-    watch.end()
-  }
+  func cancel() { watch.cancel() }
 
-  /// Whether `beginAnew` ended this exchange.
-  var beginsAnew: Bool { isAbandoned.load(ordering: .acquiring) }
+  /// Whether `cancel` ended this exchange.
+  var isCancelled: Bool { watch.isCancelled }
+
+  // MARK: Timeouts
+
+  /// The timeout of a request without whose response stored bytes play, in place of the usual one.
+  private static let briefTimeout: Duration = .seconds(5)
+  /// The longest silence of an origin that holds its response back until the resource exists.
+  private static let heldBackTimeout: Duration = .seconds(60)
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
     let limit = origin.responseTimeout
-    if isBrief { return min(limit, Self.briefTimeout) }
+    if wanted.isBrief { return min(limit, Self.briefTimeout) }
     return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
   }
 
@@ -152,29 +123,22 @@ final class OriginExchange: Sendable {
   /// reader to play.
   func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
-  /// The longest silence of an origin that holds its response back until the resource exists.
-  private static let heldBackTimeout: Duration = .seconds(60)
-
   func rest() { watch.rest() }
 
   /// Suspends the timeout while the transport waits for a network, which is not the origin's
   /// silence: only cancellation limits that wait.
   private func connectivityChanged(_ connectivity: OriginRequest.Connectivity) {
-    let waiting = onConnectivity(connectivity)
+    let goesOn = onConnectivity(connectivity)
     switch connectivity {
     case .waiting: rest()
     case .available: expectHead()
     }
-    switch waiting {
-    case .goesOn: break
-    case .ends: watch.end()
-    case .beginsAnew: beginAnew()
-    }
+    if !goesOn { cancel() }
   }
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
   func problem(_ error: any Error) -> MediaCacheError? {
-    let host = asked.resource.url.host() ?? "The origin"
+    let host = requests.resource.url.host() ?? "The origin"
     if watch.hasFired {
       var error = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
@@ -182,10 +146,11 @@ final class OriginExchange: Sendable {
       return error
     }
     if error is CancellationError { return nil }
+    if let error = error as? MediaCacheError { return error }
     guard let error = error as? TransportError else {
       return MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
     }
-    return MediaCacheError(error, purpose)
+    return MediaCacheError(error, wanted.purpose)
   }
 
   // MARK: Exchange
@@ -195,22 +160,22 @@ final class OriginExchange: Sendable {
     var attempts = Self.mostAuthorizations
     var isWhole = false
     while true {
-      let (resource, number) = asked.authorized(by: origin.renewals)
+      let (resource, number) = requests.authorized()
       var request = request(for: resource)
       if isWhole { request.headers.dropRange() }
       let response = try await follow(request, for: resource)
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
-      let authorization: AskedResource.Authorization =
+      let authorization: GroupRenewals.Outcome =
         if attempts > 0 {
-          try await asked.authorize(refused: number, status: response.status, by: origin.renewals)
+          try await origin.renewals.renew(requests, refused: number, status: response.status)
         } else {
           .none
         }
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
-        guard response.status == 403, optionalRange != nil, !response.droppedRange else {
+        guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
           return response
         }
         isWhole = true
@@ -232,7 +197,7 @@ final class OriginExchange: Sendable {
     fields["Accept-Encoding"] = "identity"
     fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
-    for field in headers.fields { fields.append(field.name, field.value) }
+    for field in wanted.headers.fields { fields.append(field.name, field.value) }
     let plain = resource.url.withoutUserInfo
     // The fragment is only for the user agent (RFC 9110 §4.2.5).
     let url = URL(
@@ -240,14 +205,55 @@ final class OriginExchange: Sendable {
       encodingInvalidCharacters: false)
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = origin.network
-    request.purpose = purpose
+    request.purpose = wanted.purpose
     request.documents = resource.policy.documents
     request.expectsDocument =
       request.documents?.isDocument(mimeType: nil, url: resource.url) ?? false
-    request.access = purpose == .playback ? policy.playback : policy.prefetch
+    request.access = wanted.purpose == .playback ? policy.playback : policy.prefetch
     // Stored bytes play without waiting for their confirmation.
-    request.waitsForConnectivity = policy.waitsForConnectivity && !isConfirmation
+    guard !wanted.isConfirmation else { return request }
+    request.waitsForConnectivity = policy.waitsForConnectivity
     request.onConnectivity = { [weak self] in self?.connectivityChanged($0) }
     return request
+  }
+}
+
+/// Keeps responses that bring no resource for readers that pass them on.
+extension OriginExchange {
+  /// Returns the error with the response that it reports, if a reader passes that on. Its body is read
+  /// here unless it is long. Without it if it is repeated, or of another origin and behind no
+  /// redirect: whoever passes it on has to request it again.
+  func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
+    guard passesOnErrors() else { return failure }
+    var failure = failure
+    failure.response = await kept(response) ?? response.redirect
+    return failure
+  }
+
+  /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
+  func kept(_ response: Response) async -> ErrorResponse? {
+    // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
+    // fields of another origin, such as cookies and challenges, are not for this one.
+    guard let given = response.given, response.status != 416, response.status != 206,
+      !response.isRepeated, !response.isDecoded,
+      WebOrigin.isOne(of: response.url, response.resource.url)
+    else { return nil }
+    expectShortBody()
+    defer { self.rest() }
+    let reading = BodyReading(response.body, by: requests)
+    var (body, isWhole) = (Data(), false)
+    do {
+      while !isWhole, body.count <= ErrorResponse.longestBody {
+        if let chunk = try await reading.next() { body += chunk } else { isWhole = true }
+      }
+    } catch {
+      // The body broke off, or nobody waits for it any more. The head has reported the error.
+      return nil
+    }
+    let rest: @Sendable () async throws -> Data? = { try await reading.nextInTime() }
+    return ErrorResponse(
+      status: response.status, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime, body: body,
+      rest: isWhole ? nil : rest, to: given)
   }
 }

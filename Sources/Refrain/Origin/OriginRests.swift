@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
 /// The resources for which an origin has asked for a pause, by a 503 or a 429 with Retry-After (RFC
 /// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it.
 ///
-/// All methods may be called from any thread.
-package final class OriginRests: Sendable {
+/// A pure value.
+package struct OriginRests: Sendable {
   /// A response of the origin whose pause has not ended.
   package struct Rest: Sendable, Hashable {
     package var status: Int
@@ -14,7 +13,7 @@ package final class OriginRests: Sendable {
     package var seconds: Int64
   }
 
-  private struct Noted {
+  private struct Noted: Sendable {
     var status: Int
     /// The end of the pause that the origin asked for.
     var end: Uptime
@@ -25,44 +24,40 @@ package final class OriginRests: Sendable {
   private static let capacity = 4096
 
   private let longest: Double
-  private let noted = Mutex<[String: Noted]>([:])
+  private var noted: [String: Noted] = [:]
 
   /// - Parameter longest: an origin may be asked again after this time, whatever it requested.
   init(longest: Duration) { self.longest = max(longest.seconds, 0) }
 
   /// Returns the response that the origin would give now; nil if it may be asked.
-  package func rest(of resource: Resource, at now: Moment) -> Rest? {
-    noted.withLock { noted in
-      guard !noted.isEmpty else { return nil }
-      for name in [Self.name(of: resource, 503), Self.name(of: resource, 429)] {
-        guard let found = noted[name] else { continue }
-        if let left = now.uptime.seconds(since: found.next), left < 0 {
-          let seconds = -(now.uptime.seconds(since: found.end) ?? 0)
-          return Rest(status: found.status, seconds: max(Int64((seconds - 0.001).rounded(.up)), 1))
-        }
-        noted[name] = nil
+  package mutating func rest(of resource: Resource, at now: Moment) -> Rest? {
+    guard !noted.isEmpty else { return nil }
+    for name in [Self.name(of: resource, 503), Self.name(of: resource, 429)] {
+      guard let found = noted[name] else { continue }
+      if let left = now.uptime.seconds(since: found.next), left < 0 {
+        let seconds = -(now.uptime.seconds(since: found.end) ?? 0)
+        return Rest(status: found.status, seconds: max(Int64((seconds - 0.001).rounded(.up)), 1))
       }
-      return nil
+      noted[name] = nil
     }
+    return nil
   }
 
   /// Records a response that asks for a pause.
-  package func note(_ resource: Resource, status: Int, headers: HeaderFields, at now: Moment) {
+  package mutating func note(
+    _ resource: Resource, status: Int, headers: HeaderFields, at now: Moment
+  ) {
     guard status == 503 || status == 429,
       let field = headers.values(of: "Retry-After").first,
       let wait = RetryAfter.parse(field, now: now.wall), wait > .zero
     else { return }
-    let rest = Noted(
+    if noted.count >= Self.capacity {
+      noted = noted.filter { (now.uptime.seconds(since: $0.value.next) ?? 0) < 0 }
+    }
+    if noted.count >= Self.capacity { noted = [:] }
+    noted[Self.name(of: resource, status)] = Noted(
       status: status, end: now.uptime + wait.seconds,
       next: now.uptime + min(wait.seconds, longest))
-    let name = Self.name(of: resource, status)
-    noted.withLock { noted in
-      if noted.count >= Self.capacity {
-        noted = noted.filter { (now.uptime.seconds(since: $0.value.next) ?? 0) < 0 }
-      }
-      if noted.count >= Self.capacity { noted = [:] }
-      noted[name] = rest
-    }
   }
 
   /// A 503 is about the resource, a 429 about the client that requested it.

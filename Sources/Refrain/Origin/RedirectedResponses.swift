@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
 /// The documents (`DocumentRules`) to which redirects have led a moment ago, for the next request to
 /// their own URLs: the references in a document are relative to that URL, so a proxy redirects its
 /// clients there, and a download stores it there as well.
 ///
-/// All methods may be called from any thread.
-final class RedirectedResponses: Sendable {
+/// A pure value.
+struct RedirectedResponses: Sendable {
   typealias Response = OriginExchange.Response
 
   /// A client that is redirected comes at once.
@@ -15,11 +14,13 @@ final class RedirectedResponses: Sendable {
   private static let capacity = 16
 
   /// By their URLs.
-  private let known = Mutex<[URL: Response]>([:])
+  private var known: [URL: Response] = [:]
 
-  /// Returns a response with a body that is kept here once it has come as a whole, if it is that of
-  /// a document and may be stored; other responses as they are.
-  func noting(_ response: Response) -> Response {
+  /// Returns a response whose body is passed to `keep` once it has come as a whole, if it is that of a
+  /// document and may be stored; other responses as they are.
+  static func copying(
+    _ response: Response, keep: @Sendable @escaping (Response) -> Void
+  ) -> Response {
     let url = response.url
     let type = MediaType.essence(response.headers["Content-Type"])
     let length = response.wholeLength
@@ -31,21 +32,27 @@ final class RedirectedResponses: Sendable {
       response.headers["Vary"]?.contains("*") != true
     else { return response }
     var noted = response
-    noted.body = CopiedBody(body: response.body, length: length, longest: rules.longest) {
-      [self] body in
-      guard isNamed || rules.isDocument(body, at: url) else { return }
-      var kept = response
-      kept.hasMore = nil
-      kept.body = AsyncThrowingStream<Data, any Error> { continuation in
-        if !body.isEmpty { continuation.yield(body) }
-        continuation.finish()
-      }
-      known.withLock { known in
-        known = known.filter { Self.isUsable($0.value, at: response.responseTime) }
-        if known.count < Self.capacity { known[url] = kept }
+    noted.body = SteppedBody(response.body) {
+      var copy: Data? = Data()
+      return { chunk in
+        if let chunk { copy?.append(chunk) }
+        guard let body = copy else { return chunk }
+        let isWhole = length.map { $0 == Int64(body.count) } ?? (chunk == nil)
+        let isTooLong = Int64(body.count) > rules.longest
+        if isWhole || isTooLong { copy = nil }
+        // Before the last bytes are returned.
+        if isWhole, !isTooLong, isNamed || rules.isDocument(body, at: url) {
+          keep(response.withBody(body))
+        }
+        return chunk
       }
     }
     return noted
+  }
+
+  mutating func keep(_ response: Response) {
+    known = known.filter { Self.isUsable($0.value, at: response.responseTime) }
+    if known.count < Self.capacity { known[response.url] = response }
   }
 
   private static func isUsable(_ response: Response, at now: Date) -> Bool {
@@ -54,59 +61,18 @@ final class RedirectedResponses: Sendable {
 
   /// Returns and forgets the response to a request that would bring the same one again; nil if none
   /// is kept for this request.
-  func take(for request: OriginRequest, at now: Date) -> Response? {
-    guard request.headers["Range"]?.hasPrefix("bytes=0-") != false else { return nil }
-    return known.withLock { known in
-      guard let found = known[request.url], Self.isUsable(found, at: now),
-        found.request.requiresPublicAddress || !request.requiresPublicAddress,
-        found.request.headers.grantingAccess == request.headers.grantingAccess
-      else { return nil }
-      let names = Variant.names(in: found.headers)
-      guard
-        Variant.of(found.request.headers, names: names) == Variant.of(request.headers, names: names)
-      else { return nil }
-      known[request.url] = nil
-      return found
-    }
-  }
-}
-
-/// A body of which a copy is made while it is read.
-private struct CopiedBody: AsyncSequence, Sendable {
-  typealias Element = Data
-  typealias Failure = any Error
-
-  var body: any AsyncSequence<Data, any Error> & Sendable
-  /// Nil if its end shows it.
-  var length: Int64?
-  var longest: Int64
-  /// Receives the copy, before the last bytes are returned. Not called for one that is cut short, or
-  /// longer than `longest`.
-  var whole: @Sendable (Data) -> Void
-
-  struct Iterator: AsyncIteratorProtocol {
-    var body: any AsyncIteratorProtocol<Data, any Error>
-    let length: Int64?
-    let longest: Int64
-    let whole: @Sendable (Data) -> Void
-    var copy: Data? = Data()
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
-      let chunk = try await body.next(isolation: actor)
-      if let chunk { copy?.append(chunk) }
-      guard let copy else { return chunk }
-      if Int64(copy.count) > longest {
-        self.copy = nil
-      } else if length.map({ $0 == Int64(copy.count) }) ?? (chunk == nil) {
-        self.copy = nil
-        whole(copy)
-      }
-      return chunk
-    }
-  }
-
-  func makeAsyncIterator() -> Iterator {
-    Iterator(body: body.makeAsyncIterator(), length: length, longest: longest, whole: whole)
+  mutating func take(for request: OriginRequest, at now: Date) -> Response? {
+    guard request.headers["Range"]?.hasPrefix("bytes=0-") != false,
+      let found = known[request.url], Self.isUsable(found, at: now),
+      found.request.requiresPublicAddress || !request.requiresPublicAddress,
+      found.request.headers.grantingAccess == request.headers.grantingAccess
+    else { return nil }
+    let names = Variant.names(in: found.headers)
+    guard
+      Variant.of(found.request.headers, names: names) == Variant.of(request.headers, names: names)
+    else { return nil }
+    known[request.url] = nil
+    return found
   }
 }
 
@@ -126,4 +92,42 @@ extension OriginExchange.Response {
   }
 
   fileprivate var wholeLength: Int64? { headers.bodyLength ?? headers.contentRange?.total }
+}
+
+/// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
+/// this process runs. A stored document stays at its earlier URL, since what it names is stored below
+/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token.
+///
+/// A pure value.
+struct MovedResources: Sendable {
+  struct Move: Sendable {
+    /// The resource as it is requested.
+    var resource: Resource
+    /// Its newest URL after redirects.
+    var target: URL
+  }
+
+  private static let capacity = 256
+
+  /// By the earlier URLs.
+  private var moves: [String: Move] = [:]
+
+  mutating func note(_ resource: Resource, from earlier: URL, to target: URL) {
+    if moves.count >= Self.capacity { moves = [:] }
+    // So that no move leads back.
+    moves[Self.text(target)] = nil
+    moves[Self.text(earlier)] = Move(resource: resource, target: target)
+  }
+
+  /// Returns the move away from a URL; nil if there was none.
+  func move(from url: URL) -> Move? { moves[Self.text(url)] }
+
+  private static func text(_ url: URL) -> String { url.withoutUserInfo.absoluteString }
+}
+
+extension MediaCacheError {
+  /// Whether the origin refuses a URL that it has accepted before, or has forgotten it.
+  package var refusesURL: Bool { status.map { Self.refusesURL($0) } ?? false }
+
+  package static func refusesURL(_ status: Int) -> Bool { [401, 403, 404, 410].contains(status) }
 }

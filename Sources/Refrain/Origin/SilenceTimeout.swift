@@ -6,71 +6,63 @@ import RefrainLocks
 final class SilenceTimeout: Sendable {
   /// One watched request: it extends its deadline while it makes progress, or rests.
   final class Watch: Sendable {
-    fileprivate struct State {
-      var deadline: ContinuousClock.Instant?
-      var hasFired = false
-      var isOver = false
-      var cancel: (@Sendable () -> Void)?
-    }
-    fileprivate let state = Mutex(State())
+    /// In milliseconds since the first watch of the process.
+    private let deadline = Atomic(Int64.max)
+    private let isSilent = Atomic(false)
+    private let isOver = Atomic(false)
 
-    /// Whether the timeout ended the request.
-    var hasFired: Bool { state.withLock { $0.hasFired } }
+    private static let start = ContinuousClock.now
+
+    private static func time(at instant: ContinuousClock.Instant) -> Int64 {
+      Int64((instant - start).seconds * 1000)
+    }
 
     /// Expects progress within this time.
     func expect(within limit: Duration) {
-      let deadline = ContinuousClock.now + limit
-      state.withLock { $0.deadline = deadline }
+      // No number overflows, whatever the user set.
+      let limit = max(.zero, min(limit, .seconds(1 << 32)))
+      deadline.store(Self.time(at: .now + limit), ordering: .relaxed)
     }
 
     /// Expects nothing.
-    func rest() {
-      state.withLock { $0.deadline = nil }
-    }
+    func rest() { deadline.store(.max, ordering: .relaxed) }
 
-    /// Cancels the request, also before it begins.
-    func end() {
-      state.withLock { state in
-        state.isOver = true
-        return state.cancel
-      }?()
-    }
+    /// Has the request cancelled at the next check, also before it begins.
+    func cancel() { isOver.store(true, ordering: .releasing) }
 
-    fileprivate func check(_ now: ContinuousClock.Instant) {
-      let fires = state.withLock { state in
-        guard let deadline = state.deadline, deadline < now, !state.hasFired else { return false }
-        state.hasFired = true
-        return true
-      }
-      if fires { end() }
-    }
+    /// Whether the timeout has ended the request.
+    var hasFired: Bool { isSilent.load(ordering: .acquiring) }
 
+    /// Whether `cancel` was called.
+    var isCancelled: Bool { isOver.load(ordering: .acquiring) }
+
+    /// Whether the request is to be cancelled by now.
+    fileprivate func isDue(at now: ContinuousClock.Instant) -> Bool {
+      if isCancelled || hasFired { return true }
+      guard deadline.load(ordering: .relaxed) < Self.time(at: now) else { return false }
+      isSilent.store(true, ordering: .releasing)
+      return true
+    }
   }
 
   private struct State {
-    var watches: [ObjectIdentifier: Watch] = [:]
+    var watches: [ObjectIdentifier: (Watch, cancel: @Sendable () -> Void)] = [:]
     var isRunning = false
   }
   private let state = Mutex(State())
 
-  /// Runs a request on `IOThreads`. The timeout, `Watch.end` and the cancellation of the caller's task
-  /// cancel it.
+  /// Runs a request on `IOThreads`. The timeout, `Watch.cancel` and the cancellation of the caller's
+  /// task cancel it.
   ///
   /// - Parameter watch: used for one request alone.
   func run<Outcome: Sendable, Failure: Error>(
     _ watch: Watch, _ request: @Sendable @escaping () async throws(Failure) -> Outcome
   ) async throws(Failure) -> Outcome {
-    add(watch)
-    defer { state.withLock { _ = $0.watches.removeValue(forKey: ObjectIdentifier(watch)) } }
     let task = Task(executorPreference: IOThreads.shared) { () -> Result<Outcome, Failure> in
       do throws(Failure) { return .success(try await request()) } catch { return .failure(error) }
     }
-    let isOver = watch.state.withLock { state in
-      state.cancel = { task.cancel() }
-      return state.isOver
-    }
-    if isOver { task.cancel() }
-    defer { watch.state.withLock { $0.cancel = nil } }
+    add(watch) { task.cancel() }
+    defer { state.withLock { _ = $0.watches.removeValue(forKey: ObjectIdentifier(watch)) } }
     let outcome = await withTaskCancellationHandler {
       await task.value
     } onCancel: {
@@ -79,9 +71,9 @@ final class SilenceTimeout: Sendable {
     return try outcome.get()
   }
 
-  private func add(_ watch: Watch) {
+  private func add(_ watch: Watch, cancel: @Sendable @escaping () -> Void) {
     let starts = state.withLock { state in
-      state.watches[ObjectIdentifier(watch)] = watch
+      state.watches[ObjectIdentifier(watch)] = (watch, cancel)
       defer { state.isRunning = true }
       return !state.isRunning
     }
@@ -90,13 +82,13 @@ final class SilenceTimeout: Sendable {
       while true {
         // Nobody cancels the task, so that this cannot throw.
         try? await Task.sleep(for: .milliseconds(100))
-        let watches = state.withLock { state -> [Watch] in
+        let watches = state.withLock { state in
           state.isRunning = !state.watches.isEmpty
           return Array(state.watches.values)
         }
         if watches.isEmpty { return }
         let now = ContinuousClock.now
-        for watch in watches { watch.check(now) }
+        for (watch, cancel) in watches where watch.isDue(at: now) { cancel() }
       }
     }
   }

@@ -16,8 +16,11 @@ package final class ErrorResponse: Sendable, Hashable {
   package let headers: HeaderFields
   /// The beginning of the body; all of it unless there is a rest.
   package let body: Data
-  /// The rest of a longer body, for the first client that takes the response.
-  package let rest: BodyRest?
+  /// Returns the next bytes of the rest of a longer body, for the first client that takes the
+  /// response, one call at a time; nil at the end. Releasing it ends the response.
+  ///
+  /// - Throws: the transport's error; `CancellationError`, also if the origin is silent for too long.
+  package let rest: (@Sendable () async throws -> Data?)?
   package let requestTime: Date
   package let responseTime: Date
   /// The answered request, as its reader gave it.
@@ -26,7 +29,7 @@ package final class ErrorResponse: Sendable, Hashable {
 
   init(
     status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date, body: Data,
-    rest: BodyRest?, to resource: Resource
+    rest: (@Sendable () async throws -> Data?)?, to resource: Resource
   ) {
     (self.status, self.headers) = (status, headers)
     (self.requestTime, self.responseTime) = (requestTime, responseTime)
@@ -82,44 +85,4 @@ package final class ErrorResponse: Sendable, Hashable {
   package static func == (left: ErrorResponse, right: ErrorResponse) -> Bool { left === right }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-/// A body whose beginning is read by its request, and the rest by whoever passes the response on.
-/// Releasing it ends the response.
-package actor BodyRest {
-  private var iterator: any AsyncIteratorProtocol<Data, any Error>
-  private let limit: Limit
-  private let received: @Sendable (Int) async -> Void
-
-  /// Returns what the given work returns, unless the origin is silent for too long.
-  typealias Limit = @Sendable (@escaping @Sendable () async throws -> Data?) async throws -> Data?
-
-  /// - Parameters:
-  ///   - limit: limits the origin's silence, for whoever passes the response on.
-  ///   - received: counts bytes, and pauses for as long as the origin's rate requires.
-  init(
-    _ body: any AsyncSequence<Data, any Error> & Sendable, limit: @escaping Limit,
-    received: @escaping @Sendable (Int) async -> Void
-  ) {
-    iterator = body.makeAsyncIterator()
-    (self.limit, self.received) = (limit, received)
-  }
-
-  /// Returns the next bytes; nil at the end. One caller at a time.
-  ///
-  /// - Throws: the transport's error; `CancellationError`, also if the origin is silent for too long.
-  package func next() async throws -> Data? { try await limit { try await self.read() } }
-
-  /// As `next`, for the request, which limits the origin's silence itself.
-  func read() async throws -> Data? {
-    var iterator = iterator
-    defer { self.iterator = iterator }
-    guard let bytes = try await iterator.next(isolation: self) else {
-      // Some sequences end early without an error when their task is cancelled.
-      try Task.checkCancellation()
-      return nil
-    }
-    await received(bytes.count)
-    return bytes
-  }
 }

@@ -57,16 +57,7 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   /// Returns the normalized URL without user and password.
   static func reference(of url: URL) -> URIReference {
-    var reference = URIReference(url.absoluteString)
-    _ = reference.removeUserInfo()
-    return reference.normalized
-  }
-
-  /// Creates a key from the normalized URL without its signature.
-  init(withoutSignature url: URL) {
-    var reference = Self.reference(of: url)
-    reference.query = reference.query.flatMap { URLSignature.removed(from: $0) }
-    rawValue = reference.textWithoutFragment
+    URIReference(url.absoluteString).normalized
   }
 
   /// Returns the key of the same resource in a partition of the cache. No URL has a space.

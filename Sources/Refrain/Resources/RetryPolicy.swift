@@ -78,9 +78,11 @@ public struct RetryPolicy: Sendable, Hashable {
   ///   - isPlaying: whether a reader has received bytes.
   ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   ///   - gained: the number of new bytes that the failed response brought.
+  ///   - most: the failures after which an error response is reported to readers that pass it on, the
+  ///     request being repeated at once until then; nil: they want no error.
   func delay(
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
-    gained: Int64 = 0
+    gained: Int64 = 0, atOnce most: Int? = nil
   ) -> Duration? {
     let isShort = !isPlaying && [.answer, .invalid, .refused].contains(failure)
     let limit =
@@ -94,6 +96,7 @@ public struct RetryPolicy: Sendable, Hashable {
       default: attempts
       }
     guard count < limit else { return nil }
+    if let most { return count < most && (retryAfter ?? .zero) <= .zero ? .zero : nil }
     if count <= 1, gained >= Self.leastGain { return .zero }
     if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
     let delay = delay(afterFailures: count, retryAfter: retryAfter)

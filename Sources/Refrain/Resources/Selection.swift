@@ -25,13 +25,8 @@ struct Selection: Sendable, Hashable {
   private static let variantMark = " vary:"
   static let credentialsMark = " for:"
 
-  /// Whether a key is that of another representation of the resource with the first key. No URL has
+  /// Whether a key is that of another representation of a resource with one of these keys. No URL has
   /// a space.
-  static func isRepresentation(_ other: CacheKey, of key: CacheKey) -> Bool {
-    [variantMark, credentialsMark].contains { other.rawValue.hasPrefix(key.rawValue + $0) }
-  }
-
-  /// Whether a key is that of another representation of a resource with one of these keys.
   static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
     let text = other.rawValue
     guard text.utf8.contains(UInt8(ascii: " ")) else { return false }
@@ -56,10 +51,8 @@ package enum Variant {
   /// Returns the names in Vary, lower case, without those that are equal in all our requests: no
   /// coding is ever accepted.
   package static func names(in headers: HeaderFields) -> [String] {
-    let names = headers.values(of: "Vary").flatMap {
-      $0.split(separator: ",").map { $0.trimmingOWS.lowercased() }
-    }
-    return Set(names).subtracting(["", "*", "accept-encoding", "range", "if-range"]).sorted()
+    let names = headers.members(of: "Vary").map { $0.lowercased() }
+    return Set(names).subtracting(["*", "accept-encoding", "range", "if-range"]).sorted()
   }
 
   /// Returns a hash of the request's values for these names; nil if there is no name. A hash,

@@ -5,21 +5,14 @@ import RefrainLocks
 /// Decides which URLs may be requested. Filters are equal only if identical. May be used from any
 /// thread.
 package final class URLFilter: Sendable, Hashable {
-  /// The hosts to which public documents and redirects of other hosts have referred. A public name
-  /// may lead to a private address.
-  private enum Referred {
-    /// Their addresses need not be public.
-    case unchecked
-    case hosts(Set<String>)
-    /// There were too many.
-    case all
-  }
-
   private static let mostHosts = 65_536
 
   private let allowed: @Sendable (URL) -> Bool
-  private let referred: Mutex<Referred>
   private let remedy: String
+  private let checksAddresses: Bool
+  /// The hosts to which public documents and redirects of other hosts have referred. A public name
+  /// may lead to a private address.
+  private let referred = Mutex(Set<String>())
 
   /// - Parameters:
   ///   - remedy: what to do about a refused URL.
@@ -29,35 +22,29 @@ package final class URLFilter: Sendable, Hashable {
     remedy: String = "Allow the host to fetch from it.", checksAddresses: Bool = false,
     allows allowed: @escaping @Sendable (URL) -> Bool
   ) {
-    self.remedy = remedy
-    referred = Mutex(checksAddresses ? .hosts([]) : .unchecked)
-    self.allowed = allowed
+    (self.remedy, self.checksAddresses, self.allowed) = (remedy, checksAddresses, allowed)
   }
 
   package func allows(_ url: URL) -> Bool { allowed(url) }
 
   /// Records that a document or a redirect refers to a URL.
   package func noteReference(to url: URL, from referrer: URL) {
-    guard let host = WebOrigin(url)?.host, host != WebOrigin(referrer)?.host else { return }
-    referred.withLock { referred in
-      guard case .hosts(var hosts) = referred else { return }
-      // So that the set is not copied.
-      referred = .all
-      hosts.insert(host)
-      if hosts.count <= Self.mostHosts { referred = .hosts(hosts) }
+    guard checksAddresses, let host = WebOrigin(url)?.host, host != WebOrigin(referrer)?.host
+    else { return }
+    referred.withLock { hosts in
+      if hosts.count < Self.mostHosts { hosts.insert(host) }
     }
   }
 
   /// Whether the address to which the URL's host leads must be public: a public document or redirect
   /// of another host refers to it. A URL that a person chose may lead anywhere.
   package func requiresPublicAddress(of url: URL) -> Bool {
-    referred.withLock { referred in
-      switch referred {
-      case .unchecked: false
-      case .hosts(let hosts):
-        !hosts.isEmpty && WebOrigin(url).map { hosts.contains($0.host) } ?? true
-      case .all: true
-      }
+    guard checksAddresses else { return false }
+    return referred.withLock { hosts in
+      if hosts.isEmpty { return false }
+      // Further hosts were not recorded.
+      if hosts.count >= Self.mostHosts { return true }
+      return WebOrigin(url).map { hosts.contains($0.host) } ?? true
     }
   }
 

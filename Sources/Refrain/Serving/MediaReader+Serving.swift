@@ -57,11 +57,11 @@ extension MediaReader {
 
   /// The status of the origin's last response for the resource, to any reader; nil if none came
   /// since the entry was opened.
-  package var originStatus: Int? { entry.traffic.lastStatus }
+  package var originStatus: Int? { entry.requests.lastStatus }
 
   /// Returns Via and Cache-Status of the origin's last response for the resource, to any reader, as
   /// the caches and proxies behind this one have set them; none if it came before that time.
-  package func originWay(since time: Date) -> HeaderFields { entry.traffic.way(since: time) }
+  package func originWay(since time: Date) -> HeaderFields { entry.requests.way(since: time) }
 
   /// Announces that all of a range is going to be read, and nothing else: the first request begins
   /// at its start.

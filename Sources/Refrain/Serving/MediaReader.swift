@@ -10,7 +10,6 @@ import RefrainLocks
 /// `cancel()`.
 public final class MediaReader: Sendable {
   let entry: Entry
-  private let fillsWhole: Bool
   private let state: CountedMutex<State>
 
   private struct State: Sendable {
@@ -19,19 +18,18 @@ public final class MediaReader: Sendable {
     /// The reader as it attaches to a generation.
     var reader: GenerationState.Reader
     var isCancelled = false
-    var statistics = Statistics()
+    var bytesRead: Int64 = 0
     var storedBefore: RangeSet<Int64>
     let obstacle: Obstacle?
     /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
-    var receivedBefore: Int64
-    var requestsBefore: Int
+    let trafficBefore: (received: Int64, requests: Int)
   }
 
   /// How often bytes whose reads fail on disk are fetched again.
   private static let diskFailureLimit = 3
 
-  /// Creates a reader of an entry that is already held for it.
+  /// Creates a reader of an entry that is already held for it: released if this throws.
   ///
   /// - Parameters:
   ///   - resource: what it is opened for; nil if it makes no request of its own.
@@ -43,14 +41,14 @@ public final class MediaReader: Sendable {
     terms: ReadTerms = ReadTerms()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
+      entry.release()
       throw GenerationState.closed
     }
     self.entry = entry
-    fillsWhole = fill == .wholeResource
-    let traffic = entry.traffic.sums
+    let traffic = entry.requests.sums
     var reader = GenerationState.Reader()
     reader.isBackground = isBackground
-    reader.fillsWhole = fillsWhole
+    reader.fillsWhole = fill == .wholeResource
     reader.terms = terms
     reader.resource = resource
     reader.hasRead = settled != nil
@@ -60,8 +58,8 @@ public final class MediaReader: Sendable {
     state = CountedMutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
-        receivedBefore: traffic.received, requestsBefore: traffic.requests))
-    if fillsWhole { entry.beginFilling() }
+        trafficBefore: traffic))
+    if reader.fillsWhole { entry.beginFilling() }
   }
 
   /// Returns a further reader of the same version, whatever the origin has by now: for consumers
@@ -75,12 +73,7 @@ public final class MediaReader: Sendable {
   public func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
     let (generation, _) = try current()
     guard entry.tryHold() else { throw GenerationState.closed }
-    do {
-      return try MediaReader(entry: entry, generation: generation, fill: fill)
-    } catch {
-      entry.release()
-      throw error
-    }
+    return try MediaReader(entry: entry, generation: generation, fill: fill)
   }
 
   deinit {
@@ -154,17 +147,14 @@ public final class MediaReader: Sendable {
   func deliver(_ offset: Int64, _ count: Int) -> Int {
     let range = offset..<(offset + Int64(count))
     let fromDisk = state.withLock { state -> Int64 in
-      state.statistics.bytesRead += Int64(count)
+      state.bytesRead += Int64(count)
       let fromDisk = state.storedBefore.byteCount(in: range)
-      if fromDisk > 0 {
-        let before = state.readFromDisk.byteCount(in: range)
-        // Usually no part of the range was read before, and all of it was stored.
-        if before == 0, fromDisk == Int64(count) {
-          state.readFromDisk.insert(contentsOf: range)
-        } else {
-          state.readFromDisk.formUnion(state.storedBefore.intersection(RangeSet(range)))
-        }
-        state.statistics.bytesFromDisk = state.readFromDisk.byteCount
+      guard fromDisk > 0 else { return 0 }
+      // Usually all of the range was stored.
+      if fromDisk == Int64(count) {
+        state.readFromDisk.insert(contentsOf: range)
+      } else {
+        state.readFromDisk.formUnion(state.storedBefore.intersection(RangeSet(range)))
       }
       return fromDisk
     }
@@ -195,29 +185,18 @@ public final class MediaReader: Sendable {
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
   public func cancel() {
-    let detached = state.withLock { state -> (Generation, ReaderID)? in
+    let last = state.withLock { state -> State? in
       guard !state.isCancelled else { return nil }
       state.isCancelled = true
-      return (state.generation, state.id)
+      return state
     }
-    guard let (generation, id) = detached else { return }
-    if fillsWhole { entry.endFilling() }
-    generation.leave(id)
+    guard let last else { return }
+    if last.reader.fillsWhole { entry.endFilling() }
+    last.generation.leave(last.id)
     entry.release()
   }
 
-  // MARK: Statistics
-
-  /// The statistics of this reader so far.
-  public var statistics: Statistics {
-    let traffic = entry.traffic.sums
-    return state.withLock { state in
-      var statistics = state.statistics
-      statistics.bytesFromOrigin = traffic.received - state.receivedBefore
-      statistics.requests = traffic.requests - state.requestsBefore
-      return statistics
-    }
-  }
+  // MARK: Known without waiting
 
   var generation: Generation { state.withLock { $0.generation } }
 
@@ -242,4 +221,79 @@ public final class MediaReader: Sendable {
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
+
+  /// The stored ranges of this reader's generation.
+  public var cachedSpans: RangeSet<Int64> {
+    generation.withState { $0.stored }
+  }
+
+  /// The known properties of the resource, without waiting.
+  var knownInformation: ContentInformation? {
+    generation.withState { $0.info }
+  }
+
+  /// Whether incoming bytes are stored: not while the disk is full, the entry is too large for the
+  /// limit, another process writes it, or the origin forbids it.
+  package var isStoring: Bool {
+    generation.withState { !$0.isTransient }
+  }
+
+  /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
+  /// stored and whose origin supports no ranges. False while nothing is known; may become true
+  /// later, when storing ends.
+  package var isPassing: Bool {
+    generation.withState { state in
+      guard !state.isLive else { return true }
+      guard state.isTransient, let info = state.info else { return false }
+      return info.length == nil && !info.supportsRanges
+    }
+  }
+
+  /// Whether the length is known; nil while nothing is known.
+  package var hasKnownLength: Bool? { knownInformation.map { $0.length != nil } }
+
+  /// Whether the response that is known names a document (`DocumentRules`), and is not too long.
+  var isDocument: Bool {
+    generation.withState(\.representation.isDocument)
+  }
+
+  /// The key of the first resource of the group to which the resource is known to belong; nil if
+  /// none is.
+  package var group: CacheKey? { entry.group.map { CacheKey(rawValue: $0) } }
+
+  /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
+  /// is known. The latest 64 titles are kept. `CacheEvent.streamTitle` reports each change.
+  public func streamTitle(at offset: Int64) -> StreamTitle? {
+    generation.withState { $0.representation.titles.title(at: offset) }
+  }
+
+  // MARK: Statistics
+
+  public struct Statistics: Sendable, Hashable {
+    /// The bytes handed to this reader.
+    public var bytesRead: Int64 = 0
+    /// The bytes handed to this reader that were stored before it was opened. A byte read several
+    /// times counts once, so that this never exceeds the length of the resource.
+    public var bytesFromDisk: Int64 = 0
+    /// The bytes received from the origin for this resource since the reader was opened, for any
+    /// reader.
+    public var bytesFromOrigin: Int64 = 0
+    /// The requests sent to the origin for this resource since the reader was opened.
+    public var requests = 0
+
+    public init() {}
+  }
+
+  /// The statistics of this reader so far.
+  public var statistics: Statistics {
+    let traffic = entry.requests.sums
+    return state.withLock { state in
+      var statistics = Statistics()
+      statistics.bytesRead = state.bytesRead
+      statistics.bytesFromDisk = state.readFromDisk.byteCount
+      statistics.bytesFromOrigin = traffic.received - state.trafficBefore.received
+      statistics.requests = traffic.requests - state.trafficBefore.requests
+      return statistics
+    }
+  }
 }

@@ -80,9 +80,6 @@ extension OriginRequest: Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(url)
     hasher.combine(headers)
-    hasher.combine(purpose)
-    hasher.combine(access)
-    hasher.combine(waitsForConnectivity)
   }
 }
 
@@ -154,14 +151,19 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case noDescriptors
   }
 
-  public init(_ code: Code, _ reason: String) {
-    self.code = code
-    self.reason = reason
+  public init(_ code: Code, _ reason: String) { self.init(code, reason, cause: nil) }
+
+  package init(_ code: Code, _ reason: String, cause: Cause?) {
+    (self.code, self.reason, self.cause) = (code, reason, cause)
   }
 
-  package init(_ code: Code, _ reason: String, cause: Cause) {
-    self.init(code, reason)
-    self.cause = cause
+  /// - Parameter what: in words that follow the name of the host.
+  static func unreachable(_ host: String, _ what: String, cause: Cause? = nil) -> TransportError {
+    TransportError(.unreachable, "\(host) \(what).", cause: cause)
+  }
+
+  static func lost(_ host: String, _ why: String) -> TransportError {
+    TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
   }
 
   public var description: String { reason }
@@ -224,11 +226,8 @@ extension MediaCacheError {
     self.init(code, error.reason, remedy: remedy)
     isTimeout = error.code == .timedOut
     isForLackOfDescriptors = error.cause == .noDescriptors
-    switch error.code {
-    case .unknownHost, .untrusted, .malformed: retry = .permanent
-    case .refused: retry = .refused
-    default: break
-    }
+    if error.code == .refused { retry = .refused }
+    if [.unknownHost, .untrusted, .malformed].contains(error.code) { retry = .permanent }
   }
 }
 
@@ -273,41 +272,5 @@ package struct RelayedRequest: Sendable {
     self.url = url
     self.headers = headers
     self.body = body
-  }
-}
-
-/// One response, from which its body is pulled.
-protocol BodySource: AnyObject, Sendable {
-  /// Returns the next bytes of the body; nil at its end. One caller at a time.
-  func next() async throws -> Data?
-  /// Gives up the rest. May be called again, and after the end.
-  func stop()
-}
-
-/// A response's body as it arrives. Releasing it, or its iterator, gives up the rest.
-struct TransportBody: AsyncSequence, Sendable {
-  private let hold: Hold
-
-  init(_ source: any BodySource) { hold = Hold(source) }
-
-  /// An iterator holds the body, too: `for try await … in send().body` keeps no other reference.
-  func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(body: hold, iteration: Hold(hold.source))
-  }
-
-  struct AsyncIterator: AsyncIteratorProtocol {
-    fileprivate let body: Hold
-    /// Iterated once: without the iterator, nobody can request more.
-    fileprivate let iteration: Hold
-
-    mutating func next() async throws -> Data? { try await iteration.source.next() }
-  }
-
-  fileprivate final class Hold: Sendable {
-    let source: any BodySource
-
-    init(_ source: any BodySource) { self.source = source }
-
-    deinit { source.stop() }
   }
 }

@@ -23,14 +23,13 @@ package struct NetworkAddress: Sendable, Hashable {
     let text = String(text)
     // inet_pton(3) reads up to a NUL, and on some systems takes a zone (`%eth0`).
     guard text.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "%") }) else { return nil }
-    var (four, six) = (in_addr(), in6_addr())
-    if inet_pton(AF_INET, text, &four) == 1 {
-      bytes = withUnsafeBytes(of: four) { Array($0) }
-    } else if inet_pton(AF_INET6, text, &six) == 1 {
-      bytes = withUnsafeBytes(of: six) { Array($0) }
-    } else {
-      return nil
+    for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+      var bytes = [UInt8](repeating: 0, count: count)
+      guard inet_pton(family, text, &bytes) == 1 else { continue }
+      self.bytes = bytes
+      return
     }
+    return nil
   }
 
   /// - Parameter host: the host of a URL: an IPv6 address is in brackets, unless Foundation has
@@ -72,7 +71,14 @@ package struct NetworkAddress: Sendable, Hashable {
 
   /// Whether the address is not globally reachable (RFC 6890).
   package var isPrivate: Bool {
-    guard isIPv6 else { return isPrivateIPv4 }
+    guard isIPv6 else {
+      return switch (bytes[0], bytes[1]) {
+      case (0, _), (10, _), (127, _), (169, 254), (192, 168), (224..., _): true
+      case (100, 64...127), (172, 16...31), (198, 18...19): true
+      case (192, 0): bytes[2] == 0 || bytes[2] == 2
+      default: false
+      }
+    }
     // The other IPv4 addresses as IPv6: RFC 6052.
     if let mappedIPv4 { return mappedIPv4.isPrivate }
     if bytes[..<12] == [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] {
@@ -81,15 +87,6 @@ package struct NetworkAddress: Sendable, Hashable {
     // Unspecified and loopback, unique local, link-local, multicast.
     if bytes[..<15].allSatisfy({ $0 == 0 }) { return true }
     return bytes[0] & 0xFE == 0xFC || (bytes[0] == 0xFE && bytes[1] >= 0x80) || bytes[0] == 0xFF
-  }
-
-  private var isPrivateIPv4: Bool {
-    switch (bytes[0], bytes[1]) {
-    case (0, _), (10, _), (127, _), (169, 254), (192, 168), (224..., _): true
-    case (100, 64...127), (172, 16...31), (198, 18...19): true
-    case (192, 0): bytes[2] == 0 || bytes[2] == 2
-    default: false
-    }
   }
 
   /// Whether the first bits equal those of the other address.

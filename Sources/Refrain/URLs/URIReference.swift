@@ -13,14 +13,13 @@ package struct URIReference: Sendable, Hashable {
   /// with which it forms one character.
   package init(_ text: String) {
     var rest = text.utf8[...]
-    if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
-      fragment = String(Substring(rest[rest.index(after: hash)...]))
-      rest = rest[..<hash]
+    func takeEnd(behind mark: UInt8) -> String? {
+      guard let index = rest.firstIndex(of: mark) else { return nil }
+      defer { rest = rest[..<index] }
+      return String(Substring(rest[rest.index(after: index)...]))
     }
-    if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
-      query = String(Substring(rest[rest.index(after: mark)...]))
-      rest = rest[..<mark]
-    }
+    fragment = takeEnd(behind: UInt8(ascii: "#"))
+    query = takeEnd(behind: UInt8(ascii: "?"))
     if let colon = rest.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(rest[..<colon]) {
       scheme = String(Substring(rest[..<colon]))
       rest = rest[rest.index(after: colon)...]
@@ -82,24 +81,16 @@ package struct URIReference: Sendable, Hashable {
   /// RFC 3986 §5.2.4, segment by segment.
   package static func removingDotSegments(_ path: String) -> String {
     guard mayHaveDotSegments(path) else { return path }
-    let segments = path.utf8.split(
+    let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+    let segments = path.utf8.dropFirst(isAbsolute ? 1 : 0).split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
     ).map { Substring($0) }
-    guard segments.contains(".") || segments.contains("..") else { return path }
-    let isAbsolute = path.utf8.first == UInt8(ascii: "/")
     var kept: [Substring] = []
-    for (index, segment) in segments.enumerated() where !(isAbsolute && index == 0) {
-      let isLast = index == segments.count - 1
-      switch segment {
-      case ".":
-        if isLast { kept.append("") }
-      case "..":
-        if !kept.isEmpty { kept.removeLast() }
-        if isLast { kept.append("") }
-      default:
-        kept.append(segment)
-      }
+    for segment in segments {
+      if segment == ".." { _ = kept.popLast() }
+      if segment != ".", segment != ".." { kept.append(segment) }
     }
+    if segments.last == "." || segments.last == ".." { kept.append("") }
     return (isAbsolute ? "/" : "") + kept.joined(separator: "/")
   }
 
@@ -114,14 +105,63 @@ package struct URIReference: Sendable, Hashable {
   }
 
   private static func isScheme(_ text: Substring.UTF8View) -> Bool {
-    guard let first = text.first, (first | 0x20) >= 0x61, (first | 0x20) <= 0x7A else {
-      return false
-    }
-    return text.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
-      default: false
+    text.first?.isLetter == true
+      && text.allSatisfy {
+        $0.isLetter || $0.isDigit || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E
       }
+  }
+}
+
+/// Equivalence of URIs (RFC 3986 §6.2.2, and §6.2.3 for http and https): two spellings that every
+/// origin must treat as the same resource become one. Nothing else is merged: `%2F` stays distinct
+/// from `/`; the order of a query and a slash at the end of a path are kept.
+extension URIReference {
+  /// The normalized spelling, without user information. For comparison only: a request keeps its
+  /// original spelling.
+  package var normalized: URIReference {
+    var result = self
+    _ = result.removeUserInfo()
+    result.scheme = scheme?.lowercased()
+    result.authority = result.authority.map {
+      Self.normalizedAuthority($0, scheme: result.scheme)
     }
+    result.path = Self.normalizedEncoding(path)
+    // A reference without a scheme is resolved later: its dots are still significant.
+    if scheme != nil { result.path = Self.removingDotSegments(result.path) }
+    let isWeb = result.scheme == "http" || result.scheme == "https"
+    if isWeb, authority != nil, result.path.isEmpty { result.path = "/" }
+    result.query = query.map(Self.normalizedEncoding)
+    return result
+  }
+
+  /// Returns the host in lower case, without the scheme's default port (RFC 3986 §6.2.2.1, §6.2.3).
+  private static func normalizedAuthority(_ text: String, scheme: String?) -> String {
+    // The usual name has one spelling.
+    guard text.utf8.contains(where: { !$0.isUnreserved || (0x41...0x5A).contains($0) }) else {
+      return text
+    }
+    var (host, port) = (text[...], Substring())
+    if let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
+      text.utf8[text.utf8.index(after: colon)...].allSatisfy(\.isDigit)
+    {
+      (host, port) = (text[..<colon], text[text.utf8.index(after: colon)...])
+    }
+    let isDefault =
+      port.isEmpty || ["http": 80, "https": 443][scheme].map { $0 == Int(port) } ?? false
+    // The digits of percent-encoded bytes stay in upper case.
+    let lowercased = normalizedEncoding(normalizedEncoding(String(host)).lowercased())
+    return lowercased + (isDefault ? "" : ":\(port)")
+  }
+
+  /// Decodes characters that need no encoding (unreserved, §2.3), encodes those that no URI may
+  /// have (non-ASCII), and writes hexadecimal digits in upper case (§6.2.2.1, §6.2.2.2). A `%` that
+  /// encodes nothing stays.
+  private static func normalizedEncoding(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
+    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit, _ in
+      let isPlain = unit.isEncoded ? unit.byte.isUnreserved : unit.byte < 0x80
+      if isPlain { bytes.append(unit.byte) } else { bytes += unit.encoded }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -12,12 +12,11 @@ extension URL {
   ///
   /// - Parameter base: the base of a relative reference (RFC 3986 §5.2).
   package init?(text: some StringProtocol, relativeTo base: URL? = nil) {
-    var source = URIReference(String(text))
-    source.authority = source.authority.map(Self.inASCII)
-    var target = URIReference(Self.encodingForbiddenBytes(source.textWithoutFragment))
+    var target = URIReference(String(text))
+    target.authority = target.authority.map { Self.encoded(Self.inASCII($0), brackets: false) }
     if let base { target = target.resolved(against: URIReference(base.absoluteString)) }
-    target.path = Self.encodingBrackets(target.path)
-    target.query = target.query.map(Self.encodingBrackets)
+    target.path = Self.encoded(target.path)
+    target.query = target.query.map { Self.encoded($0) }
     self.init(string: target.textWithoutFragment, encodingInvalidCharacters: false)
   }
 
@@ -32,15 +31,17 @@ extension URL {
     return authority[..<(start ?? authority.startIndex)] + ascii
   }
 
-  /// Brackets belong only in the authority: `[::1]`.
-  private static func encodingBrackets(_ text: String) -> String {
-    guard text.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else {
-      return text
+  /// Encodes the bytes that no URI may have.
+  ///
+  /// - Parameter brackets: whether these are among them: they belong only in the authority (`[::1]`).
+  private static func encoded(_ text: String, brackets: Bool = true) -> String {
+    func isForbidden(_ byte: UInt8) -> Bool {
+      switch byte {
+      case 0...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...: true
+      case 0x5B, 0x5D: brackets
+      default: false
+      }
     }
-    return text.replacing("[", with: "%5B").replacing("]", with: "%5D")
-  }
-
-  private static func encodingForbiddenBytes(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || isForbidden($0) }) else {
       return text
     }
@@ -49,13 +50,6 @@ extension URL {
       if isWrong { bytes += unit.encoded } else { bytes += spelling }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func isForbidden(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...: true
-    default: false
-    }
   }
 }
 
@@ -86,5 +80,38 @@ extension URL {
   static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8] {
     guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
     return PercentEncoded.map(text) { bytes, unit, _ in bytes.append(unit.byte) }
+  }
+}
+
+/// One byte of a URI's text, percent-encoded there or not (RFC 3986 §2.1).
+struct PercentEncoded {
+  var byte: UInt8
+  var isEncoded: Bool
+
+  /// `%` and two hexadecimal digits in upper case (§6.2.2.1).
+  var encoded: [UInt8] {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  }
+
+  /// Returns the bytes of a text. A `%` that encodes nothing is a byte like any other.
+  ///
+  /// - Parameter append: appends what takes the place of a byte, which has been spelled so.
+  static func map(
+    _ text: Substring.UTF8View,
+    _ append: (inout [UInt8], PercentEncoded, _ spelling: Substring.UTF8View) -> Void
+  ) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.count)
+    var rest = text
+    while let first = rest.first {
+      let digits = rest.dropFirst().prefix(2).compactMap(\.hexadecimalValue)
+      let isEncoded = first == UInt8(ascii: "%") && digits.count == 2
+      let byte = isEncoded ? digits[0] << 4 | digits[1] : first
+      let spelling = rest.prefix(isEncoded ? 3 : 1)
+      append(&bytes, PercentEncoded(byte: byte, isEncoded: isEncoded), spelling)
+      rest = rest[spelling.endIndex...]
+    }
+    return bytes
   }
 }

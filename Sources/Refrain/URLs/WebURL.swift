@@ -7,24 +7,21 @@ package struct WebURL {
   package var scheme: String
   /// Without user information.
   package var authority: String
-  /// Path and query, without the fragment; may be empty, or begin with `?`.
-  package var target: String
+  /// Path and query as a request sends them (RFC 9112 §3.2.1), without the fragment: as spelled, but
+  /// never empty. A library that splits and rejoins a path may request another resource, which a
+  /// DELETE would remove.
+  package var requestTarget: String
 
   package init?(_ text: String) {
     var reference = URIReference(text)
-    guard let scheme = reference.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-      return nil
-    }
     _ = reference.removeUserInfo()
-    guard let authority = reference.authority else { return nil }
-    self.scheme = scheme
-    self.authority = authority
-    target = reference.path + (reference.query.map { "?" + $0 } ?? "")
+    guard let scheme = reference.scheme?.lowercased(), scheme == "http" || scheme == "https",
+      let authority = reference.authority
+    else { return nil }
+    (self.scheme, self.authority) = (scheme, authority)
+    let target = reference.path + (reference.query.map { "?" + $0 } ?? "")
+    requestTarget = target.hasPrefix("/") ? target : "/" + target
   }
-
-  /// Path and query as a request sends them (RFC 9112 §3.2.1): as spelled, but never empty. A library
-  /// that splits and rejoins a path may request another resource, which a DELETE would remove.
-  package var requestTarget: String { target.hasPrefix("/") ? target : "/" + target }
 
   /// The target with scheme and host, as a proxy requires (RFC 9112 §3.2.2).
   var absoluteTarget: String { "\(scheme)://\(authority)\(requestTarget)" }
@@ -46,23 +43,102 @@ package struct WebOrigin: Sendable, Hashable {
     self.init(parts)
   }
 
-  /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
-  /// any. Servers may distinguish a name with a trailing dot.
-  static func isOne(of left: URL, _ right: URL) -> Bool {
-    guard left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".") else { return false }
-    if let origin = WebOrigin(left) { return origin == WebOrigin(right) }
-    // Resolvers may read the host or the port (`host:`, `127.1`) differently: only one spelling
-    // certainly has one origin.
-    guard let one = WebURL(left.absoluteString), let other = WebURL(right.absoluteString) else {
-      return false
-    }
-    return one.scheme == other.scheme && one.authority == other.authority
-  }
-
   package init?(_ parts: WebURL) {
     guard let authority = Authority(parts.authority) else { return nil }
     scheme = parts.scheme
     host = authority.plainHost
     port = authority.port ?? (parts.scheme == "https" ? 443 : 80)
+  }
+
+  /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
+  /// any. Servers may distinguish a name with a trailing dot.
+  static func isOne(of left: URL, _ right: URL) -> Bool {
+    guard left.host()?.hasSuffix(".") == right.host()?.hasSuffix("."),
+      let one = WebURL(left.absoluteString), let other = WebURL(right.absoluteString)
+    else { return false }
+    if let origin = WebOrigin(one) { return origin == WebOrigin(other) }
+    // Resolvers may read the host or the port (`host:`, `127.1`) differently: only one spelling
+    // certainly has one origin.
+    return one.scheme == other.scheme && one.authority == other.authority
+  }
+}
+
+/// `host [ ":" port ]` of a URL or a Host field (RFC 3986 §3.2), without a user: DNS names and
+/// numeric addresses, in forms that no resolver reads differently.
+package struct Authority: Sendable, Hashable {
+  /// In lower case, otherwise as received; an IPv6 address in its brackets.
+  package var host: String
+  /// 1 to 65535; nil if none is given.
+  package var port: Int?
+
+  package init?(_ text: some StringProtocol) {
+    let text = text.lowercased()
+    let isBracketed = text.hasPrefix("[")
+    let end =
+      isBracketed
+      ? text.utf8.firstIndex(of: UInt8(ascii: "]")).map { text.utf8.index(after: $0) }
+      : text.utf8.firstIndex(of: UInt8(ascii: ":"))
+    let host = text[..<(end ?? text.endIndex)]
+    // An address with a zone (`%eth0`) has no meaning in a URL.
+    guard isBracketed ? NetworkAddress(host: host)?.isIPv6 == true : Self.isName(host) else {
+      return nil
+    }
+    self.host = String(host)
+    guard let end, end < text.endIndex else { return }
+    let digits = Substring(text.utf8[end...].dropFirst())
+    guard text.utf8[end] == UInt8(ascii: ":"), digits.utf8.count <= 5, !digits.hasPrefix("0"),
+      let number = Int64(digits: digits), number <= 65_535
+    else { return nil }
+    port = Int(number)
+  }
+
+  /// The host in one form for all its spellings: without a trailing dot, an IPv6 address as
+  /// inet_ntop(3) writes it.
+  package var plainHost: String {
+    if host.hasPrefix("[") { return NetworkAddress(host: host).map { "[\($0.text)]" } ?? host }
+    return host.hasSuffix(".") ? String(host.dropLast()) : host
+  }
+
+  package var text: String { port.map { "\(host):\($0)" } ?? host }
+
+  private static func isName(_ host: Substring) -> Bool {
+    let name = host.hasSuffix(".") ? host.dropLast() : host
+    guard !name.isEmpty, name.utf8.count <= 253 else { return false }
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    // Letters, digits, `-`, and the `_` of some names.
+    let areLabels = labels.allSatisfy { label in
+      (1...63).contains(label.utf8.count)
+        && label.utf8.allSatisfy { $0.isDigit || $0.isLetter || $0 == 0x2D || $0 == 0x5F }
+    }
+    guard areLabels, let last = labels.last else { return false }
+    // Resolvers read `127.1` and `0x7f000001` as addresses (inet_aton(3)): only the common form is
+    // accepted here.
+    let endsInNumber = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
+    return !endsInNumber || NetworkAddress(host) != nil
+  }
+}
+
+/// A host, or all hosts below one: `example.com`, `*.example.com`.
+package struct HostPattern: Sendable, Hashable {
+  /// Normalized; includes the dot of a wildcard: `.example.com`.
+  private var host: String
+  private var isWildcard: Bool
+
+  /// - Returns: nil if the text is not a host, has a port, or is a wildcard below an IP address.
+  package init?(_ text: String) {
+    isWildcard = text.hasPrefix("*.")
+    let name = isWildcard ? String(text.dropFirst(2)) : text
+    guard !name.utf8.contains(where: { "/?#@*%\\".utf8.contains($0) }), !name.hasSuffix(":"),
+      let origin = URL(text: "http://\(name)/").flatMap({ WebURL($0.absoluteString) }),
+      let authority = Authority(origin.authority), authority.port == nil,
+      !isWildcard || NetworkAddress(host: authority.host) == nil
+    else { return nil }
+    host = (isWildcard ? "." : "") + authority.plainHost
+  }
+
+  /// - Parameter authority: normalized, without user information.
+  func matches(authority: String) -> Bool {
+    guard let other = Authority(authority)?.plainHost else { return false }
+    return isWildcard ? other.hasSuffix(host) : other == host
   }
 }

@@ -9,7 +9,8 @@ final class ConnectionSetup: Sendable {
   let phase: ProxyPhase
   /// The number of tasks that respond.
   private let responders = Atomic(0)
-  let endedInputs = EndedInputs()
+  /// The number of clients that have ended their side, and have received nothing for a while.
+  private let endedInputs = Atomic(0)
   /// Nil for the connections of the operator, which are neither counted nor limited.
   let clients: ClientSide?
 
@@ -22,6 +23,19 @@ final class ConnectionSetup: Sendable {
   }
 
   var hasResponders: Bool { responders.load(ordering: .acquiring) > 0 }
+
+  var endedInputCount: Int { endedInputs.load(ordering: .relaxed) }
+
+  func noteEndedInputs(_ difference: Int) { endedInputs.add(difference, ordering: .relaxed) }
+
+  /// Counts one of these clients no more if there are too many. Returns whether there were.
+  func leaveEndedInputs() -> Bool {
+    // No more leave than are too many, though others leave at the same time: at worst fewer do.
+    let before = endedInputs.subtract(1, ordering: .relaxed).oldValue
+    if before > settings.mostEndedInputs { return true }
+    endedInputs.add(1, ordering: .relaxed)
+    return false
+  }
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
@@ -65,68 +79,34 @@ package struct ConnectionSettings: Sendable {
   }
 }
 
-/// The number of connections whose clients have ended their side, and have received nothing for a
-/// while.
-final class EndedInputs: Sendable {
-  private let number = Atomic(0)
-
-  var count: Int { number.load(ordering: .relaxed) }
-
-  func add(_ difference: Int) { number.add(difference, ordering: .relaxed) }
-
-  /// Counts one no more if there are more than `most`. Returns whether there were.
-  func leave(ifMoreThan most: Int) -> Bool {
-    var count = number.load(ordering: .relaxed)
-    // No more clients leave than are too many, though others leave at the same time.
-    while count > most {
-      let result = number.compareExchange(expected: count, desired: count - 1, ordering: .relaxed)
-      if result.exchanged { return true }
-      count = result.original
-    }
-    return false
-  }
-}
-
 /// What connections of clients have, and those of the operator have not: stored bytes at once, limits,
 /// figures and a log.
 final class ClientSide: Sendable {
-  private let service: ProxyService
+  let service: ProxyService
   private let front: FrontHandlers
 
   init(_ service: ProxyService, _ front: FrontHandlers) {
     (self.service, self.front) = (service, front)
   }
 
-  var traffic: Traffic { service.traffic }
-  var log: RequestLog { service.log }
-
   /// What each client may use; nil: no limits.
   var gate: (any ClientGate)? { front.gate }
 
   /// Returns what limits a request; nil if nothing does, as for a balancer's.
   func gate(for head: RequestHead) -> (any ClientGate)? {
-    guard let gate, front.open?.isAsked(by: head) != true else { return nil }
-    return gate
+    front.open?.isAsked(by: head) == true ? nil : gate
   }
-
-  private static let slowMarks: Marks = [.conditional, .cacheControl, .authorization]
 
   /// Whether a request is of the most common kind: for the bytes of a resource, without conditions.
   func canAnswerAtOnce(_ head: RequestHead) -> Bool {
-    front.gate?.isPacing != true && (head.isGET || head.isHEAD) && head.minorVersion == 1
+    gate?.isPacing != true && (head.isGET || head.isHEAD) && head.minorVersion == 1
       && head.framing == .none
-      && head.marks.isDisjoint(with: Self.slowMarks)
+      && head.marks.isDisjoint(with: [.conditional, .cacheControl, .authorization])
   }
 
   func cachedHit(_ head: RequestHead) -> CachedHit? {
     let target = head.target
     guard service.routes.mayBeOurs(target: target) else { return nil }
     return service.hits.resource(for: target)
-  }
-
-  /// - Parameter localAddress: the local address of the connection.
-  func isOurs(host: String, localAddress: String?) -> Bool {
-    service.routes.isOurs(
-      host: host, localAddress: localAddress, listening: service.place.known)
   }
 }

@@ -4,28 +4,37 @@ import NIOCore
 import NIOPosix
 import Refrain
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// Ends a connection.
 extension ProxyConnection {
+  var isClosing: Bool { phase >= .closing }
+
+  func closeAfterResponse() { phase = max(phase, .lastResponse) }
+
   /// Responds to bytes that are not a request, and closes the connection: the next request cannot
   /// be found.
   func refuse(_ httpError: HTTPError) {
     guard let context, !isClosing else { return }
     // In the middle of a response, or of a body whose request has been answered, the error would be
     // taken for a part of that response or for the next one.
-    guard answering == nil, !isReceiving else { return close() }
     let response = ProxyResponse(httpError)
-    guard case .data(let body) = response.body else { return close() }
-    let bytesSent = Int64(body.count)
+    guard answering == nil, case .ended = body, case .data(let data) = response.body else {
+      return close()
+    }
+    let bytesSent = Int64(data.count)
     headBuffer.clear()
-    ResponseHead(status: response.status, fields: response.fields, body: .length(bytesSent))
-      .write(into: &headBuffer, isChunked: false, closes: true)
-    headBuffer.writeBytes(body)
+    ResponseHead(status: response.status, fields: response.fields, length: bytesSent, hasBody: true)
+      .write(into: &headBuffer, isChunked: false, connection: "close")
+    headBuffer.writeBytes(data)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
-    guard let clients = setup.clients else { return }
-    clients.traffic.note(
+    guard let service = setup.clients?.service else { return }
+    service.traffic.note(
       Traffic.Outcome(source: .proxy, bytesSent: bytesSent, hasError: true, seconds: 0))
-    clients.log.note(nil) {
+    service.log.note(nil) {
       ServedRequest(
         method: "-", url: "-", status: httpError.status, range: nil, bytesSent: bytesSent,
         source: .proxy, seconds: 0, client: clientText, error: httpError.reason)
@@ -37,19 +46,19 @@ extension ProxyConnection {
   /// side, and gives the client a moment to end the other.
   func close() {
     guard !isClosing else { return }
-    isClosing = true
-    clock.stop()
-    answering?.task?.cancel()
+    beginClosing()
     guard let context else { return }
     guard answering == nil else { return context.close(promise: nil) }
     input = ByteBuffer()
     let channel = context.channel
-    let bound = channel.eventLoop.assumeIsolated().scheduleTask(
-      in: TimeAmount(setup.settings.sendTimeout)
-    ) { channel.close(promise: nil) }
-    channel.closeFuture.whenComplete { _ in bound.cancel() }
+    closeIfOpen(channel, in: TimeAmount(setup.settings.sendTimeout))
     let said = context.eventLoop.makePromise(of: Void.self)
-    said.futureResult.assumeIsolated().whenComplete { [self] _ in linger(channel) }
+    said.futureResult.assumeIsolated().whenComplete { [self] _ in
+      guard !isInputClosed else { return channel.close(promise: nil) }
+      closeIfOpen(channel, in: .seconds(1))
+      phase = .lingering
+      resumeReading()
+    }
     if isInputClosed {
       // The input is closed already: the output cannot be closed on its own.
       context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: said)
@@ -58,12 +67,27 @@ extension ProxyConnection {
     }
   }
 
-  func linger(_ channel: any Channel) {
-    guard !isInputClosed else { return channel.close(promise: nil) }
-    let deadline = channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+  func beginClosing() {
+    phase = max(phase, .closing)
+    clock?.cancel()
+    clock = nil
+    countEndedInput(false)
+    answering?.task?.cancel()
+  }
+
+  private func closeIfOpen(_ channel: any Channel, in time: TimeAmount) {
+    let deadline = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in deadline.cancel() }
-    isLingering = true
-    resumeReading()
+  }
+
+  /// Aborts a response that cannot be completed: the client must not take a part for the whole.
+  func abortAnswer() {
+    if let context, case .toEnd? = answering?.framing {
+      // The connection's end would end the body normally: only a reset differs (RFC 9112 §9.5).
+      let options = context.channel as? any SocketOptionProvider
+      _ = options?.setSoLinger(Linger(l_onoff: 1, l_linger: 0))
+    }
+    close()
   }
 
   /// Closes the connection now, whatever its state.
@@ -76,35 +100,55 @@ extension ProxyConnection {
   /// connected, or was not told yet that the connection closes, has a moment for its next request,
   /// whose response says so. To be called again then.
   func stop() {
-    let isGiven = setup.settings.isSocketGiven
-    if !isGiven { closesAfterAnswer = true }
+    let settings = setup.settings
+    if !settings.isSocketGiven { closeAfterResponse() }
     guard answering == nil else { return }
-    if !isGiven || clock.silence > TimeAmount(setup.settings.lastRequestTimeout) { close() }
+    if !settings.isSocketGiven || .now() - since > TimeAmount(settings.lastRequestTimeout) {
+      close()
+    }
   }
+}
 
-  /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
-  func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {
-    guard isBounded != isSendingBounded else { return }
-    isSendingBounded = isBounded
-    // 0: the system's default. On failure more bytes than needed are fetched, nothing worse.
-    try? context.channel.syncOptions?.setOption(
-      .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))),
-      value: isBounded ? Self.boundedSending : 0)
-  }
+private typealias Linger = linger
 
-  func tick() {
+/// Ends connections on which nothing happens for too long.
+extension ProxyConnection {
+  /// - Parameter longest: the longest time between two looks.
+  func startClock(longest: TimeAmount = .seconds(5)) {
     guard let context else { return }
-    let pending =
-      (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-    switch clock.verdict(pendingBytes: pending) {
-    case .fine: break
-    case .idle: close()
-    case .slowHead:
-      refuse(HTTPError(408, "The request was not complete in time."))
-    case .slowBody:
-      closesAfterAnswer = true
+    let settings = setup.settings
+    let shortest = min(settings.headTimeout, settings.idleTimeout, settings.sendTimeout)
+    let step = min(max(TimeAmount(shortest / 4), .milliseconds(10)), longest)
+    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+    clock?.cancel()
+    // Ends with the connection, which stops the clock.
+    clock = context.eventLoop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in
+      bound.value.tick()
+    }
+  }
+
+  private func tick() {
+    guard let context else { return }
+    let (settings, now) = (setup.settings, NIODeadline.now())
+    guard answering != nil else {
+      if parser.isAtStart {
+        if now - since > TimeAmount(settings.idleTimeout) { close() }
+      } else if now - since > TimeAmount(settings.headTimeout) {
+        refuse(HTTPError(408, "The request was not complete in time."))
+      }
+      return
+    }
+    let pending = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
+    if pending == 0 || pending != pendingBytes { since = now }
+    pendingBytes = pending
+    if case .awaited(_, let start) = body, now - start > TimeAmount(settings.headTimeout) {
+      closeAfterResponse()
       failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
-    case .stuck: abortAnswer()
+    } else if now - since > TimeAmount(settings.sendTimeout) {
+      // The client accepts nothing.
+      abortAnswer()
+    } else if isInputClosed {
+      watchEndedInput()
     }
   }
 }
@@ -121,62 +165,50 @@ extension ProxyConnection {
 /// origin may be silent. A client that has gone keeps its reader until then, while its origin stalls;
 /// if there are many of them, for a moment only.
 extension ProxyConnection {
-  private static let step = TimeAmount.milliseconds(250)
-
-  /// The part of the responses that was written; changes as they go on.
-  private struct Written: Equatable {
-    var request: UInt64
+  /// The wait of such a client.
+  struct EndedInput {
+    /// The number of writes so far, and the time since which there was none.
     var writes: UInt64
+    var since: Uptime
+    /// Whether it counts in `ConnectionSetup.endedInputCount`.
+    var isCounted = false
   }
 
-  private var written: Written { Written(request: requestNumber, writes: writes) }
-
-  private var now: Uptime { setup.settings.endedInputClock() }
-
-  /// Watches the response under way, and those to requests that have arrived already.
-  func watchEndedInput() {
-    guard !isWatchingEndedInput else { return }
-    isWatchingEndedInput = true
-    watch(written, since: now)
+  func inputEnded() {
+    failBodyWaiter(ClientDisconnected())
+    guard answering != nil else { return close() }
+    // Requests received behind this one are still served.
+    if input.readableBytes == 0 { closeAfterResponse() }
+    guard endedInput == nil else { return }
+    endedInput = EndedInput(writes: writes, since: setup.settings.endedInputClock())
+    startClock(longest: .milliseconds(250))
   }
 
-  private func endWatch() {
-    isWatchingEndedInput = false
-    countAsWaiting(false)
+  private func watchEndedInput() {
+    guard let last = endedInput else { return }
+    let (settings, now) = (setup.settings, setup.settings.endedInputClock())
+    // A client that accepts bytes slowly is there.
+    guard pendingBytes == 0, last.writes == writes else {
+      countEndedInput(false)
+      endedInput = EndedInput(writes: writes, since: now)
+      return
+    }
+    let waited = now.seconds(since: last.since) ?? .infinity
+    if let timeout = settings.endedInputTimeout, waited >= timeout / .seconds(1) {
+      return abortAnswer()
+    }
+    guard waited >= ConnectionSettings.crowdedEndedInputTimeout / .seconds(1) else { return }
+    countEndedInput(true)
+    if setup.leaveEndedInputs() {
+      endedInput?.isCounted = false
+      abortAnswer()
+    }
   }
 
   /// Counts the client among those that have received nothing for a while, or no longer.
-  private func countAsWaiting(_ isWaiting: Bool) {
-    guard isCountedEndedInput != isWaiting else { return }
-    isCountedEndedInput = isWaiting
-    setup.endedInputs.add(isWaiting ? 1 : -1)
-  }
-
-  private func watch(_ last: Written, since: Uptime) {
-    guard let context else { return endWatch() }
-    context.eventLoop.assumeIsolated().scheduleTask(in: Self.step) { [self] in
-      guard let context = self.context, !isClosing, answering != nil else { return endWatch() }
-      let now = now
-      let pending = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
-      // A client that accepts bytes slowly is there.
-      guard pending == 0, written == last else {
-        countAsWaiting(false)
-        return watch(written, since: now)
-      }
-      let waited = now.seconds(since: since) ?? .infinity
-      let settings = setup.settings
-      if let timeout = settings.endedInputTimeout, waited >= timeout / .seconds(1) {
-        endWatch()
-        return abortAnswer()
-      }
-      if waited >= ConnectionSettings.crowdedEndedInputTimeout / .seconds(1) {
-        countAsWaiting(true)
-        if setup.endedInputs.leave(ifMoreThan: settings.mostEndedInputs) {
-          (isWatchingEndedInput, isCountedEndedInput) = (false, false)
-          return abortAnswer()
-        }
-      }
-      watch(last, since: since)
-    }
+  private func countEndedInput(_ isCounted: Bool) {
+    guard let endedInput, endedInput.isCounted != isCounted else { return }
+    self.endedInput?.isCounted = isCounted
+    setup.noteEndedInputs(isCounted ? 1 : -1)
   }
 }

@@ -1,165 +1,244 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import NIOCore
+import NIOPosix
 import Refrain
-
-#if canImport(Darwin)
-  import Darwin
-#endif
 
 /// Writes responses, for the task that responds.
 extension ProxyConnection {
   /// Writes the head of the response; the body follows as the head declares.
   func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
-    guard let context, !isClosing, var answering, !answering.hasHead else { return nil }
-    var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !setup.isEnding
-    answering.hasHead = true
-    writes += 1
-    if head.isMeasured {
-      setup.clients?.traffic.noteFirstByte(after: Self.seconds(since: answering.started))
-    }
-    switch head.body {
-    case .none, .omitted: answering.left = 0
-    case .length(let length): answering.left = length
-    case .open:
-      answering.isChunked = !answering.isHTTP10
+    guard let context, !isClosing, let answering, !hasWrittenHead else { return nil }
+    var keepsAlive = answering.keepsAlive && phase == .open && !setup.isEnding
+    if !head.hasBody {
+      self.answering?.framing = .length(left: 0)
+    } else if let length = head.length {
+      self.answering?.framing = .length(left: length)
+    } else {
+      self.answering?.framing = answering.isHTTP10 ? .toEnd : .chunked
       if answering.isHTTP10 { keepsAlive = false }
     }
     // A body that no task reads is not waited for.
-    if isReceiving, bodyWaiter == nil, answering.expectsContinue { keepsAlive = false }
-    if !keepsAlive { closesAfterAnswer = true }
+    if case .unread = body, answering.expectsContinue { keepsAlive = false }
+    if !keepsAlive { closeAfterResponse() }
     boundSending(head.isFetched, context)
-    self.answering = answering
     headBuffer.clear()
     head.write(
-      into: &headBuffer, isChunked: answering.isChunked,
-      closes: !keepsAlive)
-    if answering.isHTTP10, keepsAlive {
-      headBuffer.moveWriterIndex(to: headBuffer.writerIndex - 2)
-      headBuffer.writeStaticString("Connection: keep-alive\r\n\r\n")
-    }
-    let promise = context.eventLoop.makePromise(of: Void.self)
-    context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: promise)
-    return promise.futureResult
+      into: &headBuffer, isChunked: !answering.isHTTP10,
+      connection: !keepsAlive ? "close" : answering.isHTTP10 ? "keep-alive" : nil)
+    return writeAndFlush(headBuffer, context)
   }
 
   /// Writes an interim response, before the final one. Clients of HTTP/1.0 know none, and 100 and 101
   /// are about one connection only. A client that does not read receives none: it needs none.
   func writeInterim(_ status: Int, _ fields: HeaderFields) {
-    guard let context, !isClosing, let answering, !answering.hasHead, !answering.isHTTP10,
+    guard let context, !isClosing, let answering, !hasWrittenHead, !answering.isHTTP10,
       (102..<200).contains(status), context.channel.isWritable
     else { return }
-    writes += 1
     headBuffer.clear()
-    ResponseHead(status: status, fields: fields, body: .none)
-      .write(into: &headBuffer, isChunked: false, closes: false)
-    context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
+    ResponseHead(status: status, fields: fields)
+      .write(into: &headBuffer, isChunked: false, connection: nil)
+    _ = writeAndFlush(headBuffer, context)
+  }
+
+  private func writeAndFlush(
+    _ bytes: ByteBuffer, _ context: ChannelHandlerContext
+  ) -> EventLoopFuture<Void> {
+    writes += 1
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
+    return promise.futureResult
   }
 
   /// Writes more of the body. Completes when the socket has accepted it.
   func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void>? {
-    guard let context, account(for: Int64(bytes.readableBytes)) else { return nil }
-    return framed(Int64(bytes.readableBytes), context) { promise in
+    framed(Int64(bytes.readableBytes)) { context, promise in
       context.write(self.wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
     }
   }
 
-  func framed(
-    _ count: Int64, _ context: ChannelHandlerContext, _ write: (EventLoopPromise<Void>?) -> Void
-  ) -> EventLoopFuture<Void> {
+  /// As `write(_:)`, for a part of a file.
+  ///
+  /// - Parameter accepted: receives each part that the socket has accepted.
+  func write(
+    _ file: EntryFile, _ range: ByteRange, _ accepted: @escaping (ByteRange) -> Void
+  ) -> EventLoopFuture<Void>? {
+    framed(range.upperBound - range.lowerBound) { context, promise in
+      write(file, range, inPartsOf: 128 << 10, context, promise, accepted)
+    }
+  }
+
+  /// - Returns: nil if the bytes would exceed the announced length.
+  private func framed(
+    _ count: Int64, _ write: (ChannelHandlerContext, EventLoopPromise<Void>?) -> Void
+  ) -> EventLoopFuture<Void>? {
+    guard let context, !isClosing, let framing = answering?.framing else { return nil }
+    if case .length(let left) = framing {
+      guard count <= left else { return nil }
+      answering?.framing = .length(left: left - count)
+    }
     // A chunk of length 0 would end the body.
     guard count > 0 else { return context.eventLoop.makeSucceededVoidFuture() }
     writes += 1
     let promise = context.eventLoop.makePromise(of: Void.self)
-    if answering?.isChunked == true {
-      var start = context.channel.allocator.buffer(capacity: 20)
-      start.writeString(String(count, radix: 16))
-      start.writeStaticString("\r\n")
+    if case .chunked = framing {
+      let start = ByteBuffer(string: String(count, radix: 16) + "\r\n")
       context.write(wrapOutboundOut(.byteBuffer(start)), promise: nil)
-      write(nil)
-      var end = context.channel.allocator.buffer(capacity: 2)
-      end.writeStaticString("\r\n")
-      context.write(wrapOutboundOut(.byteBuffer(end)), promise: promise)
+      write(context, nil)
+      context.write(wrapOutboundOut(.byteBuffer(ByteBuffer(string: "\r\n"))), promise: promise)
     } else {
-      write(promise)
+      write(context, promise)
     }
     context.flush()
     return promise.futureResult
-  }
-
-  /// Counts bytes to be sent; returns false if they exceed the announced length.
-  func account(for count: Int64) -> Bool {
-    guard !isClosing, let answering, answering.hasHead else { return false }
-    guard let left = answering.left else { return true }
-    guard count <= left else { return false }
-    self.answering?.left = left - count
-    return true
   }
 
   /// Ends the body of the response. If it is shorter than announced, closes the connection, which
   /// shows the client that it is incomplete (RFC 9112 §8).
   func endAnswer() -> EventLoopFuture<Void>? {
     guard let context, !isClosing, let answering else { return nil }
-    guard answering.hasHead, answering.left ?? 0 == 0 else {
+    switch answering.framing {
+    case nil, .length(left: 1...):
       close()
       return nil
-    }
-    guard answering.isChunked else {
-      finished(keepsAlive: !closesAfterAnswer)
+    case .length, .toEnd:
+      finished(isSent: true)
       return context.eventLoop.makeSucceededVoidFuture()
+    case .chunked:
+      let end = writeAndFlush(ByteBuffer(string: "0\r\n\r\n"), context)
+      // The response ends when the socket has accepted this too: the connection is not closed before.
+      end.assumeIsolated().whenComplete { [self] in finished(isSent: $0.isSuccess) }
+      return end
     }
-    let promise = context.eventLoop.makePromise(of: Void.self)
-    var end = context.channel.allocator.buffer(capacity: 5)
-    end.writeStaticString("0\r\n\r\n")
-    // The response ends when the socket has accepted this too: the connection is not closed before.
-    promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      var isSent = true
-      if case .failure = result { isSent = false }
-      finished(keepsAlive: isSent && !closesAfterAnswer)
-    }
-    context.writeAndFlush(wrapOutboundOut(.byteBuffer(end)), promise: promise)
-    return promise.futureResult
   }
 
-  func isAnswering(_ number: UInt64) -> Bool { answering != nil && requestNumber == number }
+  var hasWrittenHead: Bool { answering?.framing != nil }
 
-  var hasWrittenHead: Bool { answering?.hasHead == true }
-
-  /// Aborts a response that cannot be completed: the client must not take a part for the whole.
-  func abortAnswer() {
-    if let context, let answering, answering.hasHead, !answering.isChunked, answering.left == nil {
-      // The connection's end would end the body normally: only a reset differs (RFC 9112 §9.5).
-      let options = context.channel as? any SocketOptionProvider
-      _ = options?.setSoLinger(Linger(l_onoff: 1, l_linger: 0))
-    }
-    close()
+  /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
+  private func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {
+    guard isBounded != isSendingBounded else { return }
+    isSendingBounded = isBounded
+    // 0: the system's default. On failure more bytes than needed are fetched, nothing worse.
+    try? context.channel.syncOptions?.setOption(
+      .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: isBounded ? 256 << 10 : 0)
   }
 
-  /// Returns the next part of the request's body; nil at its end.
-  func nextBodyPart() -> EventLoopFuture<ByteBuffer?>? {
-    guard let context, !isClosing, let answering, bodyWaiter == nil else { return nil }
-    guard isReceiving else { return context.eventLoop.makeSucceededFuture(nil) }
-    if answering.expectsContinue, !answering.hasHead, input.readableBytes == 0 {
-      self.answering?.expectsContinue = false
-      context.writeAndFlush(
-        wrapOutboundOut(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))),
-        promise: nil)
+  /// Sends a part of a file by sendfile(2).
+  ///
+  /// - Parameters:
+  ///   - step: the bytes that are counted at once.
+  ///   - promise: succeeds with the last part.
+  private func write(
+    _ file: EntryFile, _ range: ByteRange, inPartsOf step: Int64,
+    _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
+    _ accepted: @escaping (ByteRange) -> Void
+  ) {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let part = offset..<min(range.upperBound, offset + step)
+      offset = part.upperBound
+      // The descriptor belongs to the cache.
+      let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+      let region = FileRegion(
+        fileHandle: handle, readerIndex: Int(part.lowerBound), endIndex: Int(part.upperBound))
+      let written = context.eventLoop.makePromise(of: Void.self)
+      let isLast = part.upperBound == range.upperBound
+      written.futureResult.assumeIsolated().whenComplete { result in
+        withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
+        if case .success = result { accepted(part) }
+        if isLast { promise?.completeWith(result) }
+      }
+      context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
     }
-    let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
-    bodyWaiter = promise
-    clock.noteAwaitsBody(true)
-    process()
-    return promise.futureResult
   }
 
-  func finished(keepsAlive: Bool) {
-    answering = nil
-    // A task that still reads the body has already responded.
-    failBodyWaiter(ClientDisconnected())
-    clock.noteAnswered()
-    guard keepsAlive, !isClosing else { return close() }
-    process()
+  static func seconds(since start: NIODeadline) -> Double {
+    Double((NIODeadline.now() - start).nanoseconds) / 1e9
   }
 }
 
-private typealias Linger = linger
+extension Result {
+  fileprivate var isSuccess: Bool {
+    if case .success = self { true } else { false }
+  }
+}
+
+/// Serves requests at once: from the file, if all requested bytes are stored and fresh.
+extension ProxyConnection {
+  /// Responds from the file if all requested bytes are stored and fresh: without a task and without
+  /// a copy. Returns whether it did.
+  func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
+    // What has to be copied is read by a task: a read may block.
+    guard let context, let clients = setup.clients, setup.settings.sendsFiles || head.isHEAD,
+      clients.canAnswerAtOnce(head), let resource = cachedHit(head, clients),
+      let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer)
+    else { return false }
+    let closes = !head.keepsAlive || phase != .open || setup.isEnding
+    CachedHit.finishHead(&headBuffer, closes: closes)
+    let service = clients.service
+    service.traffic.noteFirstByte(after: Self.seconds(since: started))
+    if closes { closeAfterResponse() }
+    boundSending(false, context)
+    writes += 1
+    // The bytes of the body that the socket has accepted: the client may leave before the end.
+    var bytesSent: Int64 = 0
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenComplete { [self] result in
+      let seconds = Self.seconds(since: started)
+      service.traffic.note(
+        Traffic.Outcome(
+          source: .hit, bytesSent: bytesSent, savedBytes: bytesSent, seconds: seconds))
+      service.log.note(head) {
+        var request = ServedRequest(
+          method: head.method, url: hit.urlText, status: hit.status,
+          range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
+          seconds: seconds, client: clientText, error: nil)
+        request.bytesFromCache = bytesSent
+        return request
+      }
+      finished(isSent: result.isSuccess)
+    }
+    context.write(
+      wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
+    if let file = hit.file {
+      // Each region costs memory while the client does not read: at most 64.
+      let step = max(4 << 20, (hit.range.upperBound - hit.range.lowerBound) / 64)
+      write(file, hit.range, inPartsOf: step, context, promise) { part in
+        let count = part.upperBound - part.lowerBound
+        bytesSent += count
+        service.traffic.noteSent(count)
+      }
+    }
+    context.flush()
+    return true
+  }
+
+  private func cachedHit(_ head: RequestHead, _ clients: ClientSide) -> CachedHit? {
+    guard isForUs(head, clients.service) else { return nil }
+    let isRecent = head.withTarget { target in
+      recent?.target.withUnsafeReadableBytes { bytes in
+        bytes.count == target.count && (bytes.isEmpty || bytes.elementsEqual(target))
+      } == true
+    }
+    if isRecent, let resource = recent?.resource, resource.isLeased { return resource }
+    recent = nil
+    guard let resource = clients.cachedHit(head) else { return nil }
+    recent = (ByteBuffer(string: head.target), resource)
+    return resource
+  }
+
+  private func isForUs(_ head: RequestHead, _ service: ProxyService) -> Bool {
+    head.withHost { host in
+      guard let host else { return false }
+      let isKnown = checkedHost?.withUnsafeReadableBytes { $0.elementsEqual(host) } == true
+      if isKnown { return true }
+      let text = String(decoding: host, as: UTF8.self)
+      guard
+        service.routes.isOurs(
+          host: text, localAddress: localText, listening: service.place.known)
+      else { return false }
+      checkedHost = ByteBuffer(string: text)
+      return true
+    }
+  }
+}

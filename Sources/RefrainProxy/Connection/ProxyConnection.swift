@@ -14,76 +14,92 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   let setup: ConnectionSetup
   /// Whether it exceeds the limit, and is refused.
-  let isSurplus: Bool
+  private let isSurplus: Bool
   /// Responds to a request that cannot be served at once.
   private let respond: Respond
   var context: ChannelHandlerContext?
 
-  var parser = RequestParser()
-  var input = ByteBuffer()
-  var isReadHeld = false
-  var isInputClosed = false
-  var isWatchingEndedInput = false
-  /// Whether it counts in `ConnectionSetup.endedInputs`.
-  var isCountedEndedInput = false
-  /// The number of writes by tasks so far.
-  var writes: UInt64 = 0
-
+  var phase = Phase.open
   /// The request that is being answered.
   var answering: Answering?
-  var requestNumber: UInt64 = 0
-  /// Whether the body of the last request has not ended yet.
-  var isReceiving = false
-  var bodyWaiter: EventLoopPromise<ByteBuffer?>?
-  /// The discarded bytes of a body that no task reads.
-  var discarded = 0
-  var closesAfterAnswer = false
-  var isClosing = false
-  /// Whether everything is sent; further bytes from the client are discarded until it ends its
-  /// side.
-  var isLingering = false
+  private var requestNumber: UInt64 = 0
+  /// The body of the last request.
+  var body = RequestBody.ended
+  private(set) var parser = RequestParser()
+  var input = ByteBuffer()
+  private var isReadHeld = false
+  private(set) var isInputClosed = false
+  private var isProcessing = false
+
+  /// The number of writes so far.
+  var writes: UInt64 = 0
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
-
   var headBuffer = ByteBuffer()
-  var clock: ConnectionClock
-  var isProcessing = false
   /// The last resource served at once, with the bytes of its target.
   var recent: (target: ByteBuffer, resource: CachedHit)?
-  /// The bytes of the hit's body that the socket has accepted, as counted before its end.
-  var acceptedOfHit: Int64 = 0
   /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
+
+  /// Looks at the times of the connection. A timer for each request would cost more than the request.
+  var clock: RepeatedTask?
+  /// The time since which the client, or what it asked for, is waited for.
+  var since = NIODeadline.now()
+  /// The bytes that waited to be sent when the clock last ticked.
+  var pendingBytes = 0
+  var endedInput: EndedInput?
+
   /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
   lazy var clientText: String = {
     guard let address = context?.remoteAddress?.ipAddress else { return "?" }
     return NetworkAddress(address)?.mappedIPv4?.text ?? address
   }()
+  lazy var localText = context?.localAddress?.ipAddress
   /// Whether it counts as one of the client's connections.
   private var isCounted = false
-  lazy var localText = context?.localAddress?.ipAddress
+
+  enum Phase: Comparable {
+    case open
+    /// Closes after the response under way, or after the next one.
+    case lastResponse
+    case closing
+    /// Everything is sent; further bytes from the client are discarded until it ends its side.
+    case lingering
+  }
 
   struct Answering {
     var task: Task<Void, Never>?
-    var started: NIODeadline
     var isHTTP10: Bool
     var keepsAlive: Bool
     var expectsContinue: Bool
-    var isChunked = false
-    /// The bytes still to be written of the declared length.
-    var left: Int64?
-    var hasHead = false
+    /// How the response goes on; nil until its head is written.
+    var framing: Framing?
+  }
+
+  enum Framing {
+    /// So many bytes of the declared length are still to be written.
+    case length(left: Int64)
+    case chunked
+    /// Up to the end of the connection.
+    case toEnd
+  }
+
+  enum RequestBody {
+    /// All of it has been received.
+    case ended
+    /// No task reads it now. Of a request that has been answered, so many bytes were discarded.
+    case unread(discarded: Int)
+    /// A task waits for more of it.
+    case awaited(EventLoopPromise<ByteBuffer?>, since: NIODeadline)
   }
 
   typealias Respond = @Sendable (ClientRequest, ResponseWriter) async -> Void
 
   /// The most bytes of an unread body that are discarded to keep the connection.
-  static let longestDiscard = 64 << 10
-  static let boundedSending: SocketOptionValue = 256 << 10
+  private static let longestDiscard = 64 << 10
 
   init(_ setup: ConnectionSetup, isSurplus: Bool, respond: @escaping Respond) {
     (self.setup, self.isSurplus, self.respond) = (setup, isSurplus, respond)
-    clock = ConnectionClock(setup.settings)
   }
 
   // MARK: Coming and going
@@ -91,16 +107,16 @@ final class ProxyConnection: ChannelDuplexHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
     headBuffer = context.channel.allocator.buffer(capacity: 1024)
-    if context.channel.isActive { begin(context) }
+    if context.channel.isActive { begin() }
   }
 
   func channelActive(context: ChannelHandlerContext) {
-    begin(context)
+    begin()
     context.fireChannelActive()
   }
 
-  func begin(_ context: ChannelHandlerContext) {
-    guard !clock.isRunning else { return }
+  private func begin() {
+    guard clock == nil else { return }
     if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
@@ -108,9 +124,8 @@ final class ProxyConnection: ChannelDuplexHandler {
       if let refusal = gate.enter(clientText) { return refuse(refusal) }
       isCounted = true
     }
-    let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    // Ends with the connection, which stops the clock.
-    clock.start(on: context.eventLoop) { bound.value.tick() }
+    since = .now()
+    startClock()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -123,14 +138,12 @@ final class ProxyConnection: ChannelDuplexHandler {
     self.context = nil
   }
 
-  func end() {
+  private func end() {
     if isCounted {
       isCounted = false
       setup.clients?.gate?.leave(clientText)
     }
-    isClosing = true
-    clock.stop()
-    answering?.task?.cancel()
+    beginClosing()
     failBodyWaiter(ClientDisconnected())
     recent = nil
   }
@@ -143,7 +156,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let event = event as? ChannelEvent, event == .inputClosed {
       isInputClosed = true
-      if isLingering { context.close(promise: nil) } else { process() }
+      if phase == .lingering { context.close(promise: nil) } else { process() }
     } else {
       context.fireUserInboundEventTriggered(event)
     }
@@ -160,9 +173,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   }
 
   /// Whether to read on. While a request is being answered, further bytes wait in the socket.
-  var wantsInput: Bool {
-    if isClosing { return isLingering }
-    return answering == nil || (isReceiving && bodyWaiter != nil)
+  private var wantsInput: Bool {
+    isClosing ? phase == .lingering : answering == nil || isBodyAwaited
   }
 
   func resumeReading() {
@@ -174,7 +186,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isClosing else { return }
     var bytes = unwrapInboundIn(data)
-    clock.noteInput()
+    // The time for a head counts from its first byte on, however slowly the rest arrives.
+    if answering == nil, parser.isAtStart { since = .now() }
     if input.readableBytes == 0 {
       input = bytes
     } else {
@@ -183,32 +196,27 @@ final class ProxyConnection: ChannelDuplexHandler {
     process()
   }
 
-  func channelReadComplete(context: ChannelHandlerContext) {
-    context.fireChannelReadComplete()
-  }
-
   /// Processes the received bytes as far as possible now.
   func process() {
     // A response written at once calls this again.
     guard !isProcessing else { return }
     isProcessing = true
     defer { isProcessing = false }
-    while !isClosing {
-      if answering != nil, !isReceiving || bodyWaiter == nil { break }
+    while !isClosing, answering == nil || isBodyAwaited {
       do throws(HTTPError) {
         guard let event = try parser.next(&input) else { break }
         switch event {
-        case .head(let head):
-          isReceiving = true
-          discarded = 0
-          receive(head)
+        case .head(let head): receive(head)
         case .body(let bytes): receive(bytes)
-        case .end: receiveEnd()
+        case .end:
+          let waiter = takeBodyWaiter()
+          body = .ended
+          waiter?.succeed(nil)
         }
       } catch {
-        if answering?.hasHead == false, bodyWaiter != nil {
+        if !hasWrittenHead, isBodyAwaited {
           // The task that reads the body responds; the request after it cannot be found.
-          closesAfterAnswer = true
+          closeAfterResponse()
           failBodyWaiter(error)
           break
         }
@@ -216,18 +224,41 @@ final class ProxyConnection: ChannelDuplexHandler {
       }
     }
     guard !isClosing else { return }
-    clock.note(isAtStart: parser.isAtStart && answering == nil, isAnswering: answering != nil)
     if isInputClosed { inputEnded() }
     resumeReading()
   }
 
-  /// A client may end its side and still wait for answers (RFC 9112 §9.6).
-  func inputEnded() {
-    failBodyWaiter(ClientDisconnected())
-    guard answering != nil else { return close() }
-    // Requests received behind this one are still served.
-    if input.readableBytes == 0 { closesAfterAnswer = true }
-    watchEndedInput()
+  // MARK: The body
+
+  private var isBodyAwaited: Bool {
+    if case .awaited = body { true } else { false }
+  }
+
+  /// Returns the next part of the request's body; nil at its end.
+  func nextBodyPart() -> EventLoopFuture<ByteBuffer?>? {
+    guard let context, !isClosing, let answering else { return nil }
+    switch body {
+    case .ended: return context.eventLoop.makeSucceededFuture(nil)
+    case .awaited: return nil
+    case .unread: break
+    }
+    if answering.expectsContinue, !hasWrittenHead, input.readableBytes == 0 {
+      self.answering?.expectsContinue = false
+      context.writeAndFlush(
+        wrapOutboundOut(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))),
+        promise: nil)
+    }
+    let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
+    body = .awaited(promise, since: .now())
+    process()
+    return promise.futureResult
+  }
+
+  private func receive(_ bytes: ByteBuffer) {
+    if let waiter = takeBodyWaiter() { return waiter.succeed(bytes) }
+    guard case .unread(let discarded) = body else { return }
+    body = .unread(discarded: discarded + bytes.readableBytes)
+    if discarded + bytes.readableBytes > Self.longestDiscard { close() }
   }
 
   func failBodyWaiter(_ error: any Error) {
@@ -235,33 +266,21 @@ final class ProxyConnection: ChannelDuplexHandler {
     waiter?.fail(error)
   }
 
-  func takeBodyWaiter() -> EventLoopPromise<ByteBuffer?>? {
-    defer { bodyWaiter = nil }
-    clock.noteAwaitsBody(false)
-    return bodyWaiter
-  }
-
-  func receive(_ bytes: ByteBuffer) {
-    if let waiter = takeBodyWaiter() { return waiter.succeed(bytes) }
-    discarded += bytes.readableBytes
-    if discarded > Self.longestDiscard { close() }
-  }
-
-  func receiveEnd() {
-    isReceiving = false
-    let waiter = takeBodyWaiter()
-    waiter?.succeed(nil)
+  private func takeBodyWaiter() -> EventLoopPromise<ByteBuffer?>? {
+    guard case .awaited(let waiter, _) = body else { return nil }
+    body = .unread(discarded: 0)
+    return waiter
   }
 
   // MARK: Requests
 
-  func receive(_ head: RequestHead) {
-    if head.framing == .none { settleEnd() }
-    clock.noteRequest()
-    requestNumber += 1
+  private func receive(_ head: RequestHead) {
+    body = head.hasBody ? .unread(discarded: 0) : .ended
     let started = NIODeadline.now()
+    since = started
+    requestNumber += 1
     answering = Answering(
-      started: started, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
+      isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
     let gate = setup.clients?.gate(for: head)
     let refusal = gate?.admit(clientText)
@@ -280,9 +299,18 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
   }
 
-  /// Ends a request without a body together with its head.
-  func settleEnd() {
-    // Errors in the bytes behind it are reported when those are read.
-    if case .end? = try? parser.next(&input) { isReceiving = false }
+  func isAnswering(_ number: UInt64) -> Bool { answering != nil && requestNumber == number }
+
+  /// Goes on to the next request, once a response is over.
+  ///
+  /// - Parameter isSent: whether the socket has accepted all of it. No further request is served for a
+  ///   client that is gone.
+  func finished(isSent: Bool) {
+    answering = nil
+    // A task that still reads the body has already responded.
+    failBodyWaiter(ClientDisconnected())
+    since = .now()
+    guard isSent, phase == .open else { return close() }
+    process()
   }
 }

@@ -27,13 +27,12 @@ struct ResponseWriter: Sendable {
   }
 
   func write(_ bytes: ByteBuffer) async throws {
-    guard let pace else { return try await perform { $0.write(bytes) } }
     var rest = bytes
-    while let part = rest.readSlice(length: min(rest.readableBytes, pace.step)),
-      part.readableBytes > 0
+    while rest.readableBytes > 0,
+      let part = rest.readSlice(length: min(rest.readableBytes, pace?.step ?? .max))
     {
       try await perform { $0.write(part) }
-      try await pace.wait(part.readableBytes)
+      try await pace?.wait(part.readableBytes)
     }
   }
 
@@ -76,10 +75,7 @@ struct ResponseWriter: Sendable {
 
   /// Returns the next part of the request's body; nil at its end.
   func nextBodyPart() async throws -> ByteBuffer? {
-    try await eventLoop.flatSubmit { () -> EventLoopFuture<ByteBuffer?> in
-      let part = connection.value.isAnswering(number) ? connection.value.nextBodyPart() : nil
-      return part ?? eventLoop.makeFailedFuture(ClientDisconnected())
-    }.get()
+    try await perform { $0.nextBodyPart() }
   }
 
   /// Returns the result of `body`; nil if the connection does not respond to this request any more.
@@ -88,15 +84,14 @@ struct ResponseWriter: Sendable {
     _ body: @Sendable @escaping (ProxyConnection) -> Value
   ) async -> Value? {
     // A closed event loop has no clients.
-    try? await eventLoop.submit { () -> Value? in
-      connection.value.isAnswering(number) ? body(connection.value) : nil
-    }.get()
+    try? await perform { [eventLoop] in eventLoop.makeSucceededFuture(body($0)) }
   }
 
-  private func perform(
-    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Void>?
-  ) async throws {
-    try await eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+  /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
+  private func perform<Value: Sendable>(
+    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
+  ) async throws -> Value {
+    try await eventLoop.flatSubmit {
       let done = connection.value.isAnswering(number) ? work(connection.value) : nil
       return done ?? eventLoop.makeFailedFuture(ClientDisconnected())
     }.get()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 public import Refrain
-import RefrainLocks
 
 /// Responds to some of a proxy's requests in place of the cache: with a list of the app's own, a cover,
 /// a redirect.
@@ -36,12 +35,6 @@ public struct ProxyRequest: Sendable {
   public let client: String
   /// Reads the body, of at most so many bytes.
   private let read: @Sendable (Int) async throws -> [UInt8]
-  private let bodyUse = BodyUse()
-
-  /// Whether the body was read, which nobody else can read again.
-  private final class BodyUse: Sendable {
-    let hasBegun = Atomic(false)
-  }
 
   init(
     _ request: ClientRequest, target: String,
@@ -57,11 +50,8 @@ public struct ProxyRequest: Sendable {
   /// - Throws: an error with which the client receives 413, if the body is longer than `limit`, and
   ///   one that ends the request if the client leaves. Let both pass.
   public func body(limit: Int) async throws -> Data {
-    bodyUse.hasBegun.store(true, ordering: .relaxed)
-    return Data(try await read(limit))
+    Data(try await read(limit))
   }
-
-  var hasReadBody: Bool { bodyUse.hasBegun.load(ordering: .relaxed) }
 }
 
 /// The response of a `ProxyHandler`.

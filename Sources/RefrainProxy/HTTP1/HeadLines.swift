@@ -40,26 +40,16 @@ struct FieldLine {
   ///   - line: its range, without its CRLF, not empty.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(HTTPError) {
-    var index = line.lowerBound
-    let end = line.upperBound
-    while index < end, bytes[index].isTokenCharacter { index += 1 }
-    guard index > line.lowerBound, index < end, bytes[index] == UInt8(ascii: ":") else {
+    var colon = line.lowerBound
+    while colon < line.upperBound, bytes[colon].isTokenCharacter { colon += 1 }
+    guard colon > line.lowerBound, colon < line.upperBound, bytes[colon] == UInt8(ascii: ":") else {
       throw Self.badName(bytes.part(line))
     }
-    name = line.lowerBound..<index
-    index += 1
-    while index < end, bytes[index].isOptionalWhitespace { index += 1 }
-    let start = index
-    var last = index
-    while index < end {
-      let byte = bytes[index]
-      guard byte.isValueByte else {
-        throw HTTPError(400, "The value of a header field contains a control character.")
-      }
-      index += 1
-      if !byte.isOptionalWhitespace { last = index }
+    name = line.lowerBound..<colon
+    value = bytes.trimmed(colon + 1..<line.upperBound)
+    guard bytes.part(value).allSatisfy(\.isValueByte) else {
+      throw HTTPError(400, "The value of a header field contains a control character.")
     }
-    value = start..<last
   }
 
   private static func badName(_ line: UnsafeRawBufferPointer) -> HTTPError {
@@ -67,67 +57,6 @@ struct FieldLine {
       return HTTPError(400, "A header field spans two lines, which HTTP no longer allows.")
     }
     return HTTPError(400, "A header field does not begin with a name and a colon.")
-  }
-}
-
-/// `method SP request-target SP HTTP-version` (RFC 9112 §3), strictly: a line that two programs
-/// read differently permits request smuggling (RFC 9112 §11.2).
-struct RequestLine: Sendable {
-  var method = Place.none
-  var target = Place.none
-  var minorVersion = 1
-
-  init() {}
-
-  /// - Parameter line: without its CRLF, at the start of the head.
-  init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
-    var end = 0
-    while end < line.count, line[end].isTokenCharacter { end += 1 }
-    guard end > 0, end < line.count, line[end] == .space else {
-      throw HTTPError(400, "The request does not begin with a method and one space.")
-    }
-    method = Place(0..<end)
-    let start = end + 1
-    end = start
-    while end < line.count, Self.isTargetByte(line[end]) { end += 1 }
-    guard end > start, end < line.count, line[end] == .space else {
-      throw HTTPError(400, "The request's target is not a valid URL.")
-    }
-    guard end - start <= targetLimit else {
-      throw HTTPError(414, "The request's target is longer than \(targetLimit) bytes.")
-    }
-    target = Place(start..<end)
-    minorVersion = try Self.minorVersion(line.part(end + 1..<line.count))
-    try Self.checkForm(of: line.part(target.range), method: line.part(method.range))
-  }
-
-  /// Visible ASCII without `#`; a fragment is never sent.
-  private static func isTargetByte(_ byte: UInt8) -> Bool {
-    byte >= 0x21 && byte <= 0x7E && byte != UInt8(ascii: "#")
-  }
-
-  /// Reads `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
-  private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
-    guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
-      text[6] == UInt8(ascii: "."), text[7].isDigit
-    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
-    guard text[5] == UInt8(ascii: "1") else {
-      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
-    }
-    return text[7] == UInt8(ascii: "0") ? 0 : 1
-  }
-
-  /// Checks the form of the target (RFC 9112 §3.2).
-  private static func checkForm(
-    of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
-  ) throws(HTTPError) {
-    if method.elementsEqual("CONNECT".utf8) {
-      throw HTTPError(501, "Tunnels (CONNECT) are not supported.")
-    }
-    if target[0] == UInt8(ascii: "/") { return }
-    if target.starts(with: "http://"), target.count > 7, target[7] != UInt8(ascii: "/") { return }
-    if target.elementsEqual("*".utf8), method.elementsEqual("OPTIONS".utf8) { return }
-    throw HTTPError(400, "The request's target is neither a path nor an http URL.")
   }
 }
 
@@ -178,25 +107,24 @@ extension UnsafeRawBufferPointer {
   }
 
   /// These bytes without surrounding optional white space (RFC 9110 §5.6.3).
-  var trimmed: UnsafeRawBufferPointer {
-    var from = 0
-    var to = count
+  var trimmed: UnsafeRawBufferPointer { part(trimmed(0..<count)) }
+
+  func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var (from, to) = (range.lowerBound, range.upperBound)
     while from < to, self[from].isOptionalWhitespace { from += 1 }
     while from < to, self[to - 1].isOptionalWhitespace { to -= 1 }
-    return part(from..<to)
+    return from..<to
   }
 
   /// Calls `body` for each element of a list (RFC 9110 §5.6.1), trimmed, without empty ones. For
   /// lists of tokens: a comma inside quotes separates too.
-  func forEachElement<Failure: Error>(
-    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
-  ) throws(Failure) {
+  func forEachElement(_ body: (UnsafeRawBufferPointer) -> Void) {
     var from = 0
     while from < count {
       var to = from
       while to < count, self[to] != UInt8(ascii: ",") { to += 1 }
       let element = part(from..<to).trimmed
-      if !element.isEmpty { try body(element) }
+      if !element.isEmpty { body(element) }
       from = to + 1
     }
   }

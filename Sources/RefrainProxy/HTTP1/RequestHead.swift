@@ -9,44 +9,39 @@ internal import Refrain
 struct RequestHead: Sendable {
   /// From the method to the empty line.
   var bytes = ByteBuffer()
-  var line = RequestLine()
-  private(set) var marks: Marks = []
-  private var host: Place?
-  private(set) var range: Place?
-  private var fieldCount = 0
-  private var contentLength: Int64?
-  private var isChunked = false
-  private var closes = false
-  private var asksToKeepAlive = false
-  private var expects = false
-
+  /// The places of its parts, in bytes from its start.
+  private let methodPlace: Range<Int>
+  private let targetPlace: Range<Int>
+  let isGET: Bool
+  let isHEAD: Bool
   /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
-  var minorVersion: Int { line.minorVersion }
-
+  let minorVersion: Int
   /// How the end of the body is found.
-  var framing: BodyFraming {
-    isChunked ? .chunked : contentLength.map { .length($0) } ?? .none
-  }
+  private(set) var framing = BodyFraming.none
+  private(set) var marks: Marks = []
+  private var host: Range<Int>?
+  private(set) var range: Range<Int>?
+
+  var hasBody: Bool { framing != .none && framing != .length(0) }
 
   /// Whether another request may follow, by the version and Connection (RFC 9112 §9.3).
-  var keepsAlive: Bool { !closes && (minorVersion >= 1 || asksToKeepAlive) }
+  var keepsAlive: Bool {
+    !marks.contains(.close) && (minorVersion >= 1 || marks.contains(.keepAlive))
+  }
 
   /// Whether the client waits for 100. A client of HTTP/1.0 does not know it, and without a body
   /// there is nothing to wait for (RFC 9110 §10.1.1).
   var expectsContinue: Bool {
-    expects && minorVersion >= 1 && framing != .none && framing != .length(0)
+    marks.contains(.expectation) && minorVersion >= 1 && hasBody
   }
 
-  var isGET: Bool { isMethod("GET") }
-  var isHEAD: Bool { isMethod("HEAD") }
-
-  var method: String { withBytes(at: line.method, \.text) }
+  var method: String { withBytes(at: methodPlace, \.text) }
 
   /// The target as received (RFC 9112 §3.2).
-  var target: String { withBytes(at: line.target, \.text) }
+  var target: String { withTarget(\.text) }
 
   func withTarget<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
-    try withBytes(at: line.target, body)
+    try withBytes(at: targetPlace, body)
   }
 
   /// Calls `body` with the value of Host, without surrounding white space; nil if there is none.
@@ -64,57 +59,92 @@ struct RequestHead: Sendable {
     bytes.withUnsafeReadableBytes { bytes in
       var fields = HeaderFields()
       var start = (bytes.lineFeed(from: 0) ?? bytes.count) + 1
-      while let feed = bytes.lineFeed(from: start), feed > start + 1 {
-        let line = bytes.part(start..<feed - 1)
-        if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-          fields.append(
-            line.part(0..<colon).text, line.part(colon + 1..<line.count).trimmed.text)
-        }
+      // The empty line at the end is no field.
+      while let feed = bytes.lineFeed(from: start),
+        let field = try? FieldLine(bytes, start..<feed - 1)
+      {
+        fields.append(bytes.part(field.name).text, bytes.part(field.value).text)
         start = feed + 1
       }
       return fields
     }
   }
 
-  /// Compares the method, with regard to case (RFC 9110 §9.1).
-  private func isMethod(_ name: StaticString) -> Bool {
-    withBytes(at: line.method) { method in
-      method.count == name.utf8CodeUnitCount
-        && method.elementsEqual(
-          UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-    }
-  }
-
   private func withBytes<R>(
-    at place: Place, _ body: (UnsafeRawBufferPointer) throws -> R
+    at place: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
-    try bytes.withUnsafeReadableBytes { try body($0.part(place.range)) }
+    try bytes.withUnsafeReadableBytes { try body($0.part(place)) }
   }
 }
 
 // MARK: - Reading
 
 extension RequestHead {
-  /// - Parameter place: the line's range in the head, without its CRLF.
-  mutating func readField(
-    _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>, limit: Int
-  ) throws(HTTPError) {
-    fieldCount += 1
-    guard fieldCount <= limit else {
-      throw HTTPError(431, "The request has more than \(limit) header fields.")
+  /// Reads `method SP request-target SP HTTP-version` (RFC 9112 §3), strictly: a line that two
+  /// programs read differently permits request smuggling (RFC 9112 §11.2).
+  ///
+  /// - Parameter line: without its CRLF, at the start of the head.
+  init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
+    let methodEnd = line.firstIndex { !$0.isTokenCharacter } ?? line.count
+    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == .space else {
+      throw HTTPError(400, "The request does not begin with a method and one space.")
     }
-    let field = try FieldLine(bytes, place)
-    let name = bytes.part(field.name)
+    let start = methodEnd + 1
+    // Visible ASCII without `#`; a fragment is never sent.
+    var end = start
+    while end < line.count, 0x21...0x7E ~= line[end], line[end] != UInt8(ascii: "#") { end += 1 }
+    guard end > start, end < line.count, line[end] == .space else {
+      throw HTTPError(400, "The request's target is not a valid URL.")
+    }
+    guard end - start <= targetLimit else {
+      throw HTTPError(414, "The request's target is longer than \(targetLimit) bytes.")
+    }
+    let (method, target) = (line.part(0..<methodEnd), line.part(start..<end))
+    (methodPlace, targetPlace) = (0..<methodEnd, start..<end)
+    (isGET, isHEAD) = (method.elementsEqual("GET".utf8), method.elementsEqual("HEAD".utf8))
+    minorVersion = try Self.minorVersion(line.part(end + 1..<line.count))
+    try Self.checkForm(of: target, method: method)
+  }
+
+  mutating func read(
+    _ field: FieldLine, in bytes: UnsafeRawBufferPointer
+  ) throws(HTTPError) {
+    let (name, value) = (bytes.part(field.name), bytes.part(field.value))
     switch name.count {
-    case 4 where name.equals("host"): try readHost(bytes, field.value)
-    case 5 where name.equals("range"): try readRange(field.value)
-    case 6: try readSixLetters(name, bytes.part(field.value))
-    case 10 where name.equals("connection"): readConnection(bytes.part(field.value))
+    case 4 where name.equals("host"):
+      // The only one, which must not begin a path or name a user (RFC 9112 §3.2).
+      guard host == nil else { throw HTTPError(400, "The request has two Host fields.") }
+      guard value.allSatisfy(Self.isHostByte) else {
+        throw HTTPError(400, "The request's Host is not valid.")
+      }
+      host = field.value
+    case 5 where name.equals("range"):
+      // Two fields would form one invalid value (RFC 9110 §5.3), and programs would differ in which
+      // of them counts.
+      guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
+      range = field.value
+    case 6 where name.equals("cookie"): marks.insert(.cookie)
+    case 6 where name.equals("pragma"): marks.insert(.cacheControl)
+    case 6 where name.equals("expect"):
+      guard value.equals("100-continue") else {
+        throw HTTPError(417, "The request's expectation is not supported.")
+      }
+      marks.insert(.expectation)
+    case 10 where name.equals("connection"):
+      value.forEachElement { option in
+        if option.equals("close") { marks.insert(.close) }
+        if option.equals("keep-alive") { marks.insert(.keepAlive) }
+      }
     case 13 where name.equals("cache-control"): marks.insert(.cacheControl)
     case 13 where name.equals("authorization"): marks.insert(.authorization)
-    case 14 where name.equals("content-length"): try readContentLength(bytes.part(field.value))
-    case 17 where name.equals("transfer-encoding"):
-      try readTransferEncoding(bytes.part(field.value))
+    case 14 where name.equals("content-length"):
+      // One number; a list of equal ones may be rejected (RFC 9112 §6.3).
+      if framing == .chunked { throw Self.isFramedTwice }
+      guard framing == .none, let length = value.decimal else {
+        throw HTTPError(400, "The request's Content-Length is not one number.")
+      }
+      framing = .length(length)
+    case 17 where name.equals("transfer-encoding"): try readTransferEncoding(value)
     case 8... where name.starts(with: "if-"): marks.insert(.conditional)
     default: break
     }
@@ -125,38 +155,30 @@ extension RequestHead {
     guard minorVersion == 0 || host != nil else {
       throw HTTPError(400, "The request has no Host field.")
     }
-    guard !isChunked || contentLength == nil else {
-      throw HTTPError(400, "The request has both Content-Length and Transfer-Encoding.")
-    }
-    guard !isChunked || minorVersion >= 1 else {
-      throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.")
-    }
   }
 
-  private mutating func readSixLetters(
-    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) throws(HTTPError) {
-    if name.equals("cookie") {
-      marks.insert(.cookie)
-    } else if name.equals("pragma") {
-      marks.insert(.cacheControl)
-    } else if name.equals("expect") {
-      guard value.equals("100-continue") else {
-        throw HTTPError(417, "The request's expectation is not supported.")
-      }
-      expects = true
+  /// Reads `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
+  private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
+    guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
+      text[6] == UInt8(ascii: "."), text[7].isDigit
+    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
+    guard text[5] == UInt8(ascii: "1") else {
+      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
     }
+    return text[7] == UInt8(ascii: "0") ? 0 : 1
   }
 
-  /// Reads the only Host, which must not begin a path or name a user (RFC 9112 §3.2).
-  private mutating func readHost(
-    _ bytes: UnsafeRawBufferPointer, _ value: Range<Int>
+  /// Checks the form of the target (RFC 9112 §3.2).
+  private static func checkForm(
+    of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
   ) throws(HTTPError) {
-    guard host == nil else { throw HTTPError(400, "The request has two Host fields.") }
-    for byte in bytes.part(value) where !Self.isHostByte(byte) {
-      throw HTTPError(400, "The request's Host is not valid.")
+    if method.elementsEqual("CONNECT".utf8) {
+      throw HTTPError(501, "Tunnels (CONNECT) are not supported.")
     }
-    host = Place(value)
+    if target[0] == UInt8(ascii: "/") { return }
+    if target.starts(with: "http://"), target.count > 7, target[7] != UInt8(ascii: "/") { return }
+    if target.elementsEqual("*".utf8), method.elementsEqual("OPTIONS".utf8) { return }
+    throw HTTPError(400, "The request's target is neither a path nor an http URL.")
   }
 
   private static func isHostByte(_ byte: UInt8) -> Bool {
@@ -167,39 +189,16 @@ extension RequestHead {
     }
   }
 
-  /// Reads the only Range. Two fields would form one invalid value (RFC 9110 §5.3), and programs
-  /// would differ in which of them counts.
-  private mutating func readRange(_ value: Range<Int>) throws(HTTPError) {
-    guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
-    range = Place(value)
-  }
-
-  private mutating func readConnection(_ value: UnsafeRawBufferPointer) {
-    value.forEachElement { option in
-      if option.equals("close") {
-        closes = true
-      } else if option.equals("keep-alive") {
-        asksToKeepAlive = true
-      }
-    }
-  }
-
-  /// Reads one number; a list of equal ones may be rejected (RFC 9112 §6.3).
-  private mutating func readContentLength(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
-    guard contentLength == nil, let length = value.decimal else {
-      throw HTTPError(400, "The request's Content-Length is not one number.")
-    }
-    contentLength = length
-  }
-
   private mutating func readTransferEncoding(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
-    if value.equals("chunked"), !isChunked {
-      isChunked = true
+    if case .length = framing { throw Self.isFramedTwice }
+    guard minorVersion >= 1 else { throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.") }
+    if value.equals("chunked"), framing == .none {
+      framing = .chunked
       return
     }
     // With another coding after it, or twice, the end of the body is unknown (RFC 9112 §6.3).
     var endsInChunked = false
-    var isChunkedTwice = isChunked
+    var isChunkedTwice = framing == .chunked
     value.forEachElement { coding in
       isChunkedTwice = isChunkedTwice || endsInChunked
       endsInChunked = coding.equals("chunked")
@@ -209,21 +208,9 @@ extension RequestHead {
     else { throw HTTPError(400, "The Transfer-Encoding does not end in a single chunked coding.") }
     throw HTTPError(501, "The only supported transfer coding is chunked.")
   }
-}
 
-/// The place of a part of a head, in bytes from the head's start.
-struct Place: Sendable, Hashable {
-  private var offset: UInt32
-  private var count: UInt32
-
-  init(_ range: Range<Int>) {
-    offset = UInt32(clamping: range.lowerBound)
-    count = UInt32(clamping: range.count)
-  }
-
-  var range: Range<Int> { Int(offset)..<Int(offset) + Int(count) }
-
-  static let none = Place(0..<0)
+  private static let isFramedTwice = HTTPError(
+    400, "The request has both Content-Length and Transfer-Encoding.")
 }
 
 /// How the end of a request's body is found (RFC 9112 §6.3).
@@ -245,6 +232,11 @@ struct Marks: OptionSet, Sendable, Hashable {
   static let cacheControl = Marks(rawValue: 1 << 1)
   static let authorization = Marks(rawValue: 1 << 2)
   static let cookie = Marks(rawValue: 1 << 3)
+  /// Options of Connection.
+  static let close = Marks(rawValue: 1 << 4)
+  static let keepAlive = Marks(rawValue: 1 << 5)
+  /// `Expect: 100-continue`.
+  static let expectation = Marks(rawValue: 1 << 6)
 }
 
 /// A request on its way from the connection to the task that responds to it.

@@ -4,62 +4,42 @@ package import Refrain
 
 /// The head of a response to a client.
 struct ResponseHead: Sendable {
-  /// How the client finds the end of the body (RFC 9112 §6.3).
-  enum Body: Sendable, Hashable {
-    /// No body and no length: 204, 304.
-    case none
-    /// No body, but the length that it would have (HEAD); nil: unknown.
-    case omitted(Int64?)
-    case length(Int64)
-    /// Its end is not known yet: chunked, or up to the end of the connection for HTTP/1.0.
-    case open
-
-    /// - Parameter length: nil if it is not known yet.
-    init(length: Int64?, status: Int, isHEAD: Bool) {
-      switch status {
-      case 204, 304: self = .none
-      case _ where isHEAD: self = .omitted(length)
-      default: self = length.map { .length($0) } ?? .open
-      }
-    }
-  }
-
   var status: Int
   var fields = HeaderFields()
-  var body = Body.none
+  /// That of the body, or of the one that GET would have; nil if it is not known yet, and for statuses
+  /// without a body. The client finds the end of the body by it, or by chunks, or by the end of the
+  /// connection for HTTP/1.0 (RFC 9112 §6.3).
+  var length: Int64?
+  var hasBody = false
   /// Whether the body still comes from an origin: bytes that the client does not accept are better
   /// left there than fetched into the buffers of sockets.
   var isFetched = false
-  /// Whether the time to it is counted: not for the operator's pages.
-  var isMeasured = true
 
   /// Writes the head in the form of HTTP/1.1, with the fields that describe the body's framing.
-  func write(into buffer: inout ByteBuffer, isChunked: Bool, closes: Bool) {
-    Self.writeStatusLine(status, into: &buffer)
+  ///
+  /// - Parameter connection: the value of Connection; nil: there is none.
+  func write(into buffer: inout ByteBuffer, isChunked: Bool, connection: StaticString?) {
+    buffer.writeStaticString("HTTP/1.1 ")
+    buffer.writeDecimal(Int64(status))
+    buffer.writeString(" \(StatusPhrase.of(status))\r\n")
     for field in fields.fields {
       buffer.writeString(field.name)
       buffer.writeStaticString(": ")
       buffer.writeString(field.value)
       buffer.writeStaticString("\r\n")
     }
-    switch body {
-    case .length(let length), .omitted(let length?):
+    if let length {
       buffer.writeStaticString("Content-Length: ")
       buffer.writeDecimal(length)
       buffer.writeStaticString("\r\n")
-    case .open:
-      if isChunked { buffer.writeStaticString("Transfer-Encoding: chunked\r\n") }
-    case .none, .omitted(nil): break
+    } else if hasBody, isChunked {
+      buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
     }
-    if closes { buffer.writeStaticString("Connection: close\r\n") }
-    buffer.writeStaticString("\r\n")
-  }
-
-  static func writeStatusLine(_ status: Int, into buffer: inout ByteBuffer) {
-    buffer.writeStaticString("HTTP/1.1 ")
-    buffer.writeDecimal(Int64(status))
-    buffer.writeStaticString(" ")
-    buffer.writeString(StatusPhrase.of(status))
+    if let connection {
+      buffer.writeStaticString("Connection: ")
+      buffer.writeStaticString(connection)
+      buffer.writeStaticString("\r\n")
+    }
     buffer.writeStaticString("\r\n")
   }
 }
@@ -83,46 +63,21 @@ extension ByteBuffer {
 
 /// The reason phrases of statuses (RFC 9110 §15). Clients ignore them.
 enum StatusPhrase {
+  private static let phrases = [
+    102: "Processing", 103: "Early Hints", 200: "OK", 204: "No Content", 206: "Partial Content",
+    301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request",
+    401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    408: "Request Timeout", 409: "Conflict", 410: "Gone", 412: "Precondition Failed",
+    413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type",
+    416: "Range Not Satisfiable", 417: "Expectation Failed", 421: "Misdirected Request",
+    429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
+    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+    505: "HTTP Version Not Supported", 508: "Loop Detected",
+  ]
+
   static func of(_ status: Int) -> String {
-    switch status {
-    case 102: "Processing"
-    case 103: "Early Hints"
-    case 200: "OK"
-    case 204: "No Content"
-    case 206: "Partial Content"
-    case 301: "Moved Permanently"
-    case 302: "Found"
-    case 304: "Not Modified"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 408: "Request Timeout"
-    case 409: "Conflict"
-    case 410: "Gone"
-    case 412: "Precondition Failed"
-    case 413: "Content Too Large"
-    case 414: "URI Too Long"
-    case 415: "Unsupported Media Type"
-    case 416: "Range Not Satisfiable"
-    case 417: "Expectation Failed"
-    case 421: "Misdirected Request"
-    case 429: "Too Many Requests"
-    case 431: "Request Header Fields Too Large"
-    case 500: "Internal Server Error"
-    case 501: "Not Implemented"
-    case 502: "Bad Gateway"
-    case 503: "Service Unavailable"
-    case 504: "Gateway Timeout"
-    case 505: "HTTP Version Not Supported"
-    case 508: "Loop Detected"
-    case ..<200: "Interim"
-    case 200..<300: "Success"
-    case 300..<400: "Redirection"
-    case 400..<500: "Client Error"
-    default: "Server Error"
-    }
+    if let phrase = phrases[status] { return phrase }
+    return status < 200 ? "Interim" : status < 400 ? "Success" : "Error"
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import NIOCore
 import Refrain
 import RefrainStreams
 
@@ -12,52 +13,90 @@ struct SelectedResponse: Sendable {
   let isManifest: Bool?
   /// When the request was made.
   let started: Date
+
+  var length: Int64? { known.information.length }
+
+  /// Whether all of a range was stored before the request.
+  func wasStored(_ range: ByteRange) -> Bool {
+    range.isEmpty || RangeSet(range).isSubset(of: reader.spansBefore)
+  }
+
+  /// Returns the source of ranges as it is now, and what Cache-Status reports of it.
+  ///
+  /// - Parameter isStale: whether a stale response is served because the origin must not be asked
+  ///   now.
+  func source(
+    of wanted: [ByteRange], isStale: Bool = false
+  ) -> (ServedRequest.Source, CacheStatus) {
+    let before = reader.spansBefore
+    let bounded = wanted.map { $0.lowerBound..<min($0.upperBound, length ?? $0.upperBound) }
+    let there = bounded.reduce(into: Int64(0)) { $0 += CachedAnswer.count(of: before, in: $1) }
+    let all = bounded.reduce(into: Int64(0)) { $0 += $1.upperBound - $1.lowerBound }
+    let isAsked = reader.statistics.requests > 0
+    // Why the request was forwarded although a response was stored.
+    let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }
+    if there == all, !(wanted.isEmpty && before.isEmpty && isAsked) {
+      if !isAsked {
+        return isStale
+          ? (.stale, CacheStatus(detail: "stale, because the origin asked for a pause"))
+          : (.hit, .hit)
+      }
+      return known.freshness.confirmedAt >= started
+        ? (.revalidated, CacheStatus(forwarded: reason ?? .stale))
+        : (.stale, CacheStatus(detail: "stale, because the origin could not be asked"))
+    }
+    if there > 0 { return (.partial, .forwarded(.partial, isStored: reader.isStoring)) }
+    var status = CacheStatus.forwarded(reason ?? .uriMiss, isStored: reader.isStoring)
+    status.isCollapsed = !isAsked
+    return (.miss, status)
+  }
+
+  /// The source of all of it.
+  var source: ServedRequest.Source { source(of: [0..<(length ?? .max)]).0 }
 }
 
 /// Selects the representation.
 extension CachedAnswer {
-  enum Selected {
-    case response(SelectedResponse)
-    /// The cache cannot serve the request.
-    case other(Outcome)
-  }
-
   /// Returns the response that the request selects.
   ///
   /// - Parameter terms: those of the request, or stricter ones.
-  /// - Throws: `HTTPError`; `MediaCacheError`; `CancellationError`.
-  func select(_ terms: ReadTerms) async throws -> Selected {
+  /// - Throws: `Elsewhere`; `HTTPError`; `MediaCacheError`; `CancellationError`.
+  func select(_ terms: ReadTerms) async throws -> SelectedResponse {
     do {
-      return .response(try await find(terms))
+      return try await find(terms)
     } catch let error as MediaCacheError where error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
-      service.uncacheable.insert(.encoded, on: memory, at: .now)
-      if let refusal = refusal(in: error) { return refusal }
-      return .other(.relayed(.uriMiss, asksWhole: true))
+      note(.encoded)
+      try checkIsNotReceived(with: error)
+      throw Elsewhere.relayed(.uriMiss, asksWhole: true)
     } catch let error as MediaCacheError where error.status == 508 {
       // A relayed redirect would only send the client round as well.
       throw HTTPError.loop
     } catch let error as MediaCacheError where error.isPersonal {
       if terms.directives.onlyIfCached { throw Self.notThere }
-      service.uncacheable.insert(.notStorable, on: memory, at: .now)
-      return .other(.relayed(.bypass))
-    } catch let error as MediaCacheError where error.isOriginsAnswer {
-      if let refusal = refusal(in: error) { return refusal }
+      note(.notStorable)
+      throw Elsewhere.relayed(.bypass)
+    } catch let error as MediaCacheError
+      where error.status != nil
+      && (error.code == .status || error.code == .redirect || error.response != nil)
+    {
+      // The origin did respond, with an error or a redirect that leads nowhere: the client should
+      // receive that response.
+      try checkIsNotReceived(with: error)
       // The origin asked for a pause, which applies to this client too.
       if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
-      return .other(.relayed(.uriMiss))
+      throw Elsewhere.relayed(.uriMiss)
     }
   }
 
-  /// Returns the error response that came with an error; nil if there is none that this client may
-  /// receive.
-  private func refusal(in error: MediaCacheError) -> Selected? {
-    guard let response = error.response, response.answers(resource) else { return nil }
+  /// - Throws: `Elsewhere` if an error response came with an error, and this client may receive it.
+  private func checkIsNotReceived(with error: MediaCacheError) throws {
+    guard let response = error.response, response.answers(resource) else { return }
     let isJoined = !response.take()
     guard !isJoined || response.mayBeShared(isShared: service.cachePolicy == .shared) else {
-      return nil
+      return
     }
-    return .other(.received(response, isJoined: isJoined))
+    throw Elsewhere.received(response, isJoined: isJoined)
   }
 
   /// Opens readers until one has the representation that the request selects: a response shared with
@@ -98,21 +137,19 @@ extension CachedAnswer {
 
   /// Throws 504 if a request would be needed (RFC 9111 §5.2.1.7).
   private func checkIsThere(_ reader: MediaReader) throws {
-    let lease = service.cache.hold(reader)
-    let known = lease?.known(terms, at: service.cache.now)
-    let isThere =
-      known.flatMap { known -> Bool? in
-        guard let length = known.information.length else { return nil }
-        let ranges: [ByteRange] =
-          switch range.selection(length: length) {
-          case .whole: isHEAD ? [] : [0..<length]
-          case .single(let range): [range]
-          case .several(let ranges): ranges
-          case .unsatisfiable: []
-          }
-        return ranges.allSatisfy { $0.isEmpty || lease?.file(of: known, holding: $0) != nil }
-      } ?? false
-    guard isThere else { throw Self.notThere }
+    guard let lease = service.cache.hold(reader),
+      let known = lease.known(terms, at: service.cache.now), let length = known.information.length
+    else { throw Self.notThere }
+    let ranges: [ByteRange] =
+      switch range.selection(length: length) {
+      case .whole: isHEAD ? [] : [0..<length]
+      case .single(let range): [range]
+      case .several(let ranges): ranges
+      case .unsatisfiable: []
+      }
+    guard ranges.allSatisfy({ $0.isEmpty || lease.file(of: known, holding: $0) != nil }) else {
+      throw Self.notThere
+    }
   }
 
   static let notThere = HTTPError(
@@ -136,75 +173,11 @@ extension CachedAnswer {
       } catch let error as MediaCacheError where error.code == .badRange {
         // Beyond the end, which the origin did not report: the beginning shows it.
       }
-    } else if end != nil, !isHEAD, Preconditions(fields: exchange.fields) == nil {
+    } else if end != nil, !isHEAD, conditions == nil {
       _ = try await reader.knownResponse()
       if reader.announcedEnd(from: 0) == 0 { _ = try await reader.available(at: 0, count: 0) }
     }
     return try await reader.settle()
-  }
-
-  /// Returns where to redirect the client. A playlist found at another URL is redirected, because
-  /// its references are relative to that URL; so is a page whose own URL players need.
-  func redirection(_ selected: SelectedResponse) -> String? {
-    let known = selected.known
-    if service.rules.redirectsPages, isPage(selected) {
-      return exchange.url.absoluteString
-    }
-    guard service.rules.origin == nil, selected.isManifest == true else { return nil }
-    let final = baseURL(of: known)
-    guard final != exchange.url else { return nil }
-    // Credentials stay with the host to which the client has sent them.
-    let session = exchange.session ?? exchange.session()
-    return service.routes.target(for: final, from: exchange.url, session: session?.id)
-  }
-
-  /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
-  /// refuses, if the origin redirects elsewhere by now.
-  func newTarget(refusedWith status: Int) async -> String? {
-    // Those for the stream's own host are not sent to the host to which it redirects.
-    let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
-    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
-      let url = await service.cache.relocate(
-        from: exchange.url, for: fields.compactMap(\.self)),
-      let target = service.routes.target(
-        for: url, from: exchange.url, session: exchange.session?.id)
-    else { return nil }
-    let stream = service.stream(of: exchange.url, recorded: nil)
-    service.parts.insert(redirected: url, in: stream)
-    return target
-  }
-
-  /// Whether the response is a web page. Scripts send playlists and segments as `text/html` too, if
-  /// they set no type.
-  private func isPage(_ selected: SelectedResponse) -> Bool {
-    selected.known.information.mimeType == "text/html" && selected.isManifest != true
-      && !service.parts.contains(exchange.url)
-  }
-
-  /// Returns the URL to which the response's references are relative: the requested one, or that of
-  /// a redirect. A query alone makes no difference: the stored response may be that of an earlier
-  /// token, which the cache key ignores.
-  func baseURL(of known: StoredResponse) -> URL {
-    func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
-    let final = known.information.finalURL
-    return place(final) == place(exchange.url) ? exchange.url : final
-  }
-
-  /// Holds the entry open: further requests for it are served at once.
-  func holdOpen(_ reader: MediaReader, _ known: StoredResponse) {
-    guard !known.varies, !known.freshness.noStore, reader.isStoring,
-      exchange.target.hasPrefix("/"),
-      exchange.fields["Authorization"] == nil,
-      service.hits.resource(for: exchange.target)?.isLeased != true,
-      let lease = service.cache.hold(reader)
-    else { return }
-    service.hits.insert(
-      CachedHit(
-        lease: lease, urlText: exchange.url.absoluteString, key: resourceKey,
-        fields: service.fields, isShared: service.cachePolicy == .shared
-      ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
-        listings.naming(of: resourceKey, in: stream)
-      }, for: exchange.target)
   }
 }
 
@@ -217,10 +190,59 @@ extension HTTPError {
   }
 }
 
-extension MediaCacheError {
-  /// Whether the origin did respond, with an error or a redirect that leads nowhere: the client
-  /// should receive that response.
-  fileprivate var isOriginsAnswer: Bool {
-    status != nil && (code == .status || code == .redirect || response != nil)
+/// Recognizes manifests, also those that neither their type nor their URL names.
+extension CachedAnswer {
+  /// Returns whether the response may be a manifest: by its type or its name, or else by its first
+  /// bytes. Most media shows by its first byte that it is none.
+  ///
+  /// Nil if the resource could be a manifest without a manifest's name, and its first bytes are
+  /// neither stored nor needed for the response: they are not requested from the origin for this.
+  ///
+  /// - Throws: `MediaCacheError`; `CancellationError`.
+  private func isManifest(_ reader: MediaReader, _ known: StoredResponse) async throws -> Bool? {
+    let (type, length) = (known.information.mimeType, known.information.length)
+    let urls = [exchange.url, known.information.finalURL]
+    if urls.contains(where: { Manifest.isNamed(mimeType: type, url: $0) }) { return true }
+    // An empty resource has no first byte to wait for.
+    guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
+    let isStored = length.map { RangeSet(0..<$0).isSubset(of: reader.spansBefore) } ?? false
+    guard isStored || needsBeginning(reader) else { return nil }
+    let longest = Int64(Manifest.longestBeginning)
+    var bytes: [UInt8] = []
+    while true {
+      let found = try await piece(of: reader, at: Int64(bytes.count))
+      bytes += found
+      let isWhole = found.isEmpty || length == Int64(bytes.count)
+      if let answer = Manifest.isBeginning(bytes, isWhole: isWhole) { return answer }
+      // The client may have requested less.
+      if isHEAD || range.bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
+    }
+  }
+
+  /// Whether the first byte is there, or is requested in any case.
+  private func needsBeginning(_ reader: MediaReader) -> Bool {
+    // The start of several ranges, or of the last bytes, is unknown without the length.
+    guard range.bounds.start == 0, range.bounds.end != nil, !terms.directives.onlyIfCached else {
+      return false
+    }
+    return !isHEAD && conditions == nil || reader.statistics.requests > 0
+      || reader.spansBefore.contains(0)
+  }
+
+  /// Returns bytes of the beginning; none at the end of the resource. Stored ones do not count as
+  /// read: they are read again to be sent.
+  private func piece(of reader: MediaReader, at offset: Int64) async throws -> [UInt8] {
+    // Most media needs one byte.
+    let most = offset == 0 ? 512 : Manifest.longestBeginning
+    if case .file(let file, let end) = try await reader.available(at: offset, count: 0) {
+      let range = offset..<min(end, offset + Int64(most))
+      let bytes = await IOThreads.shared.run { ByteBuffer(file, range) }
+      if bytes.readableBytes > 0 { return Array(bytes.readableBytesView) }
+    }
+    // Bytes in memory, and those that have to be fetched again.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: most, alignment: 1)
+    defer { buffer.deallocate() }
+    let count = try await reader.read(into: buffer, at: offset)
+    return Array(buffer[..<count])
   }
 }

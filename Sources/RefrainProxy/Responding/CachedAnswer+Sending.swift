@@ -8,140 +8,134 @@ import RefrainStreams
 /// Sends the selected response.
 extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
-    let known = selected.known
-    let length = known.information.length
-    var selection = length.map { range.selection(length: $0) } ?? .whole
+    let (known, length) = (selected.known, selected.length)
+    var selection = selection(of: length)
     if length == nil, isGrowing, let part = try await settledRange(of: selected.reader) {
       selection = .single(part)
     }
-    if let conditions = Preconditions(fields: exchange.fields) {
-      let outcome = conditions.evaluate(
-        hasRange: range != .whole, etag: known.etag, lastModified: known.lastModified,
-        isStrongLastModified: known.isStrongLastModified)
-      switch outcome {
-      case .proceed: break
-      case .ignoreRange: selection = .whole
-      case .notModified: return try await notModified(selected)
-      case .failed: throw Self.preconditionFailed
-      }
+    switch try evaluate(
+      etag: known.etag, hasRange: range != .whole, known,
+      isStrongLastModified: known.isStrongLastModified)
+    {
+    case .ignoreRange: selection = .whole
+    case .notModified: return try await delivery.send(head(304, selected, []), length: nil)
+    case .proceed, .failed: break
     }
     switch selection {
     case .whole:
       let isTransformed = selected.reader.handedStatus == 203
-      try await send(
-        0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
+      try await send([0..<(length ?? .max)], of: selected, status: isTransformed ? 203 : 200)
     case .single(let range):
-      try await send(range, of: selected, status: 206)
+      try await send([range], of: selected, status: 206)
     case .several(let ranges):
-      try await send(ranges, of: selected)
+      let parts = length.map {
+        MultipartByteRanges(
+          ranges: ranges, length: $0,
+          contentType: service.fields.passable(known.headers)["Content-Type"])
+      }
+      guard let parts, parts.contentLength != nil else { return try await unsatisfiable(length) }
+      try await send(ranges, of: selected, status: 206, as: parts)
     case .unsatisfiable:
-      try await unsatisfiable(length ?? 0)
+      try await unsatisfiable(length)
     }
   }
 
-  static let preconditionFailed = HTTPError(
-    412, "The resource does not meet the request's preconditions.")
+  /// Evaluates the conditions of the request.
+  ///
+  /// - Throws: 412.
+  func evaluate(
+    etag: String?, hasRange: Bool, _ known: StoredResponse, isStrongLastModified: Bool
+  ) throws(HTTPError) -> Preconditions.Outcome {
+    let outcome = conditions?.evaluate(
+      hasRange: hasRange, etag: etag, lastModified: known.lastModified,
+      isStrongLastModified: isStrongLastModified)
+    if outcome == .failed {
+      throw HTTPError(412, "The resource does not meet the request's preconditions.")
+    }
+    return outcome ?? .proceed
+  }
 
   func head(_ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange]) -> ResponseHead {
-    let known = selected.known
-    let handed = selected.reader.handedFields
+    let (reader, known) = (selected.reader, selected.known)
+    let now = service.cache.now.wall
+    let handed = reader.handedFields
     var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
-    fields.append("Age", String(AnswerFields.age(known.freshness, at: service.cache.now.wall)))
-    let isStale =
-      service.cache.rest(of: resource) != nil
-      && !known.freshness.isFresh(at: service.cache.now.wall)
-    let origin = ResponseSource(
-      reader: selected.reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted,
-      since: selected.started,
-      isStale: isStale)
-    var cacheStatus = origin.cacheStatus
+    fields.append("Age", String(AnswerFields.age(known.freshness, at: now)))
+    if status == 304 {
+      // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
+      for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
+        fields[name] = nil
+      }
+    }
+    var (source, cacheStatus) = selected.source(
+      of: isHEAD || status == 304 ? [] : wanted,
+      isStale: service.cache.rest(of: resource) != nil && !known.freshness.isFresh(at: now))
     // A request for missing parts may not have been answered yet.
     if [.uriMiss, .stale, .request].contains(cacheStatus.forwarded), !cacheStatus.isCollapsed,
-      let forwardedStatus = selected.reader.originStatus, forwardedStatus != status
+      let forwardedStatus = reader.originStatus, forwardedStatus != status
     {
       cacheStatus.forwardedStatus = forwardedStatus
     }
-    cacheStatus.timeToLive = AnswerFields.timeToLive(known, at: service.cache.now.wall)
+    cacheStatus.timeToLive = AnswerFields.timeToLive(known, at: now)
     cacheStatus.key = resourceKey.rawValue
-    if handed == nil, [.miss, .revalidated].contains(origin.source) {
-      service.fields.add(way: selected.reader.originWay(since: selected.started), to: &fields)
+    if handed == nil, [.miss, .revalidated].contains(source) {
+      service.fields.add(way: reader.originWay(since: selected.started), to: &fields)
     }
     service.fields.add(cacheStatus, to: &fields)
     delivery.note { record in
-      record.source = origin.source
-      record.isJoined = origin.cacheStatus.isCollapsed
+      record.served.source = source
+      record.isJoined = cacheStatus.isCollapsed
     }
-    let isFetched = origin.source == .miss || origin.source == .partial
-    return ResponseHead(status: status, fields: fields, isFetched: isFetched)
+    return ResponseHead(
+      status: status, fields: fields, isFetched: source == .miss || source == .partial)
   }
 
-  private func notModified(_ selected: SelectedResponse) async throws {
-    var head = head(304, selected, [])
-    // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
-    for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
-      head.fields[name] = nil
-    }
-    try await delivery.begin(head, length: nil)
-    try await delivery.writer.end()
-  }
-
-  private func unsatisfiable(_ length: Int64) async throws {
+  private func unsatisfiable(_ length: Int64?) async throws {
     try await delivery.send(
       ProxyResponse(
         status: 416,
         fields: [
-          "Content-Range": "bytes */\(length)", "Accept-Ranges": "bytes",
+          "Content-Range": "bytes */\(length ?? 0)", "Accept-Ranges": "bytes",
           "Cache-Control": "no-store",
         ]))
   }
 
+  /// - Parameter parts: the form of several ranges; nil: there is one.
   private func send(
-    _ range: ByteRange, of selected: SelectedResponse, status: Int
+    _ ranges: [ByteRange], of selected: SelectedResponse, status: Int,
+    as parts: MultipartByteRanges? = nil
   ) async throws {
-    let length = selected.known.information.length
-    let size = length == nil && status != 206 ? nil : Self.size(of: range)
-    var head = head(status, selected, [range])
-    if status == 206 {
+    let length = selected.length
+    var head = head(status, selected, ranges)
+    var size = length
+    if let parts {
+      head.fields["Content-Type"] = parts.type
+      size = parts.contentLength
+    } else if status == 206, let range = ranges.first {
       let total = length.map { String($0) } ?? "*"
       head.fields.append(
         "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total)")
-      delivery.note { $0.range = range }
+      size = range.upperBound - range.lowerBound
+      // The end of a longer one is not known.
+      if size ?? 0 >= Self.longest { size = nil }
+      delivery.note { $0.served.range = range }
     }
-    selected.reader.setEnd(range.upperBound, readsOn: true)
-    if try await delivery.begin(head, length: size) {
-      try await copy(selected.reader, range, isFetched: head.isFetched)
+    try await delivery.send(head, length: size) {
+      for range in ranges {
+        if let parts { try await delivery.write(ByteBuffer(string: parts.heading(before: range))) }
+        selected.reader.setEnd(range.upperBound, readsOn: true)
+        try await copy(selected.reader, range, isFetched: head.isFetched)
+      }
+      if let parts { try await delivery.write(ByteBuffer(string: parts.closing)) }
     }
-    try await delivery.writer.end()
   }
-
-  private func send(_ ranges: [ByteRange], of selected: SelectedResponse) async throws {
-    let known = selected.known
-    guard let length = known.information.length else { return }
-    let parts = MultipartByteRanges(
-      ranges: ranges, length: length,
-      contentType: service.fields.passable(known.headers)["Content-Type"])
-    guard let size = parts.contentLength else { return try await unsatisfiable(length) }
-    var head = head(206, selected, ranges)
-    head.fields["Content-Type"] = parts.type
-    try await delivery.begin(head, length: size)
-    for range in ranges {
-      try await delivery.write(ByteBuffer(string: parts.heading(before: range)))
-      selected.reader.setEnd(range.upperBound, readsOn: true)
-      try await copy(selected.reader, range, isFetched: head.isFetched)
-    }
-    try await delivery.write(ByteBuffer(string: parts.closing))
-    try await delivery.writer.end()
-  }
-
-  /// The bytes counted as read at once: those that the socket does not accept wait in the file.
-  private static let step: Int64 = 1 << 20
-  /// Smaller for bytes that are fetched ahead of the read position.
-  private static let fetchedStep: Int64 = 256 << 10
 
   private func copy(
     _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
   ) async throws {
-    let step = isFetched ? Self.fetchedStep : Self.step
+    // The bytes counted as read at once: those that the socket does not accept wait in the file. Fewer
+    // if they are fetched ahead of the read position.
+    let step: Int64 = isFetched ? 256 << 10 : 1 << 20
     var offset = range.lowerBound
     while offset < range.upperBound {
       let count = min(range.upperBound - offset, step)
@@ -177,16 +171,10 @@ extension CachedAnswer {
   /// A longer range is one without a known end (RFC 8673).
   private static let longest: Int64 = 1 << 40
 
-  /// Returns the size of a range; nil if its end is unknown.
-  static func size(of range: ByteRange) -> Int64? {
-    let size = range.upperBound - range.lowerBound
-    return size < longest ? size : nil
-  }
-
   /// Returns the range as soon as all of it is stored or announced: the requested one, or as much as
   /// exists if the client requests all that follows. Nil if the client, or the request to the
   /// origin, is for the whole segment.
-  func settledRange(of reader: MediaReader) async throws -> ByteRange? {
+  private func settledRange(of reader: MediaReader) async throws -> ByteRange? {
     guard case .one(let asked) = range, let end = range.bounds.end else { return nil }
     let start = range.bounds.start
     guard var announced = reader.announcedEnd(from: start) else { return nil }
@@ -198,61 +186,5 @@ extension CachedAnswer {
       }
     }
     return announced > start ? start..<min(announced, end) : nil
-  }
-}
-
-/// The source of a response's bytes, determined when it begins.
-struct ResponseSource: Sendable {
-  var source: ServedRequest.Source
-  /// RFC 9211.
-  var cacheStatus: CacheStatus
-
-  /// - Parameter isStale: whether a stale response is served because the origin must not be asked
-  ///   now.
-  init(
-    reader: MediaReader, known: StoredResponse, wanted: [ByteRange], since started: Date,
-    isStale: Bool
-  ) {
-    let before = reader.spansBefore
-    let bounded = wanted.map { range in
-      range.lowerBound..<min(range.upperBound, known.information.length ?? range.upperBound)
-    }
-    let there = bounded.reduce(into: Int64(0)) { $0 += CachedAnswer.count(of: before, in: $1) }
-    let all = bounded.reduce(into: Int64(0)) { $0 += $1.upperBound - $1.lowerBound }
-    let asked = reader.statistics.requests > 0
-    let isNews = known.freshness.confirmedAt >= started
-    if there == all, !(wanted.isEmpty && before.isEmpty && asked) {
-      switch (asked, isNews) {
-      case (false, _) where isStale:
-        source = .stale
-        cacheStatus = CacheStatus(detail: "stale, because the origin asked for a pause")
-      case (false, _):
-        source = .hit
-        cacheStatus = CacheStatus.hit
-      case (true, true):
-        source = .revalidated
-        cacheStatus = CacheStatus(forwarded: Self.reason(reader) ?? .stale)
-      case (true, false):
-        source = .stale
-        cacheStatus = CacheStatus(detail: "stale, because the origin could not be asked")
-      }
-    } else if there > 0 {
-      source = .partial
-      cacheStatus = .forwarded(.partial, isStored: reader.isStoring)
-    } else {
-      source = .miss
-      cacheStatus = .forwarded(Self.reason(reader) ?? .uriMiss, isStored: reader.isStoring)
-      cacheStatus.isCollapsed = !asked
-    }
-  }
-
-  /// Returns why the request was forwarded although a response was stored; nil if none was, or if
-  /// it could be used.
-  private static func reason(_ reader: MediaReader) -> CacheStatus.Forwarded? {
-    switch reader.obstacle {
-    case .stale: .stale
-    case .request: .request
-    case nil: nil
-    }
   }
 }

@@ -9,11 +9,12 @@ struct CachedAnswer: Sendable {
   let exchange: Exchange
   /// The requested range; everything for HEAD.
   let range: RequestedRange
+  let conditions: Preconditions?
   let resource: Resource
   let resourceKey: CacheKey
   /// That of the response: in a shared cache another one for each set of credentials.
   let key: CacheKey
-  /// The conditions of the request.
+  /// The terms of the request.
   let terms: ReadTerms
 
   init(exchange: Exchange) {
@@ -21,6 +22,7 @@ struct CachedAnswer: Sendable {
     let policy = service.cachePolicy
     self.exchange = exchange
     range = exchange.isHEAD ? .whole : RequestedRange(exchange.fields["Range"])
+    conditions = Preconditions(fields: exchange.fields)
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
     key = policy.key(for: resource, exchange.fields, of: service.cache)
@@ -46,12 +48,15 @@ struct CachedAnswer: Sendable {
 
   /// The key under which uncacheable responses are remembered. A response that is not stored because
   /// of cookies may be stored for requests without them.
-  var memory: CacheKey {
+  private var memory: CacheKey {
     terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
   }
 
-  enum Outcome: Sendable {
-    case sent
+  /// Remembers that the response cannot be stored.
+  func note(_ reason: Uncacheable) { service.uncacheable.insert(reason, on: memory, at: .now) }
+
+  /// Thrown where the response is another one than the cache's.
+  enum Elsewhere: Error {
     /// The origin's response to this request is to be relayed, which does not come from the cache for
     /// this reason (RFC 9211 §2.2).
     ///
@@ -63,61 +68,44 @@ struct CachedAnswer: Sendable {
     case received(ErrorResponse, isJoined: Bool)
   }
 
-  func run() async throws -> Outcome {
+  /// - Throws: `Elsewhere`; what `Responder` responds to.
+  func run() async throws {
     if let stored = await smallResponse() {
-      try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
+      return try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
         .pass(stored, key: resourceKey)
-      return .sent
     }
-    if let bypass = try bypass() { return bypass }
+    try checkIsForCache()
     let selected: SelectedResponse
-    switch try await select(terms) {
-    case .response(let response): selected = try await confirmed(response)
-    case .other(.received(let response, let isJoined)):
+    do {
+      selected = try await confirmed(try await select(terms))
+    } catch Elsewhere.received(let response, let isJoined) {
       if let target = await newTarget(refusedWith: response.status) {
-        try await exchange.redirect(to: target)
-        return .sent
+        return try await exchange.redirect(to: target)
       }
       if policy == .shared, !isJoined {
         service.responses.insert(response, on: key, for: resource)
       }
-      return .received(response, isJoined: isJoined)
-    case .other(let outcome): return outcome
+      throw Elsewhere.received(response, isJoined: isJoined)
     }
     defer { selected.reader.cancel() }
-    let (reader, known) = (selected.reader, selected.known)
-    guard reader.isSelected(known, by: resource.headers) else { return .relayed(.varyMiss) }
-    if policy == .shared, known.freshness.noStore {
-      // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 {
-        service.uncacheable.insert(.notStorable, on: memory, at: .now)
-      }
-      guard try await isHanded(selected) else { return .relayed(.bypass) }
-    } else if terms.hasCookies, !known.isForEverybody {
-      // The response may be that of a concurrent request without cookies.
-      return .relayed(.bypass)
-    }
+    try await checkIsForClient(selected)
     confirmIfStale(selected)
     if let location = redirection(selected) {
-      if selected.isManifest == true {
-        try exchange.noteChain(naming: [VariantChains.hash(baseURL(of: known))])
-        try await storeManifest(selected)
-      }
-      noteStream(of: selected)
-      try await exchange.redirect(to: location)
-      return .sent
+      if selected.isManifest == true { try await noteRedirected(selected) }
+      return try await exchange.redirect(to: location)
     }
-    if selected.isManifest == true, try await respondWithManifest(selected) { return .sent }
-    if service.rules.fetchesWhole, !known.freshness.noStore {
+    if selected.isManifest == true, try await respondWithManifest(selected) { return }
+    if service.rules.fetchesWhole, !selected.known.freshness.noStore {
       var whole = resource
-      whole.key = reader.key
+      whole.key = selected.reader.key
       service.fills.begin(whole)
     }
     // A manifest may have to be rewritten next time.
-    if selected.isManifest == false { holdOpen(reader, known) }
+    if selected.isManifest == false { holdOpen(selected) }
     try await send(selected)
-    return .sent
   }
+
+  // MARK: What the cache may serve
 
   /// Returns a response without a resource that answered an earlier request, and may be reused; nil if
   /// the cache has received a resource since, for whomever.
@@ -136,18 +124,36 @@ struct CachedAnswer: Sendable {
     return found
   }
 
-  /// Returns why the cache is not asked; nil if it is.
-  private func bypass() throws -> Outcome? {
+  /// - Throws: `Elsewhere` if the cache is not asked.
+  private func checkIsForCache() throws {
     let uncacheable = service.uncacheable.note(on: memory, at: .now)
     if terms.directives.onlyIfCached {
-      if uncacheable != nil { throw Self.notThere }
-      return nil
+      guard uncacheable == nil else { throw Self.notThere }
+    } else if terms.directives.noStore {
+      throw Elsewhere.relayed(.request)
+    } else if policy.isSharedKey(resource) {
+      throw Elsewhere.relayed(.bypass)
+    } else if let uncacheable {
+      throw Elsewhere.relayed(.bypass, asksWhole: uncacheable == .encoded)
+    } else if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
+      throw Elsewhere.relayed(.stale)
     }
-    if terms.directives.noStore { return .relayed(.request) }
-    if policy.isSharedKey(resource) { return .relayed(.bypass) }
-    if let uncacheable { return .relayed(.bypass, asksWhole: uncacheable == .encoded) }
-    return service.cache.isArrivingForOthers(resource, key: key, on: terms)
-      ? .relayed(.stale) : nil
+  }
+
+  /// - Throws: `Elsewhere` if the selected response is for other clients.
+  private func checkIsForClient(_ selected: SelectedResponse) async throws {
+    let (reader, known) = (selected.reader, selected.known)
+    guard reader.isSelected(known, by: resource.headers) else {
+      throw Elsewhere.relayed(.varyMiss)
+    }
+    if policy == .shared, known.freshness.noStore {
+      // The response to another request may be for that one only: it is not remembered.
+      if reader.statistics.requests > 0 { note(.notStorable) }
+      guard try await isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
+    } else if terms.hasCookies, !known.isForEverybody {
+      // The response may be that of a concurrent request without cookies.
+      throw Elsewhere.relayed(.bypass)
+    }
   }
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
@@ -155,66 +161,43 @@ struct CachedAnswer: Sendable {
   private func isHanded(_ selected: SelectedResponse) async throws -> Bool {
     let reader = selected.reader
     guard reader.handedFields != nil else { return false }
-    let length = selected.known.information.length
-    func brings(_ range: ByteRange) -> Bool {
-      reader.announcedEnd(from: range.lowerBound).map { $0 >= range.upperBound } ?? true
-    }
-    func bringsWhole() async throws -> Bool {
-      guard length == nil, let end = reader.announcedEnd(from: 0) else {
-        return brings(0..<(length ?? .max))
+    var wanted: ByteRange?
+    if selected.isManifest != true {
+      if isHEAD { return true }
+      switch selection(of: selected.length) {
+      case .whole: break
+      case .single(let range): wanted = range
+      case .several: return false
+      case .unsatisfiable: return true
       }
-      // All of it has come by now, and its end has shown the length.
-      return try await reader.knownResponse().information.length.map { end >= $0 } ?? false
     }
-    if selected.isManifest == true { return try await bringsWhole() }
-    if isHEAD { return true }
-    switch length.map({ range.selection(length: $0) }) ?? .whole {
-    case .whole: return try await bringsWhole()
-    case .single(let range): return brings(range)
-    case .several: return false
-    case .unsatisfiable: return true
-    }
+    guard let end = reader.announcedEnd(from: wanted?.lowerBound ?? 0) else { return true }
+    if let last = wanted?.upperBound ?? selected.length { return end >= last }
+    // All of it has come by now, and its end has shown the length.
+    return try await reader.knownResponse().information.length.map { end >= $0 } ?? false
   }
 
-  /// Waits until a manifest is stored to which the client is redirected: without a stored response
-  /// the redirect could not be repeated offline, and the manifest would be sent as a whole each time.
-  private func storeManifest(_ selected: SelectedResponse) async throws {
-    guard !isHEAD, !selected.known.freshness.noStore else { return }
-    _ = try await manifestBody(of: selected)
+  /// Returns the requested bytes of a resource of that length; nil: it is not known.
+  func selection(of length: Int64?) -> RequestedRange.Selection {
+    length.map { range.selection(length: $0) } ?? .whole
   }
 
-  /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
-  private func noteStream(of selected: SelectedResponse) {
-    guard selected.isManifest == true else { return }
-    let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
-    service.parts.insert(redirected: baseURL(of: selected.known), in: stream)
-  }
-}
-
-/// Serves a stale response at once while the origin is asked to confirm it, where it permits that to
-/// shared caches (RFC 5861 §3).
-extension CachedAnswer {
   /// The most bytes of a new version that are requested without a client that waits for them.
   private static let longestPart: Int64 = 1 << 20
 
-  /// Begins to confirm a response that is stale, and is served without a request. The new version, if
-  /// there is one, comes with the confirmation.
-  func confirmIfStale(_ selected: SelectedResponse) {
+  /// Begins to confirm a response that is stale, and is served without a request, where the origin
+  /// permits that to shared caches (RFC 5861 §3). The new version, if there is one, comes with the
+  /// confirmation.
+  private func confirmIfStale(_ selected: SelectedResponse) {
     let (reader, known) = (selected.reader, selected.known)
     let now = service.cache.now.wall
     guard terms.followsStaleDirectives, reader.statistics.requests == 0, !service.cache.isOffline,
       !known.freshness.isFresh(at: now), known.freshness.isUsableWhileConfirmed(at: now),
-      let length = known.information.length
+      let length = selected.length
     else { return }
-    let wanted: ByteRange =
-      switch isHEAD ? .whole : range.selection(length: length) {
-      case .whole, .several, .unsatisfiable: 0..<length
-      case .single(let range): range
-      }
+    let wanted = if case .single(let range) = selection(of: length) { range } else { 0..<length }
     // A request for missing bytes confirms the stored ones, too.
-    guard isHEAD || wanted.isEmpty || RangeSet(wanted).isSubset(of: reader.spansBefore) else {
-      return
-    }
+    guard isHEAD || selected.wasStored(wanted) else { return }
     var terms = terms
     (terms.directives, terms.followsStaleDirectives) = (RequestDirectives(), false)
     terms.directives.maxAge = 0
@@ -222,5 +205,77 @@ extension CachedAnswer {
     resource.key = reader.key
     let part = wanted.lowerBound..<min(wanted.upperBound, wanted.lowerBound + Self.longestPart)
     service.fills.confirm(resource, on: terms, part)
+  }
+
+  /// Holds the entry open: further requests for it are served at once.
+  private func holdOpen(_ selected: SelectedResponse) {
+    let (reader, known) = (selected.reader, selected.known)
+    guard !known.varies, !known.freshness.noStore, reader.isStoring,
+      exchange.target.hasPrefix("/"),
+      exchange.fields["Authorization"] == nil,
+      service.hits.resource(for: exchange.target)?.isLeased != true,
+      let lease = service.cache.hold(reader)
+    else { return }
+    service.hits.insert(
+      CachedHit(
+        lease: lease, urlText: exchange.url.absoluteString, key: resourceKey,
+        fields: service.fields, isShared: policy == .shared
+      ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
+        listings.naming(of: resourceKey, in: stream)
+      }, for: exchange.target)
+  }
+
+  // MARK: Redirects
+
+  /// Returns where to redirect the client. A playlist found at another URL is redirected, because
+  /// its references are relative to that URL; so is a page whose own URL players need.
+  private func redirection(_ selected: SelectedResponse) -> String? {
+    // Scripts send playlists and segments as `text/html` too, if they set no type.
+    let isPage =
+      selected.known.information.mimeType == "text/html" && selected.isManifest != true
+      && !service.parts.contains(exchange.url)
+    if service.rules.redirectsPages, isPage { return exchange.url.absoluteString }
+    guard service.rules.origin == nil, selected.isManifest == true else { return nil }
+    let final = baseURL(of: selected.known)
+    guard final != exchange.url else { return nil }
+    // Credentials stay with the host to which the client has sent them.
+    let session = exchange.session ?? exchange.session()
+    return service.routes.target(for: final, from: exchange.url, session: session?.id)
+  }
+
+  /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
+  private func noteRedirected(_ selected: SelectedResponse) async throws {
+    let url = baseURL(of: selected.known)
+    try exchange.noteChain(naming: [VariantChains.hash(url)])
+    // Without a stored response the redirect could not be repeated offline, and the manifest would be
+    // sent as a whole each time.
+    if !isHEAD, !selected.known.freshness.noStore { _ = try await manifestBody(of: selected) }
+    let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
+    service.parts.insert(redirected: url, in: stream)
+  }
+
+  /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
+  /// refuses, if the origin redirects elsewhere by now.
+  private func newTarget(refusedWith status: Int) async -> String? {
+    // Those for the stream's own host are not sent to the host to which it redirects.
+    let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
+    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
+      let url = await service.cache.relocate(
+        from: exchange.url, for: fields.compactMap(\.self)),
+      let target = service.routes.target(
+        for: url, from: exchange.url, session: exchange.session?.id)
+    else { return nil }
+    let stream = service.stream(of: exchange.url, recorded: nil)
+    service.parts.insert(redirected: url, in: stream)
+    return target
+  }
+
+  /// Returns the URL to which the response's references are relative: the requested one, or that of
+  /// a redirect. A query alone makes no difference: the stored response may be that of an earlier
+  /// token, which the cache key ignores.
+  func baseURL(of known: StoredResponse) -> URL {
+    func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
+    let final = known.information.finalURL
+    return place(final) == place(exchange.url) ? exchange.url : final
   }
 }

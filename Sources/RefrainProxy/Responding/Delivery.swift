@@ -7,19 +7,14 @@ import RefrainLocks
 /// The response to one request on its way to the client: sends it, and records what is logged of it.
 final class Delivery: Sendable {
   struct Record: Sendable {
-    /// The URL requested from the origin; nil if there is none.
-    var url: String?
-    var status = 0
-    var range: ByteRange?
-    var bytesSent: Int64 = 0
-    /// Those of them that were stored before the request.
-    var bytesFromCache: Int64 = 0
+    /// What is logged. Its URL is empty until one is requested from the origin.
+    var served: ServedRequest
     /// Whether the request is neither logged nor counted.
-    var isSilent = false
-    var source = ServedRequest.Source.proxy
-    var error: String?
+    var isSilent: Bool
     /// Whether it shares a request to the origin.
     var isJoined = false
+    /// Whether a handler has read the request's body, which nobody else can read again.
+    var hasReadBody = false
   }
 
   let service: ProxyService
@@ -27,7 +22,7 @@ final class Delivery: Sendable {
   let writer: ResponseWriter
   /// Whether the client is at the operator's listener: nothing is logged or counted.
   private let isOperators: Bool
-  private let record = Mutex(Record())
+  private let record: Mutex<Record>
 
   init(
     _ service: ProxyService, _ request: ClientRequest, _ writer: ResponseWriter,
@@ -35,27 +30,41 @@ final class Delivery: Sendable {
   ) {
     (self.service, self.request, self.writer) = (service, request, writer)
     self.isOperators = isOperators
+    record = Mutex(
+      Record(
+        served: ServedRequest(
+          method: request.head.method, url: "", status: 0, range: nil, bytesSent: 0, source: .proxy,
+          seconds: 0, client: request.client, error: nil),
+        isSilent: isOperators))
   }
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
 
+  var hasReadBody: Bool { record.withLock(\.hasReadBody) }
+
   // MARK: Sending
 
-  /// Writes the head, with the framing of the body.
+  /// Sends a response.
   ///
-  /// - Parameter length: that of the body; nil if it is unknown.
-  /// - Returns: whether the body has to be written: HEAD and some statuses have none.
-  @discardableResult
-  func begin(_ head: ResponseHead, length: Int64?) async throws -> Bool {
+  /// - Parameters:
+  ///   - length: that of the body; nil if it is unknown.
+  ///   - isCounted: whether the time to it is counted.
+  ///   - body: writes the body; not called for HEAD, and for statuses without one.
+  func send(
+    _ head: ResponseHead, length: Int64?, isCounted: Bool = true,
+    _ body: () async throws -> Void = {}
+  ) async throws {
     var head = head
-    head.body = ResponseHead.Body(
-      length: length, status: head.status, isHEAD: request.head.isHEAD)
-    note { $0.status = head.status }
-    try await writer.begin(head)
-    switch head.body {
-    case .none, .omitted: return false
-    case .length, .open: return true
+    let mayHaveBody = ![204, 304].contains(head.status)
+    head.length = mayHaveBody ? length : nil
+    head.hasBody = mayHaveBody && !request.head.isHEAD
+    note { $0.served.status = head.status }
+    if isCounted {
+      service.traffic.noteFirstByte(after: ProxyConnection.seconds(since: request.started))
     }
+    try await writer.begin(head)
+    if head.hasBody { try await body() }
+    try await writer.end()
   }
 
   /// Writes a part of the body; returns once the socket has accepted it.
@@ -68,8 +77,8 @@ final class Delivery: Sendable {
   /// - Parameter stored: the number of those that were stored before the request.
   func noteSent(_ count: Int64, stored: Int64 = 0) {
     note { record in
-      record.bytesSent += count
-      record.bytesFromCache += stored
+      record.served.bytesSent += count
+      record.served.bytesFromCache += stored
     }
     service.traffic.noteSent(count)
   }
@@ -79,40 +88,41 @@ final class Delivery: Sendable {
     guard (200...599).contains(response.status) else {
       throw HTTPError(500, "This proxy made a response with the status \(response.status).")
     }
+    let response = isOperators ? response.unlogged : response
     note { record in
-      record.error = response.error
-      record.isSilent = isOperators || !response.isLogged
+      record.served.error = response.error
+      record.isSilent = !response.isLogged
     }
-    let fields = service.fields.own(
-      response.fields, isForWebOrigin: response.isForWebOrigin && !isOperators)
-    var head = ResponseHead(status: response.status, fields: fields)
-    head.isMeasured = response.isCounted
-    let isCounted = response.isCounted && !isOperators
+    let head = ResponseHead(
+      status: response.status,
+      fields: service.fields.own(response.fields, isForWebOrigin: response.isForWebOrigin))
+    let isCounted = response.isCounted
     let write: @Sendable (Data) async throws -> Void = { [self] data in
       let bytes = ByteBuffer(bytes: data)
       if isCounted { try await self.write(bytes) } else { try await writer.write(bytes) }
     }
     switch response.body {
     case .data(let data):
-      if try await begin(head, length: Int64(data.count)) { try await write(data) }
+      try await send(head, length: Int64(data.count), isCounted: isCounted) {
+        try await write(data)
+      }
     case .stream(let body):
-      if try await begin(head, length: nil) {
+      try await send(head, length: nil, isCounted: isCounted) {
         try await body(ProxyBodyWriter(accept: write) { [writer] in await writer.isWanted })
       }
     }
-    try await writer.end()
   }
 
   /// Responds to an error: with its status, if nothing is sent yet.
   func send(_ error: HTTPError) async {
-    note { $0.error = error.reason }
+    note { $0.served.error = error.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
     var response = ProxyResponse(error)
     if error.status == 405 {
       response.fields.append("Allow", error.allow ?? service.requestPolicy.allow)
     }
     let isSilent = record.withLock { record in
-      record.source = .proxy
+      record.served.source = .proxy
       return record.isSilent
     }
     if isSilent { response = response.unlogged }
@@ -125,18 +135,15 @@ final class Delivery: Sendable {
   /// Logs and counts the request, which has ended.
   func log() {
     let record = record.withLock { $0 }
-    guard !record.isSilent, !isOperators else { return }
-    let seconds = ProxyConnection.seconds(since: request.started)
+    guard !record.isSilent else { return }
+    var served = record.served
+    served.seconds = ProxyConnection.seconds(since: request.started)
     service.traffic.note(
       Traffic.Outcome(
-        source: record.source, bytesSent: record.bytesSent, savedBytes: record.bytesFromCache,
-        isJoined: record.isJoined, hasError: record.error != nil, seconds: seconds))
+        source: served.source, bytesSent: served.bytesSent, savedBytes: served.bytesFromCache,
+        isJoined: record.isJoined, hasError: served.error != nil, seconds: served.seconds))
     service.log.note(request.head) {
-      var served = ServedRequest(
-        method: request.head.method, url: record.url ?? service.routes.shown(request.head.target),
-        status: record.status, range: record.range, bytesSent: record.bytesSent,
-        source: record.source, seconds: seconds, client: request.client, error: record.error)
-      served.bytesFromCache = record.bytesFromCache
+      if served.url.isEmpty { served.url = service.routes.shown(request.head.target) }
       return served
     }
   }

@@ -5,19 +5,19 @@ import RefrainStreams
 
 /// Edits one manifest for the client that requests it.
 struct ManifestEditor: Sendable {
-  struct Edited: Sendable {
-    var body: [UInt8]
-    var isChanged: Bool
-    /// Where the client has to request the manifest again, in a session that has begun; nil: here.
-    var redirection: String?
-    /// The variants and renditions of a multivariant playlist (`ManifestRewriting.Rewritten`).
-    var playlists: Set<UInt64> = []
+  enum Edited: Sendable {
+    case same
+    case changed([UInt8])
+    /// The client has to request the manifest here, in a session that has begun.
+    case redirected(String)
   }
 
   private let exchange: Exchange
   private let url: URL
   /// The key of the stream's first manifest.
   private let stream: CacheKey
+
+  private var service: ProxyService { exchange.service }
 
   /// - Parameters:
   ///   - url: the URL to which references are relative.
@@ -39,20 +39,16 @@ struct ManifestEditor: Sendable {
         "The manifest is in UTF-16 or UTF-32; this proxy rewrites UTF-8 alone. "
           + "Play it from its origin.")
     }
-    let edited = try await editedManifest(body)
-    try exchange.noteChain(naming: edited?.playlists ?? [])
-    return edited
-  }
-
-  private func editedManifest(_ body: [UInt8]) async throws -> Edited? {
-    let key = key
+    let (routes, session) = (service.routes, exchange.session)
+    let rewritten: ManifestRewriting.Rewritten?
     do throws(ManifestRewriting.TooLarge) {
-      if let known = exchange.service.rewritten.rewritten(body, key) {
-        return try edited(body, known)
-      }
-      guard Manifest.mayTakeLong(body) else { return try edited(body, rewritten(body, key)) }
-      return try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
-        try edited(body, rewritten(body, key))
+      rewritten =
+        Manifest.mayTakeLong(body)
+        ? try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
+          try rewrite(body)
+        } : try rewrite(body)
+      guard session?.define(rewritten?.variables ?? [:]) ?? true else {
+        throw ManifestRewriting.TooLarge()
       }
     } catch {
       throw HTTPError(
@@ -60,57 +56,56 @@ struct ManifestEditor: Sendable {
         "The manifest has more references than this proxy can rewrite, or too long ones. "
           + "Play it from its origin.")
     }
+    try exchange.noteChain(naming: rewritten?.playlists ?? [])
+    guard let rewritten else { return nil }
+    if routes.origin == nil, session == nil,
+      let new = exchange.session(defining: rewritten.variables),
+      let target = routes.target(for: exchange.url, session: new.id)
+    {
+      return .redirected(target)
+    }
+    service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
+    service.parts.insert(growing: rewritten.growing)
+    return rewritten.isChanged ? .changed(rewritten.body) : .same
   }
 
-  private var key: RewrittenManifests.Key {
-    RewrittenManifests.Key(
+  /// - Returns: nil if the body is no manifest that can be edited.
+  private func rewrite(
+    _ body: [UInt8]
+  ) throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? {
+    let key = RewrittenManifests.Key(
       url: url, clientTarget: exchange.clientTarget, session: exchange.session?.id,
       imported: exchange.session?.importable ?? [:])
-  }
-
-  private func rewritten(
-    _ body: [UInt8], _ key: RewrittenManifests.Key
-  ) throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? {
-    let routes = exchange.service.routes
+    if let known = service.rewritten.rewritten(body, key) { return known }
+    let routes = service.routes
     var rewriting = ManifestRewriting(
-      url: key.url, clientTarget: key.clientTarget, removesSteering: routes.origin == nil,
+      url: url, clientTarget: key.clientTarget, removesSteering: routes.origin == nil,
       keepsPaths: routes.origin == nil
-    ) { routes.target(for: $0, from: key.url, session: key.session) }
+    ) { [url] in routes.target(for: $0, from: url, session: key.session) }
     guard let rewritten = try rewriting.rewrite(body, imported: key.imported) else { return nil }
-    exchange.service.rewritten.insert(rewritten, of: body, key)
+    service.rewritten.insert(rewritten, of: body, key)
     return rewritten
   }
 
-  private func edited(
-    _ body: [UInt8], _ rewritten: ManifestRewriting.Rewritten?
-  ) throws(ManifestRewriting.TooLarge) -> Edited? {
-    guard let rewritten else { return nil }
-    let (routes, session) = (exchange.service.routes, exchange.session)
-    if routes.origin == nil, session == nil,
-      let new = exchange.session(defining: rewritten.variables)
-    {
-      let target = routes.target(for: exchange.url, session: new.id)
-      return Edited(
-        body: body, isChanged: false, redirection: target, playlists: rewritten.playlists)
+  /// Notes which resources a live manifest names again (`LiveListings`), before the client can
+  /// request them.
+  func noteListing(_ body: [UInt8]) async {
+    let imported = exchange.session?.importable ?? [:]
+    let note = { @Sendable [service, exchange, url, stream] in
+      service.listings.note(
+        body, of: exchange.url, at: url, in: stream, imported: imported, service.cache)
     }
-    guard session?.define(rewritten.variables) ?? true else {
-      throw ManifestRewriting.TooLarge()
-    }
-    exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
-    exchange.service.parts.insert(growing: rewritten.growing)
-    return Edited(
-      body: rewritten.body, isChanged: rewritten.isChanged, playlists: rewritten.playlists)
+    if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
   }
 
   // MARK: The response
 
   /// Returns the strong entity tag of an edited manifest, derived from the original's.
   static func etag(of body: [UInt8], original: String?) -> String {
-    let hash = BodyHash.of(body)
     let tag = original.map { EntityTag($0) }
     let opaque = tag.flatMap { $0.kind == .malformed ? nil : $0.opaque }
     let prefix = opaque.map { "\($0.dropFirst().dropLast())-" } ?? ""
-    return "\"\(prefix)\(String(hash, radix: 36))\""
+    return "\"\(prefix)\(String(BodyHash.of(body), radix: 36))\""
   }
 
   /// Removes the fields that describe the original's bytes, and sets those of the edited ones.
@@ -122,23 +117,5 @@ struct ManifestEditor: Sendable {
       fields[name] = nil
     }
     fields.append("ETag", etag)
-  }
-}
-
-extension Exchange {
-  /// Notes which resources a live manifest names again (`LiveListings`), before the client can
-  /// request them.
-  ///
-  /// - Parameters:
-  ///   - base: the URL to which references are relative.
-  ///   - stream: the stream in the manifest's record; nil if there is none.
-  func noteListing(_ body: [UInt8], base: URL, recorded stream: CacheKey?) async {
-    let stream = service.stream(of: url, recorded: stream)
-    let imported = session?.importable ?? [:]
-    let note = { @Sendable [service, url] in
-      service.listings.note(
-        body, of: url, at: base, in: stream, imported: imported, service.cache)
-    }
-    if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
   }
 }

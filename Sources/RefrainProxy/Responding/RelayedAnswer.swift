@@ -16,25 +16,26 @@ struct RelayedAnswer: Sendable {
   /// is of no use without the bytes before it.
   var asksWhole = false
 
+  private var service: ProxyService { exchange.service }
+  private var delivery: Delivery { exchange.delivery }
+
   func run() async throws {
-    let service = exchange.service
-    let request = exchange.delivery.request.head
+    let request = delivery.request.head
+    let isSafe = request.isGET || request.isHEAD
     var fields = service.originFields.forRelay(
       exchange.fields, sendsOwn: exchange.sendsOwnFields)
     fields.addDefaults()
-    let isNamedManifest =
-      (request.isGET || request.isHEAD) && Manifest.isNamed(mimeType: nil, url: exchange.url)
+    let isNamedManifest = isSafe && Manifest.isNamed(mimeType: nil, url: exchange.url)
     if asksWhole || isNamedManifest {
       fields["Range"] = nil
       fields["If-Range"] = nil
     }
     // An encoded manifest could not be rewritten.
     if isNamedManifest, !asksWhole { fields["Accept-Encoding"] = "identity" }
-    exchange.delivery.note { $0.source = .relayed }
+    delivery.note { $0.served.source = .relayed }
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
-    let isSafe = request.isGET || request.isHEAD
     let resource = exchange.resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
     service.traffic.noteRelayedRequest()
@@ -52,21 +53,23 @@ struct RelayedAnswer: Sendable {
   private func send(
     _ request: RequestHead, _ fields: HeaderFields
   ) async throws -> OriginResponse {
-    let cache = exchange.service.cache
+    let cache = service.cache
     var relayed = RelayedRequest(method: request.method, url: exchange.url, headers: fields)
     // The host's name must not lead to a private address.
-    relayed.requiresPublicAddress = exchange.service.routes.filter(for: exchange.url)
+    relayed.requiresPublicAddress = service.routes.filter(for: exchange.url)
       .requiresPublicAddress(of: exchange.url)
     relayed.longestSilence = cache.longestSilence
-    if !exchange.service.fields.isForManyOrigins {
-      relayed.onInterim = { [fields = exchange.service.fields, writer = exchange.delivery.writer] in
+    if !service.fields.isForManyOrigins {
+      relayed.onInterim = { [fields = service.fields, writer = delivery.writer] in
         writer.interim($0, fields.passable($1))
       }
     }
-    switch request.framing {
-    case .none: break
-    case .length(let length): relayed.body = body(length: Int64(length))
-    case .chunked: relayed.body = body(length: nil)
+    if request.framing != .none {
+      let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
+      // Read from the client's connection as the origin accepts it.
+      relayed.body = RelayedRequest.Body(length: length) { [writer = delivery.writer] in
+        try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
+      }
     }
     do {
       var response = try await cache.relayingTransport.relay(relayed)
@@ -79,13 +82,6 @@ struct RelayedAnswer: Sendable {
       return response
     } catch let error as TransportError {
       throw Self.httpError(for: error)
-    }
-  }
-
-  /// Returns the client's body, which is read from its connection as the origin accepts it.
-  private func body(length: Int64?) -> RelayedRequest.Body {
-    RelayedRequest.Body(length: length) { [writer = exchange.delivery.writer] in
-      try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
     }
   }
 
@@ -107,115 +103,103 @@ struct RelayedAnswer: Sendable {
   ///
   /// - Parameter isJoined: whether the request was shared with other clients.
   func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
-    exchange.delivery.note { record in
-      record.source = .relayed
+    delivery.note { record in
+      record.served.source = .relayed
       record.isJoined = isJoined
     }
     // The origin did not receive the client's condition, and confirms nothing.
-    guard response.status != 304 || !exchange.delivery.request.head.marks.contains(.conditional)
+    guard response.status != 304 || !delivery.request.head.marks.contains(.conditional)
     else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
     }
-    let length = response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
-    var beginning: Data? = response.body
+    var status = CacheStatus.forwarded(reason)
+    status.isCollapsed = isJoined
     try await send(
-      response.status, fields(response.headers, forwarded(isJoined: isJoined)), length: length,
+      response.status, fields(response.headers, status), response.body,
+      length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength,
       isFetched: response.rest != nil
-    ) {
-      if let bytes = beginning.take(), !bytes.isEmpty { return bytes }
-      return try await response.rest?.next()
-    }
+    ) { try await response.rest?() }
   }
 
   /// Passes on a response that answered an earlier request, and may be reused.
   func pass(_ stored: SmallResponses.Stored, key: CacheKey) async throws {
-    let now = exchange.service.cache.now.wall
+    let now = service.cache.now.wall
     var status = CacheStatus.hit
     status.timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
     status.key = key.rawValue
     var fields = fields(stored.fields, status)
     fields["Age"] = String(AnswerFields.age(stored.freshness, at: now))
-    exchange.delivery.note { $0.source = .hit }
-    var body: Data? = stored.body
-    try await send(stored.status, fields, length: Int64(stored.body.count)) {
-      [delivery = exchange.delivery] in
-      let bytes = body.take()
-      if let bytes { delivery.note { $0.bytesFromCache = Int64(bytes.count) } }
-      return bytes
+    delivery.note { record in
+      record.served.source = .hit
+      if !exchange.isHEAD { record.served.bytesFromCache = Int64(stored.body.count) }
     }
+    try await send(stored.status, fields, stored.body, length: Int64(stored.body.count))
   }
 
   /// Sends a response.
   ///
   /// - Parameters:
   ///   - length: that of the body; nil: unknown.
-  ///   - next: returns the next part of the body; nil at its end. Not called if none is sent.
+  ///   - next: returns the next part of the body after its beginning; nil at its end. Not called if
+  ///     none is sent.
   private func send(
-    _ status: Int, _ fields: HeaderFields, length: Int64?, isFetched: Bool = false,
-    _ next: () async throws -> Data?
+    _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
+    isFetched: Bool = false, _ next: () async throws -> Data? = { nil }
   ) async throws {
     let head = ResponseHead(status: status, fields: fields, isFetched: isFetched)
-    if try await exchange.delivery.begin(head, length: length) {
-      while let bytes = try await next() { try await write(bytes) }
+    try await delivery.send(head, length: length) {
+      try await delivery.write(ByteBuffer(bytes: beginning))
+      while let bytes = try await next() { try await delivery.write(ByteBuffer(bytes: bytes)) }
     }
-    try await exchange.delivery.writer.end()
   }
 
   /// Returns those of the origin's fields that the client receives, and the proxy's own.
   private func fields(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
-    var fields = exchange.service.fields.passable(headers)
+    var fields = service.fields.passable(headers)
     fields["Location"] = fields["Location"].map {
-      exchange.service.routes.rewritten(
-        location: $0, of: exchange.url, session: session(behind: headers)?.id)
+      // A redirect that sets cookies begins a session if need be. The client does not receive them,
+      // and may be led back to the same URL.
+      let session = exchange.session ?? (headers.setsCookie ? exchange.session() : nil)
+      return service.routes.rewritten(location: $0, of: exchange.url, session: session?.id)
     }
     // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
     // transport answers the origin with Digest for a client's Basic credentials.
-    if exchange.service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
+    if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
       fields["WWW-Authenticate"] = "Basic realm=\"\(exchange.url.host() ?? "")\""
     }
-    exchange.service.fields.complete(&fields)
-    exchange.service.fields.add(status, to: &fields)
+    service.fields.complete(&fields)
+    service.fields.add(status, to: &fields)
     return fields
   }
 
-  private func forwarded(isJoined: Bool = false) -> CacheStatus {
-    var status = CacheStatus.forwarded(reason)
-    status.isCollapsed = isJoined
-    return status
-  }
-
-  /// Returns the session of the request to which a redirect leads: one that sets cookies begins a
-  /// session if need be. The client does not receive them, and may be led back to the same URL.
-  private func session(behind redirect: HeaderFields) -> StreamSession? {
-    if let session = exchange.session { return session }
-    guard redirect.setsCookie else { return nil }
-    return exchange.session()
-  }
-
   private func pass(_ response: OriginResponse) async throws {
-    let fields = fields(response.headers, forwarded())
-    if let isNamed = mayBeManifest(response) {
-      // The client may leave while it is received.
-      exchange.delivery.note { $0.status = response.status }
-      return try await passManifest(response, fields, isNamed: isNamed)
-    }
-    var parts: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
-    try await send(
-      response.status, fields, length: response.headers.bodyLength, isFetched: true
-    ) {
-      guard let bytes = try await parts.next(isolation: nil) else { return nil }
-      await note(received: bytes)
+    var fields = fields(response.headers, .forwarded(reason))
+    var length = response.headers.bodyLength
+    var parts: (any AsyncIteratorProtocol<Data, any Error>)? = response.body.makeAsyncIterator()
+    let next = { () async throws -> Data? in
+      guard let bytes = try await parts?.next(isolation: nil) else {
+        parts = nil
+        return nil
+      }
+      service.traffic.noteRelayed(bytes.count)
+      await service.cache.paceOrigin(bytes.count)
       return bytes
     }
-  }
-
-  private func note(received bytes: Data) async {
-    exchange.service.traffic.noteRelayed(bytes.count)
-    await exchange.service.cache.paceOrigin(bytes.count)
-  }
-
-  private func write(_ bytes: Data) async throws {
-    try await exchange.delivery.write(ByteBuffer(bytes: bytes))
+    var beginning = Data()
+    if let isNamed = mayBeManifest(response) {
+      // The client may leave while it is received.
+      delivery.note { $0.served.status = response.status }
+      if exchange.isHEAD {
+        // Only the body would show the length of the edited one.
+        (fields["ETag"], length) = (nil, nil)
+      } else {
+        let (body, isManifest) = try await receiveManifest(isNamed: isNamed, next)
+        if isManifest { return try await send(manifest: body, fields) }
+        beginning = body
+      }
+    }
+    try await send(
+      response.status, fields, beginning, length: length, isFetched: true, next)
   }
 
   // MARK: Manifests
@@ -224,7 +208,7 @@ struct RelayedAnswer: Sendable {
   /// content alone (false); nil if it is none.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
     let isHEAD = exchange.isHEAD
-    guard exchange.delivery.request.head.isGET || isHEAD, isWhole(response),
+    guard delivery.request.head.isGET || isHEAD, isWhole(response),
       response.headers.contentCodings.isEmpty
     else { return nil }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
@@ -246,70 +230,41 @@ struct RelayedAnswer: Sendable {
     return range.lowerBound == 0 && range.upperBound == content.total
   }
 
-  /// Passes a manifest with its references rewritten; one that is too long, and a resource that
-  /// proves to be none, unchanged.
+  /// Returns the whole body of a manifest; of one that is too long, and of a resource that proves to be
+  /// none, the beginning, and false.
   ///
   /// - Parameter isNamed: whether the response is a manifest by its type or its name.
-  private func passManifest(
-    _ response: OriginResponse, _ fields: HeaderFields, isNamed: Bool
-  ) async throws {
-    let (delivery, length) = (exchange.delivery, response.headers.bodyLength)
-    var head = ResponseHead(status: response.status, fields: fields, isFetched: true)
-    if exchange.isHEAD {
-      // Only the body would show the length of the edited one.
-      head.fields["ETag"] = nil
-      try await delivery.begin(head, length: nil)
-      return try await delivery.writer.end()
+  private func receiveManifest(
+    isNamed: Bool, _ next: () async throws -> Data?
+  ) async throws -> (Data, Bool) {
+    func isBeginning(_ body: Data, isWhole: Bool) -> Bool? {
+      Manifest.isBeginning(Array(body.prefix(Manifest.longestBeginning)), isWhole: isWhole)
     }
     var body = Data()
     var isRecognized = isNamed
-    var isPassing = false
-    for try await bytes in response.body {
-      await note(received: bytes)
-      if isPassing {
-        try await write(bytes)
-        continue
-      }
+    while let bytes = try await next() {
       body += bytes
-      let isManifest = isRecognized ? true : Self.isBeginning(body, isWhole: false)
+      let isManifest = isRecognized ? true : isBeginning(body, isWhole: false)
       isRecognized = isManifest == true
-      guard isManifest == false || body.count > Manifest.longest else { continue }
-      isPassing = true
-      try await delivery.begin(head, length: length)
-      try await write(body)
+      if isManifest == false || body.count > Manifest.longest { return (body, false) }
     }
-    if !isPassing {
-      if isRecognized || Self.isBeginning(body, isWhole: true) == true {
-        return try await send(body, fields)
-      }
-      try await delivery.begin(head, length: length)
-      try await write(body)
-    }
-    try await delivery.writer.end()
+    return (body, isRecognized || isBeginning(body, isWhole: true) == true)
   }
 
-  private static func isBeginning(_ body: Data, isWhole: Bool) -> Bool? {
-    Manifest.isBeginning(Array(body.prefix(Manifest.longestBeginning)), isWhole: isWhole)
-  }
-
-  private func send(_ body: Data, _ fields: HeaderFields) async throws {
+  private func send(manifest body: Data, _ fields: HeaderFields) async throws {
     var fields = fields
     // The whole manifest, whatever range was requested.
     fields["Content-Range"] = nil
     var sent = body
-    let editor = ManifestEditor(exchange: exchange, url: exchange.url)
-    if let edited = try await editor.edit(Array(body)) {
-      if let target = edited.redirection {
-        return try await exchange.redirect(to: target)
-      }
-      if edited.isChanged {
-        sent = Data(edited.body)
-        ManifestEditor.describe(
-          &fields, etag: ManifestEditor.etag(of: edited.body, original: fields["ETag"]))
-      }
+    switch try await ManifestEditor(exchange: exchange, url: exchange.url).edit(Array(body)) {
+    case .redirected(let target): return try await exchange.redirect(to: target)
+    case .changed(let edited):
+      sent = Data(edited)
+      ManifestEditor.describe(
+        &fields, etag: ManifestEditor.etag(of: edited, original: fields["ETag"]))
+    case .same, nil: break
     }
-    var rest: Data? = sent
-    try await send(200, fields, length: Int64(sent.count), isFetched: true) { rest.take() }
+    try await send(200, fields, sent, length: Int64(sent.count), isFetched: true)
   }
 
   // MARK: What it may have changed
@@ -330,27 +285,27 @@ struct RelayedAnswer: Sendable {
     }
     for url in urls {
       var resource = Resource(url: url)
-      resource.filter = exchange.service.routes.filter(for: url)
-      let key = exchange.service.cache.key(for: resource)
-      exchange.service.invalidations.insert(key, at: exchange.service.cache.now.wall)
+      resource.filter = service.routes.filter(for: url)
+      let key = service.cache.key(for: resource)
+      service.invalidations.insert(key, at: service.cache.now.wall)
       // If it cannot be opened, no usable response is stored.
-      try? await exchange.service.cache.invalidate(resource)
+      try? await service.cache.invalidate(resource)
     }
   }
 
   /// Compares the stored response with the relayed one, which may show that it is stale
   /// (RFC 9111 §4.3.5).
   private func compare(_ resource: Resource, _ response: OriginResponse) async {
-    guard exchange.isHEAD || exchange.delivery.request.head.isGET,
+    guard exchange.isHEAD || delivery.request.head.isGET,
       WholeResponse.statuses.contains(response.status),
       response.headers.contentCodings.isEmpty
     else { return }
-    let policy = exchange.service.cachePolicy
+    let policy = service.cachePolicy
     // A response to cookies is no evidence about the one stored for others.
     guard !policy.isPersonal(resource) else { return }
-    let key = policy.key(for: resource, exchange.fields, of: exchange.service.cache)
-    exchange.service.responses.remove(key)
+    let key = policy.key(for: resource, exchange.fields, of: service.cache)
+    service.responses.remove(key)
     // If it cannot be opened, no usable response is stored.
-    try? await exchange.service.cache.compare(resource, key: key, with: response.headers)
+    try? await service.cache.compare(resource, key: key, with: response.headers)
   }
 }

@@ -84,13 +84,16 @@ struct Responder: Sendable {
 
   /// Asks one after the other. Returns whether one of them has responded.
   func ask(_ handlers: [any ProxyHandler], target: String) async throws -> Bool {
-    let asked = ProxyRequest(request, target: target, body: delivery.writer.body(limit:))
+    let asked = ProxyRequest(request, target: target) { [delivery] limit in
+      delivery.note { $0.hasReadBody = true }
+      return try await delivery.writer.body(limit: limit)
+    }
     for handler in handlers {
       if let response = try await response(of: handler, to: asked) {
         try await delivery.send(response)
         return true
       }
-      guard !asked.hasReadBody else {
+      guard !delivery.hasReadBody else {
         throw failure(of: handler, at: target, "has read the body, and does not respond")
       }
     }
@@ -126,7 +129,7 @@ struct Responder: Sendable {
     let fields = request.head.fields
     let target = request.head.target
     let named = try service.routes.named(by: request, listening: service.place.known)
-    delivery.note { $0.url = named.url.absoluteString }
+    delivery.note { $0.served.url = named.url.absoluteString }
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
     }
@@ -162,16 +165,16 @@ struct Responder: Sendable {
   /// Responds from the cache, or with what the origin sends, unchanged and not stored.
   private func respond(to exchange: Exchange) async throws {
     let head = request.head
-    guard (head.isGET || head.isHEAD) && [.none, .length(0)].contains(head.framing) else {
+    guard (head.isGET || head.isHEAD) && !head.hasBody else {
       let fields = head.fields
       try service.requestPolicy.check(head.method, fields, host: fields["Host"])
       return try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
-    switch try await CachedAnswer(exchange: exchange).run() {
-    case .sent: break
-    case .relayed(let reason, let asksWhole):
+    do {
+      try await CachedAnswer(exchange: exchange).run()
+    } catch CachedAnswer.Elsewhere.relayed(let reason, let asksWhole) {
       try await RelayedAnswer(exchange: exchange, reason: reason, asksWhole: asksWhole).run()
-    case .received(let response, let isJoined):
+    } catch CachedAnswer.Elsewhere.received(let response, let isJoined) {
       try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
         .pass(response, isJoined: isJoined)
     }

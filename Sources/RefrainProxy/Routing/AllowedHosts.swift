@@ -6,19 +6,13 @@ import RefrainStreams
 /// The hosts that may be requested: `example.com` is that host only, `*.example.com` all below it,
 /// and a port may follow.
 struct AllowedHosts: Sendable {
-  private struct Pattern: Sendable {
-    /// Includes the dot of a wildcard: `.example.com`.
-    var host: String
-    var isWildcard: Bool
-    var port: Int?
-  }
-
-  private let patterns: [Pattern]
+  /// A host; with the dot of a wildcard all below it: `.example.com`.
+  private let patterns: [(host: String, port: Int?)]
 
   /// - Parameter patterns: empty for all hosts.
   /// - Throws: `.invalidConfiguration` for an invalid pattern.
   init(_ patterns: [String]) throws(CacheProxyError) {
-    var read: [Pattern] = []
+    var read: [(host: String, port: Int?)] = []
     for text in patterns {
       let isWildcard = text.hasPrefix("*.")
       guard let authority = Authority(isWildcard ? text.dropFirst(2) : text[...]) else {
@@ -26,17 +20,14 @@ struct AllowedHosts: Sendable {
           .invalidConfiguration, "\(String(reflecting: text.prefix(100))) is not a valid host.",
           remedy: "Write example.com, *.example.com or example.com:8080.")
       }
-      let host = authority.plainHost
       // An address has no names below it.
-      guard !isWildcard || !Self.isAddress(host) else {
+      guard !isWildcard || NetworkAddress(host: authority.host) == nil else {
         throw CacheProxyError(
           .invalidConfiguration,
           "\(String(reflecting: text.prefix(100))): an IP address has no subdomains.",
           remedy: "Name each address.")
       }
-      read.append(
-        Pattern(
-          host: isWildcard ? "." + host : host, isWildcard: isWildcard, port: authority.port))
+      read.append(((isWildcard ? "." : "") + authority.plainHost, authority.port))
     }
     self.patterns = read
   }
@@ -44,77 +35,17 @@ struct AllowedHosts: Sendable {
   /// Whether no host is named, and all are allowed.
   var isEmpty: Bool { patterns.isEmpty }
 
-  /// Whether the URL's host may be requested. Also checked for an origin's redirects.
+  /// Whether the URL's host may be requested.
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }
     guard let origin = WebOrigin(url) else { return false }
-    return patterns.contains { pattern in
-      guard pattern.port == nil || pattern.port == origin.port else { return false }
-      return pattern.isWildcard
-        ? origin.host.hasSuffix(pattern.host) : origin.host == pattern.host
+    return patterns.contains { host, port in
+      (port == nil || port == origin.port)
+        && (host.hasPrefix(".") ? origin.host.hasSuffix(host) : origin.host == host)
     }
   }
-
-  // MARK: Filters
 
   static let remedy = "Allow the host (--allow-host) to fetch from it."
-
-  /// - Parameter elsePublicOnly: whether only public hosts are allowed if none are named.
-  func filter(elsePublicOnly: Bool) -> URLFilter {
-    guard isEmpty, elsePublicOnly else {
-      return URLFilter(remedy: Self.remedy) { allows($0) }
-    }
-    return URLFilter(remedy: Self.remedy, checksAddresses: true) {
-      !PrivateNetwork.contains($0)
-    }
-  }
-
-  /// Returns a filter that allows what belongs to an origin, and the named hosts.
-  func filter(besides scope: OriginScope?) -> URLFilter {
-    URLFilter(remedy: Self.remedy) { url in
-      scope?.contains(url) == true || !isEmpty && allows(url)
-    }
-  }
-
-  private static func isAddress(_ host: String) -> Bool {
-    host.hasPrefix("[")
-      || host.utf8.last?.isDigit == true
-        && host.utf8.allSatisfy {
-          $0.isDigit || $0 == UInt8(ascii: ".")
-        }
-  }
-}
-
-/// The URLs that belong to the origin of a reverse proxy: those of its scheme, host and port, below
-/// its path.
-struct OriginScope: Sendable {
-  private let origin: WebOrigin
-  /// Without a trailing slash.
-  private let path: String
-
-  /// - Parameter url: `https://media.example.com[/prefix]`. Returns nil if it is not an http or
-  ///   https URL.
-  init?(_ url: URL) {
-    guard let (origin, path) = Self.split(url) else { return nil }
-    self.origin = origin
-    var prefix = path
-    while prefix.hasSuffix("/") { prefix.removeLast() }
-    self.path = String(prefix)
-  }
-
-  /// Whether a URL is the origin's. A URL whose path could be resolved to another is not.
-  func contains(_ url: URL) -> Bool {
-    guard let (origin, path) = Self.split(url), origin == self.origin, path.hasPrefix(self.path),
-      !URLSpelling.hasDotSegment(path: path)
-    else { return false }
-    let rest = path.dropFirst(self.path.count)
-    return rest.isEmpty || rest.hasPrefix("/")
-  }
-
-  private static func split(_ url: URL) -> (WebOrigin, path: Substring)? {
-    guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
-    return (origin, parts.requestTarget.prefix { $0 != "?" })
-  }
 }
 
 /// Checks that a request is meant for this proxy. A web page whose own name was made to point here

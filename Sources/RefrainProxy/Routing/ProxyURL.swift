@@ -23,37 +23,28 @@ enum ProxyURL {
   /// - Throws: 404 if the token is wrong, 400 if no URL follows it.
   static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> Named {
     // The same for every wrong token, and for none: the response reveals nothing.
-    let isTokenOurs = TokenCheck.isEqual(
-      target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
-    guard target.utf8.first == UInt8(ascii: "/"), isTokenOurs else {
+    guard TokenCheck.begins(target, with: token) else {
       throw HTTPError(404, "No resource exists at this URL.")
     }
     guard URLSpelling.isTarget(target) else { throw malformed }
-    let behindToken = target.utf8.dropFirst(1 + token.utf8.count)
-    let end = behindToken.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-    let (session, named) = session(in: target[behindToken.startIndex..<end])
-    // "", scheme, host, path.
-    let parts = named.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count >= 3, parts[1] == "http" || parts[1] == "https",
-      let authority = Authority(decodingBrackets(parts[2]))
-    else { throw malformed }
-    let path = target[parts[2].endIndex..<end]
-    let url = try url(
-      String(parts[1]) + "://" + authority.text,
-      path: path.isEmpty ? "/" : String(path), query: String(target[end...]))
-    return Named(url: url, session: session)
-  }
-
-  /// Splits `/~ID/scheme/host…` into the identifier and the rest.
-  private static func session<Text: StringProtocol>(
-    in path: Text
-  ) -> (String?, Text.SubSequence) {
-    guard path.hasPrefix("/~"), let slash = path.dropFirst(2).firstIndex(of: "/") else {
-      return (nil, path[...])
+    let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    // "", token, perhaps a session, scheme, host, path.
+    var parts = target[..<end].split(
+      separator: "/", maxSplits: 5, omittingEmptySubsequences: false
+    ).dropFirst(2)
+    var session: String?
+    if let id = parts.first, id.hasPrefix("~"), StreamSession.isIdentifier(id.dropFirst()) {
+      session = String(id.dropFirst())
+      parts.removeFirst()
     }
-    let id = path.dropFirst(2)[..<slash]
-    guard StreamSession.isIdentifier(id) else { return (nil, path[...]) }
-    return (String(id), path[slash...])
+    guard let scheme = parts.popFirst(), scheme == "http" || scheme == "https",
+      let host = parts.first, let authority = Authority(decodingBrackets(host))
+    else { throw malformed }
+    let path = target[host.endIndex..<end]
+    let url = try url(
+      "\(scheme)://\(authority.text)", path: path.isEmpty ? "/" : String(path),
+      query: String(target[end...]))
+    return Named(url: url, session: session)
   }
 
   /// Returns the target of a request to the proxy for that URL, without user information and
@@ -69,24 +60,6 @@ enum ProxyURL {
     return (try? parse(target: target, token: token)) == nil ? nil : target
   }
 
-  /// Returns the URL that a reverse proxy requests from its origin.
-  ///
-  /// - Parameters:
-  ///   - origin: `https://media.example.com[/prefix]`; its query is ignored.
-  ///   - target: in origin form.
-  static func parse(target: some StringProtocol, origin: URL) throws(HTTPError) -> URL {
-    guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
-      throw malformed
-    }
-    var base = origin.absoluteString.prefix { $0 != "?" && $0 != "#" }
-    while base.hasSuffix("/") { base.removeLast() }
-    let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-    let path = String(target[..<end])
-    // The origin ends with its prefix, even if its server decodes a path first.
-    guard !URLSpelling.hasDotSegment(path: path, decodesSeparators: true) else { throw dotSegments }
-    return try url(String(base), path: path, query: String(target[end...]))
-  }
-
   /// Returns authority and origin-form target of a target in absolute form (RFC 9112 §3.2.2), which
   /// a client sends if it uses this server as its proxy. Nil for the other forms.
   ///
@@ -100,15 +73,17 @@ enum ProxyURL {
     return (parts.authority, parts.requestTarget)
   }
 
-  private static func url(
+  /// - Parameters:
+  ///   - base: scheme and authority, and the beginning of a path if there is one.
+  ///   - path: begins with a slash.
+  fileprivate static func url(
     _ base: String, path: String, query: String
   ) throws(HTTPError) -> URL {
     guard !URLSpelling.hasDotSegment(path: path) else { throw dotSegments }
-    let asked = base + path + query
-    // Checks the result, whatever the input: another host would receive another's secrets.
-    guard let url = URL(text: asked), URLSpelling.says(url.absoluteString, as: asked),
-      url.absoluteString.hasPrefix(base)
-    else { throw malformed }
+    // Another host would receive another's secrets.
+    guard let url = URL(text: base + path + query), url.absoluteString.hasPrefix("\(base)/") else {
+      throw malformed
+    }
     return url
   }
 
@@ -119,26 +94,71 @@ enum ProxyURL {
       .replacing("%3a", with: ":")
   }
 
-  private static var dotSegments: HTTPError {
+  fileprivate static var dotSegments: HTTPError {
     HTTPError(400, "The path contains dot segments. Resolve them first.")
   }
 
-  private static var malformed: HTTPError {
+  fileprivate static var malformed: HTTPError {
     HTTPError(400, "The path does not contain a URL. Use /token/https/example.com/path.")
+  }
+}
+
+/// The origin of a reverse proxy: the URLs of its scheme, host and port, below its path, are requested
+/// path for path.
+struct ServedOrigin: Sendable {
+  /// `https://media.example.com[/prefix]`, without a trailing slash.
+  let text: String
+  private let origin: WebOrigin
+  private let path: String
+
+  /// - Parameter url: its query is ignored. Returns nil if it is not an http or https URL.
+  init?(_ url: URL) {
+    var text = url.absoluteString.prefix { $0 != "?" && $0 != "#" }
+    while text.hasSuffix("/") { text.removeLast() }
+    guard let parts = WebURL(String(text)), let origin = WebOrigin(parts) else { return nil }
+    let path = parts.requestTarget
+    (self.text, self.origin, self.path) = (String(text), origin, path == "/" ? "" : path)
+  }
+
+  /// Returns the URL that is requested for a target in origin form.
+  func url(of target: some StringProtocol) throws(HTTPError) -> URL {
+    guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
+      throw ProxyURL.malformed
+    }
+    let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    let path = String(target[..<end])
+    // The origin ends with its prefix, even if its server decodes a path first.
+    guard !URLSpelling.hasDotSegment(path: path, decodesSeparators: true) else {
+      throw ProxyURL.dotSegments
+    }
+    return try ProxyURL.url(text, path: path, query: String(target[end...]))
+  }
+
+  /// Returns the target for a URL, without its fragment; nil if it is not of this origin.
+  func target(of url: URL) -> String? {
+    guard let parts = WebURL(url.absoluteString), WebOrigin(parts) == origin,
+      parts.requestTarget.hasPrefix(path)
+    else { return nil }
+    let rest = parts.requestTarget.dropFirst(path.count)
+    if rest.isEmpty { return "/" }
+    return rest.hasPrefix("/") || rest.hasPrefix("?") ? String(rest) : nil
+  }
+
+  /// Whether a URL is the origin's. A URL whose path could be resolved to another is not.
+  func contains(_ url: URL) -> Bool {
+    target(of: url).map { !URLSpelling.hasDotSegment(path: $0.prefix { $0 != "?" }) } ?? false
   }
 }
 
 /// The unguessable part of a proxy's URLs.
 enum TokenCheck {
-  /// Whether the text is the token, in a time that does not reveal how much of it is right.
-  static func isEqual(_ text: some StringProtocol, to token: String) -> Bool {
-    let expected = Array(token.utf8)
-    guard !expected.isEmpty else { return false }
-    var difference: UInt8 = text.utf8.count == expected.count ? 0 : 1
-    for (index, byte) in text.utf8.enumerated() {
-      difference |= byte ^ expected[index % expected.count]
-    }
-    return difference == 0
+  /// Whether a target begins with a slash and the token, in a time that does not reveal how much of
+  /// it is right.
+  static func begins(_ target: some StringProtocol, with token: String) -> Bool {
+    guard target.utf8.first == UInt8(ascii: "/") else { return false }
+    let text = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+    guard !token.isEmpty, text.count == token.utf8.count else { return false }
+    return zip(text, token.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
   /// Whether it can be a token: at least 16 characters that a URL never encodes (RFC 3986 §2.3),
@@ -165,72 +185,26 @@ package enum URLSpelling {
   /// - Parameter decodesSeparators: whether `%2f`, `%5c` and `\` end a segment too, as for servers
   ///   that decode a path before they resolve it.
   static func hasDotSegment(path: some StringProtocol, decodesSeparators: Bool = false) -> Bool {
-    let path = decodesSeparators ? decodingSeparators(path) : Array(path.utf8)
-    return path.split(separator: UInt8(ascii: "/")).contains { segment in
-      var rest = segment
-      var dots = 0
-      while let byte = rest.popFirst() {
-        if byte == UInt8(ascii: "%"), rest.starts(with: "2e".utf8) || rest.starts(with: "2E".utf8) {
-          rest = rest.dropFirst(2)
-        } else if byte != UInt8(ascii: ".") {
-          return false
-        }
-        dots += 1
-        if dots > 2 { return false }
-      }
-      return true
+    var path = String(path)
+    if decodesSeparators {
+      path = path.lowercased().replacing("%2f", with: "/").replacing("%5c", with: "/")
+        .replacing("\\", with: "/")
     }
+    return path.utf8.split(separator: UInt8(ascii: "/")).contains { dots(Substring($0)) != nil }
   }
 
-  private static func decodingSeparators(_ path: some StringProtocol) -> [UInt8] {
-    var result: [UInt8] = []
-    var rest = Array(path.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"),
-        ["2f", "2F", "5c", "5C"].contains(where: { rest.starts(with: $0.utf8) })
-      {
-        rest = rest.dropFirst(2)
-        result.append(UInt8(ascii: "/"))
-      } else {
-        result.append(byte == UInt8(ascii: "\\") ? UInt8(ascii: "/") : byte)
-      }
+  /// Returns `.` or `..` for a segment that is one, also percent-encoded, which is equivalent (RFC
+  /// 3986 §6.2.2.2); nil for any other.
+  static func dots(_ segment: Substring) -> String? {
+    guard segment.utf8.first == UInt8(ascii: ".") || segment.utf8.first == UInt8(ascii: "%") else {
+      return nil
     }
-    return result
+    let decoded = segment.lowercased().replacing("%2e", with: ".")
+    return decoded == "." || decoded == ".." ? decoded : nil
   }
 
   /// Whether all bytes are visible ASCII, without `#`.
   package static func isTarget(_ text: some StringProtocol) -> Bool {
     text.utf8.allSatisfy { $0 >= 0x21 && $0 <= 0x7E && $0 != UInt8(ascii: "#") }
-  }
-
-  /// Whether a URL's text equals the requested one: byte for byte, except bytes that no URI may
-  /// contain, which are percent-encoded (RFC 3986 §2).
-  static func says(_ text: some StringProtocol, as asked: some StringProtocol) -> Bool {
-    var text = Array(text.utf8)[...]
-    let asked = Array(asked.utf8)
-    for (index, byte) in asked.enumerated() {
-      let isAlone =
-        byte == UInt8(ascii: "%")
-        && (index + 2 >= asked.count || asked[index + 1].hexadecimalValue == nil
-          || asked[index + 2].hexadecimalValue == nil)
-      if text.first == byte, !isAlone {
-        text.removeFirst()
-        continue
-      }
-      guard isAlone || !isURIByte(byte), text.count >= 3, text.first == UInt8(ascii: "%"),
-        let high = text[text.startIndex + 1].hexadecimalValue,
-        let low = text[text.startIndex + 2].hexadecimalValue, high << 4 | low == byte
-      else { return false }
-      text.removeFirst(3)
-    }
-    return text.isEmpty
-  }
-
-  /// Whether the byte may occur in a path or a query.
-  private static func isURIByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0...0x20, 0x22, 0x3C, 0x3E, 0x5B...0x5E, 0x60, 0x7B...0x7D, 0x7F...: false
-    default: true
-    }
   }
 }

@@ -10,29 +10,30 @@ package struct RequestPolicy: Sendable {
   /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
   let allowedWebOrigin: String?
 
+  private var relays: Bool { hasOrigin || methods != .none }
+
   /// The value of Allow (RFC 9110 §10.2.1).
   var allow: String {
+    let own = relays ? ["GET", "HEAD", "OPTIONS"] : ["GET", "HEAD"]
     let named =
       switch methods {
       case .none: [String]()
       case .all: ["POST", "PUT", "PATCH", "DELETE"]
-      case .only(let names): names.sorted()
+      case .only(let names): names.subtracting(own).sorted()
       }
-    let all = ["GET", "HEAD"] + (hasOrigin || methods != .none ? ["OPTIONS"] : []) + named
-    return all.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-      .joined(separator: ", ")
+    return (own + named).joined(separator: ", ")
   }
 
   /// - Parameter host: the proxy's host as the request names it.
   func check(_ method: String, _ fields: HeaderFields, host: String?) throws(HTTPError) {
     if method == "GET" || method == "HEAD" {
-      guard hasOrigin || methods != .none else {
+      guard relays else {
         throw HTTPError(400, "This proxy does not accept a \(method) with a body.")
       }
       return
     }
     // Safe (RFC 9110 §9.2.1), and sent before a request that a page wants to send.
-    if method == "OPTIONS", hasOrigin || methods != .none { return }
+    if method == "OPTIONS", relays { return }
     guard methods.contain(method) else {
       throw HTTPError(
         405,

@@ -7,87 +7,73 @@ import RefrainStreams
 struct Routes: Sendable {
   /// Nil if the proxy serves one origin.
   let token: String?
-  /// Without a trailing slash.
-  let origin: String?
-  let originURL: URL?
+  /// The only origin; nil if there are many.
+  let origin: ServedOrigin?
   private let hosts: AllowedHosts
   private let hostsFilter: URLFilter
   /// For what a URL of a private network refers to.
   private let privateFilter: URLFilter
   private let hostCheck: HostCheck
 
-  /// - Parameters:
-  ///   - address: that on which the proxy listens.
-  ///   - token: nil: a new random one, unless there is an `origin`.
-  ///   - names: those of the proxy besides its addresses.
-  /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
-  init(
-    address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
-  ) throws(CacheProxyError) {
-    hostCheck = HostCheck(names: names, machine: ProcessInfo.processInfo.hostName)
-    try Self.check(names)
-    hosts = try AllowedHosts(allowedHosts)
-    privateFilter = hosts.filter(elsePublicOnly: false)
-    if let url {
-      origin = try Self.base(url)
-      originURL = url
-      self.token = nil
-      // Other targets of the origin's redirects could be in the proxy's own network.
-      hostsFilter = hosts.filter(besides: OriginScope(url))
-    } else {
-      hostsFilter = hosts.filter(elsePublicOnly: true)
-      origin = nil
-      originURL = nil
-      let chosen = token ?? TokenCheck.random()
-      guard TokenCheck.isValid(chosen) else {
-        throw CacheProxyError(
-          .invalidConfiguration,
-          "The token is too short or contains characters that a URL must encode.",
-          remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
-      }
-      self.token = chosen
-      guard NetworkAddress.isLoopback(host: address) || !hosts.isEmpty else {
-        throw CacheProxyError(
-          .invalidConfiguration,
-          "On \(address) this would be an open proxy: others could fetch any URL.",
-          remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
-      }
-    }
-  }
-
-  /// The URLs that may be requested; nil: all.
-  var filter: URLFilter? { origin != nil || !hosts.isEmpty ? hostsFilter : nil }
-
-  /// - Throws: `.invalidConfiguration` for a name that no field can contain.
-  private static func check(_ names: [String]) throws(CacheProxyError) {
-    for name in names where Authority(name) == nil {
+  /// - Throws: `.invalidConfiguration`, if an address, a name or the token is not valid, or the proxy
+  ///   would be an open one.
+  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
+    hostCheck = HostCheck(names: configuration.names, machine: ProcessInfo.processInfo.hostName)
+    for name in configuration.names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
         remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
     }
+    let hosts = try AllowedHosts(configuration.allowedHosts)
+    self.hosts = hosts
+    privateFilter = URLFilter(remedy: AllowedHosts.remedy) { hosts.allows($0) }
+    if let url = configuration.origin {
+      let origin = try Self.served(url)
+      // Other targets of the origin's redirects could be in the proxy's own network.
+      hostsFilter = URLFilter(remedy: AllowedHosts.remedy) {
+        origin.contains($0) || !hosts.isEmpty && hosts.allows($0)
+      }
+      (self.origin, self.token) = (origin, nil)
+      return
+    }
+    hostsFilter =
+      hosts.isEmpty
+      ? URLFilter(remedy: AllowedHosts.remedy, checksAddresses: true) {
+        !PrivateNetwork.contains($0)
+      } : privateFilter
+    let token = configuration.token ?? TokenCheck.random()
+    guard TokenCheck.isValid(token) else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "The token is too short or contains characters that a URL must encode.",
+        remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
+    }
+    guard NetworkAddress.isLoopback(host: configuration.address) || !hosts.isEmpty else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
+        remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
+    }
+    (self.origin, self.token) = (nil, token)
   }
 
-  private static func base(_ url: URL) throws(CacheProxyError) -> String {
-    let scheme = url.scheme?.lowercased()
-    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
-      url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url
+  private static func served(_ url: URL) throws(CacheProxyError) -> ServedOrigin {
+    guard url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url,
+      let origin = ServedOrigin(url)
     else {
       throw CacheProxyError(
         .invalidConfiguration, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
         remedy: "Use an http or https URL without a query, such as https://media.example.com.")
     }
-    var text = url.absoluteString
-    while text.hasSuffix("/") { text.removeLast() }
-    return text
+    return origin
   }
 
   // MARK: From a request
 
   /// Checks only the token, in the same time for every token.
   func mayBeOurs(target: String) -> Bool {
-    guard let token else { return target.hasPrefix("/") }
-    return TokenCheck.isEqual(target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
+    token.map { TokenCheck.begins(target, with: $0) } ?? target.hasPrefix("/")
   }
 
   func isOurs(host: String, localAddress: String?, listening: ListeningAddress?) -> Bool {
@@ -130,11 +116,9 @@ struct Routes: Sendable {
   ) throws(HTTPError) -> ProxyURL.Named {
     var path = try ownTarget(of: request, listening: listening)
     if path == "*" { path = "/" }
-    if let originURL {
-      return ProxyURL.Named(url: try ProxyURL.parse(target: path, origin: originURL))
-    }
+    if let origin { return ProxyURL.Named(url: try origin.url(of: path)) }
     let named = try ProxyURL.parse(target: path, token: token ?? "")
-    if let filter, !filter.allows(named.url) {
+    guard hosts.allows(named.url) else {
       throw HTTPError(403, "Requests to \(named.url.host() ?? "this host") are not allowed.")
     }
     return named
@@ -151,10 +135,8 @@ struct Routes: Sendable {
   /// Returns the target of a request to the proxy for a URL; nil if the proxy cannot serve it.
   func target(for url: URL, session: String? = nil) -> String? {
     let url = url.withoutDotSegments
-    guard let origin else {
-      return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
-    }
-    return Self.path(of: url.absoluteString, under: origin)
+    if let origin { return origin.target(of: url) }
+    return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
   }
 
   /// Returns the target of a request for a URL to which a manifest or a redirect of another URL
@@ -173,13 +155,6 @@ struct Routes: Sendable {
   /// protects private networks from references of a public host.
   func filter(for url: URL) -> URLFilter {
     origin != nil || !PrivateNetwork.contains(url) ? hostsFilter : privateFilter
-  }
-
-  private static func path(of text: String, under origin: String) -> String? {
-    guard text.hasPrefix(origin) else { return nil }
-    let path = text.dropFirst(origin.count).prefix { $0 != "#" }
-    if path.isEmpty { return "/" }
-    return path.hasPrefix("/") || path.hasPrefix("?") ? String(path) : nil
   }
 
   /// Returns where a redirect of the origin leads its clients. A relative one is resolved too: the
@@ -251,7 +226,7 @@ struct Routes: Sendable {
         .notListening, "The proxy is not listening yet, so its port is unknown.",
         remedy: "Wait until the proxy is listening, or choose the port.")
     }
-    if originURL == nil, let filter, !filter.allows(url) {
+    guard origin != nil || hosts.allows(url) else {
       throw MediaCacheError(
         .badURL, "Requests to \(url.host() ?? "this host") are not allowed.",
         remedy: "Allow the host.")
@@ -264,7 +239,7 @@ struct Routes: Sendable {
     else {
       throw MediaCacheError(
         .badURL, "This proxy cannot serve \(plain.absoluteString).",
-        remedy: origin.map { "Use a URL that begins with \($0)." }
+        remedy: origin.map { "Use a URL that begins with \($0.text)." }
           ?? "Use an http or https URL.")
     }
     return proxied
@@ -286,7 +261,7 @@ extension Routes {
     guard hostCheck.isPublic(parts.authority) else {
       throw HTTPError(
         400,
-        "\(text.prefix(200)) is not of this proxy's origin. Use a URL that begins with \(origin), "
+        "\(text.prefix(200)) is not of this proxy's origin. Use a URL that begins with \(origin.text), "
           + "or the path alone.")
     }
     return try self.url(of: parts.requestTarget)
@@ -295,7 +270,7 @@ extension Routes {
   /// Returns the URL that clients request with a target; without an origin, the target is the one
   /// without the token.
   private func url(of target: String) throws(HTTPError) -> URL {
-    if let originURL { return try ProxyURL.parse(target: target, origin: originURL) }
+    if let origin { return try origin.url(of: target) }
     guard let token else { throw HTTPError(400, "The path names no resource.") }
     do throws(HTTPError) {
       return try ProxyURL.parse(target: "/\(token)\(target)", token: token).url
@@ -307,15 +282,12 @@ extension Routes {
 
 extension URL {
   /// The URL as its origin resolves it (RFC 3986 §5.2.4): without `.` and `..` in its path, also
-  /// percent-encoded ones, which are equivalent (§6.2.2.2).
+  /// percent-encoded ones.
   fileprivate var withoutDotSegments: URL {
-    let text = absoluteString
-    guard text.contains("/.") || text.contains("/%2") else { return self }
-    var reference = URIReference(text)
-    let segments = reference.path.split(separator: "/", omittingEmptySubsequences: false).map {
-      let decoded = $0.lowercased().replacing("%2e", with: ".")
-      return decoded == "." || decoded == ".." ? decoded : String($0)
-    }
+    var reference = URIReference(absoluteString)
+    guard URLSpelling.hasDotSegment(path: reference.path) else { return self }
+    let segments = reference.path.split(separator: "/", omittingEmptySubsequences: false)
+      .map { URLSpelling.dots($0) ?? String($0) }
     reference.path = URIReference.removingDotSegments(segments.joined(separator: "/"))
     return URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false) ?? self
   }

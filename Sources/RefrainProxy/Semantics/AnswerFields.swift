@@ -51,7 +51,10 @@ struct AnswerFields: Sendable {
     _ fields: inout HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
   ) {
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(date)) }
-    if isForWebOrigin { addWebOrigin(to: &fields) }
+    guard isForWebOrigin, let allowedWebOrigin else { return }
+    fields["Access-Control-Allow-Origin"] = allowedWebOrigin
+    fields["Access-Control-Expose-Headers"] =
+      "Accept-Ranges, Age, Cache-Status, Content-Length, Content-Range, Date, ETag"
   }
 
   /// Returns those of an origin's fields that clients may receive, without those of the message.
@@ -66,12 +69,10 @@ struct AnswerFields: Sendable {
     return fields
   }
 
-  /// Returns the valid fields without those of the message. An invalid one could be read as another
-  /// line, or as another response (RFC 9110 §5.5).
+  /// Returns the valid fields without those of the message.
   private static func valid(_ headers: HeaderFields) -> HeaderFields {
-    var fields = HopByHop.removed(from: headers)
-    fields["Content-Length"] = nil
-    return fields.filter(isField)
+    HopByHop.removed(from: headers)
+      .filter { $0.name.lowercased() != "content-length" && isField($0) }
   }
 
   /// Whether a browser might run script of a body: in the web origin of the proxy, which pages of
@@ -85,6 +86,7 @@ struct AnswerFields: Sendable {
       .contains(essence)
   }
 
+  /// An invalid field could be read as another line, or as another response (RFC 9110 §5.5).
   private static func isField(_ field: HeaderFields.Field) -> Bool {
     field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
   }
@@ -105,13 +107,6 @@ struct AnswerFields: Sendable {
   func addVia(to fields: inout HeaderFields) {
     guard !isForManyOrigins else { return }
     fields.append("Via", "1.1 \(node)")
-  }
-
-  private func addWebOrigin(to fields: inout HeaderFields) {
-    guard let allowedWebOrigin else { return }
-    fields["Access-Control-Allow-Origin"] = allowedWebOrigin
-    fields["Access-Control-Expose-Headers"] =
-      "Accept-Ranges, Age, Cache-Status, Content-Length, Content-Range, Date, ETag"
   }
 
   /// Returns the fields of the response to a CORS preflight (Fetch standard), besides those of every
@@ -137,9 +132,9 @@ struct AnswerFields: Sendable {
   static func age(_ freshness: Freshness, at now: Date) -> Int64 {
     Int64(min(max(freshness.age(at: now), 0), Double(1 << 31)))
   }
-}
 
-extension AnswerFields {
+  // MARK: Lifetime
+
   /// The directives that say for how long a response may be used.
   private static let ofLifetime: Set<String> = [
     "max-age", "s-maxage", "immutable", "must-revalidate", "stale-while-revalidate",

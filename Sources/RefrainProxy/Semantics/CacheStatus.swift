@@ -44,11 +44,7 @@ struct CacheStatus: Sendable, Hashable {
   /// Whether a text can name a node here and in Via: a token of RFC 9110 §5.6.2 and of RFC 8941
   /// §3.3.4 alike.
   static func isNodeName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, text.utf8.count <= 63 else { return false }
-    return (first | 0x20).isLowercaseLetter
-      && text.utf8.allSatisfy {
-        ($0 | 0x20).isLowercaseLetter || $0.isDigit || "-._".utf8.contains($0)
-      }
+    text.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil
   }
 
   /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
@@ -84,22 +80,13 @@ struct CacheStatus: Sendable, Hashable {
 
   /// Returns a string of RFC 8941 §3.3.3: visible ASCII and spaces. Other characters become `?`.
   private static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
+    let characters = text.unicodeScalars.map { scalar in
       switch scalar {
-      case "\"", "\\":
-        quoted += "\\"
-        quoted.unicodeScalars.append(scalar)
-      case " "..."~":
-        quoted.unicodeScalars.append(scalar)
-      default:
-        quoted += "?"
+      case "\"", "\\": "\\\(scalar)"
+      case " "..."~": "\(scalar)"
+      default: "?"
       }
     }
-    return quoted + "\""
+    return "\"\(characters.joined())\""
   }
-}
-
-extension UInt8 {
-  fileprivate var isLowercaseLetter: Bool { self >= 0x61 && self <= 0x7A }
 }

@@ -74,34 +74,25 @@ struct OriginFields: Sendable {
   /// - Parameter sendsOwn: whether all of the proxy's own fields are sent, and not the harmless ones
   ///   alone.
   func forCache(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
-    sending(sendsOwn).build(fields) { Self.ofTheCache.contains($0) }
-  }
-
-  private func sending(_ sendsOwn: Bool) -> OriginFields {
-    var sent = self
-    if !sendsOwn { sent.own = own.harmless }
-    return sent
+    build(fields, without: Self.ofTheCache, adding: sendsOwn ? own : own.harmless)
   }
 
   /// Returns the fields of a request that is relayed unchanged. Parameter as `forCache`.
   func forRelay(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
-    var relayed = sending(sendsOwn)
+    var own = sendsOwn ? own : own.harmless
     // Metadata between the bytes is only for clients that request it.
-    relayed.own["Icy-MetaData"] = nil
-    return relayed.build(fields) { $0 == "content-length" || $0 == "expect" }
+    own["Icy-MetaData"] = nil
+    return build(fields, without: ["content-length", "expect"], adding: own)
   }
 
   private func build(
-    _ fields: HeaderFields, without excluded: (String) -> Bool
+    _ fields: HeaderFields, without excluded: Set<String>, adding own: HeaderFields
   ) -> HeaderFields {
-    var result = HeaderFields()
-    for field in HopByHop.removed(from: fields).fields {
+    var result = HopByHop.removed(from: fields).filter { field in
       let name = field.name.lowercased()
-      if name == "host" || excluded(name) || own[name] != nil { continue }
-      if isForManyOrigins && Self.isOfBrowser(name) { continue }
-      if name == "via" || name == "cdn-loop" { continue }
-      if isShared && UnkeyedField.isOne(name) { continue }
-      result.append(field.name, field.value)
+      return !["host", "via", "cdn-loop"].contains(name) && !excluded.contains(name)
+        && own[name] == nil && !(isForManyOrigins && Self.isOfBrowser(name))
+        && !(isShared && Self.isUnkeyed(name))
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
     result.append("Via", via.joined(separator: ", "))
@@ -110,23 +101,20 @@ struct OriginFields: Sendable {
     for field in own.fields { result.append(field.name, field.value) }
     return result
   }
-}
 
-/// The request fields by which a client could make an origin respond with other content than the
-/// URL's, without the cache distinguishing the responses. Programs behind a proxy trust them as the
-/// proxy's: in a shared cache, one client could choose the responses of the others.
-enum UnkeyedField {
-  private static let names: Set<String> = [
+  /// Whether a client could make an origin respond with other content than the URL's by this field,
+  /// without the cache distinguishing the responses. Programs behind a proxy trust such fields as the
+  /// proxy's: in a shared cache, one client could choose the responses of the others.
+  private static func isUnkeyed(_ name: String) -> Bool {
+    name.hasPrefix("x-forwarded-") || unkeyed.contains(name)
+  }
+
+  private static let unkeyed: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-http-method-override",
     "x-http-method", "x-method-override", "x-real-ip", "x-client-ip", "x-cluster-client-ip",
     "client-ip", "true-client-ip",
   ]
-
-  /// - Parameter name: in lower case.
-  static func isOne(_ name: String) -> Bool {
-    name.hasPrefix("x-forwarded-") || names.contains(name)
-  }
 }
 
 /// The fields that are meant for the next hop only, and are not forwarded (RFC 9110 §7.6.1).

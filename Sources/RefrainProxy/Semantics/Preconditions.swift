@@ -15,29 +15,16 @@ struct Preconditions: Sendable, Hashable {
     case failed
   }
 
-  private var ifMatch: EntityTagList?
-  private var ifNoneMatch: EntityTagList?
-  private var ifModifiedSince: Date?
-  private var ifUnmodifiedSince: Date?
-  private var ifRange: String?
+  private let fields: HeaderFields
+
+  private static let names = [
+    "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range",
+  ]
 
   /// Returns nil if there are none.
   init?(fields: HeaderFields) {
-    ifMatch = fields["If-Match"].map { EntityTagList($0) }
-    ifNoneMatch = fields["If-None-Match"].map { EntityTagList($0) }
-    // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of
-    // a name do not form a date.
-    if ifNoneMatch == nil {
-      ifModifiedSince = fields["If-Modified-Since"].flatMap { HTTPDate.parse($0) }
-    }
-    if ifMatch == nil {
-      ifUnmodifiedSince = fields["If-Unmodified-Since"].flatMap { HTTPDate.parse($0) }
-    }
-    ifRange = fields["If-Range"].map { String($0.trimmingOWS) }
-    guard
-      ifMatch != nil || ifNoneMatch != nil || ifModifiedSince != nil || ifUnmodifiedSince != nil
-        || ifRange != nil
-    else { return nil }
+    guard Self.names.contains(where: { fields[$0] != nil }) else { return nil }
+    self.fields = fields
   }
 
   /// Evaluates the conditions of a GET or HEAD.
@@ -51,21 +38,28 @@ struct Preconditions: Sendable, Hashable {
     hasRange: Bool, etag: String?, lastModified: String?, isStrongLastModified: Bool
   ) -> Outcome {
     let tag = etag.map { EntityTag($0) }
-    let modified = lastModified.flatMap { HTTPDate.parse($0) }
-    if let ifMatch {
-      guard ifMatch.containsStrongly(tag) else { return .failed }
-    } else if let ifUnmodifiedSince, let modified {
-      guard modified <= ifUnmodifiedSince else { return .failed }
+    // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of
+    // a name do not form a date.
+    func date(_ value: String?) -> Date? { value.flatMap { HTTPDate.parse($0) } }
+    let modified = date(lastModified)
+    if let tags = fields["If-Match"] {
+      guard Self.list(tags).map({ tag?.kind == .strong && $0.contains { $0 == tag } }) ?? true
+      else { return .failed }
+    } else if let limit = date(fields["If-Unmodified-Since"]), let modified {
+      guard modified <= limit else { return .failed }
     }
-    if let ifNoneMatch {
-      if ifNoneMatch.containsWeakly(tag) { return .notModified }
-    } else if let ifModifiedSince, let modified {
-      if modified <= ifModifiedSince { return .notModified }
+    if let tags = fields["If-None-Match"] {
+      if Self.list(tags).map({ $0.contains { $0.opaque == tag?.opaque } }) ?? true {
+        return .notModified
+      }
+    } else if let since = date(fields["If-Modified-Since"]), let modified {
+      if modified <= since { return .notModified }
     }
-    if hasRange, let ifRange {
-      guard
-        isSame(ifRange, tag: tag, lastModified: isStrongLastModified ? lastModified : nil)
-      else { return .ignoreRange }
+    if hasRange, let ifRange = fields["If-Range"]?.trimmingOWS {
+      let lastModified = isStrongLastModified ? lastModified : nil
+      guard isSame(String(ifRange), tag: tag, lastModified: lastModified) else {
+        return .ignoreRange
+      }
     }
     return .proceed
   }
@@ -80,45 +74,27 @@ struct Preconditions: Sendable, Hashable {
     }
     return HTTPDate.parse(lastModified) == date
   }
-}
 
-/// `"*"` or a list of entity tags: If-Match and If-None-Match (RFC 9110 §13.1.1, §13.1.2).
-struct EntityTagList: Sendable, Hashable {
-  private var isAny = false
-  private var tags: [EntityTag] = []
-
-  /// Parses a list. An invalid tag is kept unchanged: some servers omit the quotes, and clients
-  /// return the tag that they received. It matches only the same text, and only weakly.
-  init(_ value: String) {
-    let value = value.trimmingOWS
-    if value == "*" {
-      isAny = true
-      return
-    }
+  /// Returns the tags of If-Match or If-None-Match (§13.1.1, §13.1.2); nil for `*`, which matches any
+  /// existing representation.
+  ///
+  /// An invalid tag is kept unchanged: some servers omit the quotes, and clients return the tag that
+  /// they received. It matches only the same text, and only weakly (§8.8.3.2).
+  private static func list(_ value: String) -> [EntityTag]? {
+    if value.trimmingOWS == "*" { return nil }
+    var tags: [EntityTag] = []
     var rest = value.utf8[...]
     while !rest.isEmpty {
-      // A comma within quotes belongs to the tag. There are no escapes (RFC 9110 §8.8.3).
+      // A comma within quotes belongs to the tag. There are no escapes (§8.8.3).
       var isQuoted = false
       let element = rest.prefix { byte in
         if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
         return isQuoted || byte != UInt8(ascii: ",")
       }
       rest = rest[element.endIndex...].dropFirst()
-      let text = value[element.startIndex..<element.endIndex].trimmingOWS
+      let text = Substring(element).trimmingOWS
       if !text.isEmpty { tags.append(EntityTag(String(text))) }
     }
-  }
-
-  /// Compares strongly (RFC 9110 §8.8.3.2); `*` matches any existing representation.
-  func containsStrongly(_ tag: EntityTag?) -> Bool {
-    if isAny { return true }
-    guard let tag, tag.kind == .strong else { return false }
-    return tags.contains(tag)
-  }
-
-  func containsWeakly(_ tag: EntityTag?) -> Bool {
-    if isAny { return true }
-    guard let tag else { return false }
-    return tags.contains { $0.opaque == tag.opaque }
+    return tags
   }
 }

@@ -82,20 +82,12 @@ enum RequestedRange: Equatable, Sendable {
   private static func add(_ range: ByteRange, to ranges: inout [ByteRange]) {
     var joined = range
     var place = ranges.count
-    var index = 0
-    while index < ranges.count {
-      let other = ranges[index]
-      guard isNear(joined, other) else {
-        index += 1
-        continue
-      }
+    while let index = ranges.firstIndex(where: { isNear(joined, $0) }) {
+      let other = ranges.remove(at: index)
       joined = min(joined.lowerBound, other.lowerBound)..<max(joined.upperBound, other.upperBound)
-      ranges.remove(at: index)
       place = min(place, index)
-      // The merged range may touch further ones.
-      index = 0
     }
-    ranges.insert(joined, at: min(place, ranges.count))
+    ranges.insert(joined, at: place)
   }
 
   private static func isNear(_ one: ByteRange, _ other: ByteRange) -> Bool {

@@ -6,53 +6,48 @@ import Refrain
 import RefrainLocks
 
 /// A listening socket, which is bound again if it is lost, and its connections.
-final class Listener: Sendable {
+package final class Listener: Sendable {
   private let setup: ConnectionSetup
-  private let listening: ListeningPlace
-  private let place: ProxyPlace
+  private let place: ListeningPlace
   private let count: ConnectionCount
+  private let cache: MediaCache
   private let respond: ProxyConnection.Respond
-  private let warn: @Sendable (String) -> Void
-  private let probe = ListenerProbe()
   private let state = Mutex(State())
+  /// When the program was last seen to run.
+  private let lastSeen = Mutex(ContinuousClock.now)
 
   private struct State {
-    enum Phase { case idle, running, stopping, over }
+    enum Phase {
+      case idle, running, stopping
+      /// With the error of whoever waits until it listens.
+      case over(any Error)
+    }
     var phase = Phase.idle
     var channel: (any Channel)?
-    var failure: (any Error)?
-    /// Kept if the socket is lost: URLs with this port are in use.
-    var port: Int?
-    var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-    var nextID: UInt64 = 0
     var connections: [ObjectIdentifier: NIOLoopBound<ProxyConnection>] = [:]
-    var runEnded: [CheckedContinuation<Void, Never>] = []
-    /// The newest examination of the socket, running or done.
-    var examination: Task<Void, Never>?
+
+    var isRunning: Bool { if case .running = phase { true } else { false } }
+    var isOver: Bool { if case .over = phase { true } else { false } }
   }
 
   /// - Parameters:
-  ///   - listening: where to listen.
-  ///   - place: receives the address.
+  ///   - place: where to listen.
   ///   - count: counts its connections.
-  ///   - warn: receives why the socket cannot be bound again, once for each time that it is lost.
+  ///   - cache: reports why the socket cannot be bound again, once for each time that it is lost.
   ///   - respond: responds to a request that cannot be served at once.
   init(
-    _ setup: ConnectionSetup, at listening: ListeningPlace, _ place: ProxyPlace,
-    _ count: ConnectionCount, warn: @escaping @Sendable (String) -> Void,
-    respond: @escaping ProxyConnection.Respond
+    _ setup: ConnectionSetup, at place: ListeningPlace, _ count: ConnectionCount,
+    _ cache: MediaCache, respond: @escaping ProxyConnection.Respond
   ) {
-    (self.setup, self.listening, self.place) = (setup, listening, place)
-    (self.count, self.warn, self.respond) = (count, warn, respond)
+    (self.setup, self.place, self.count) = (setup, place, count)
+    (self.cache, self.respond) = (cache, respond)
   }
 
-  /// The address on which it listens, or will listen again.
-  var expectedAddress: ListeningAddress? {
-    if let address = place.address { return address }
-    let wanted = listening.address
-    let port = state.withLock { $0.port } ?? wanted.port
-    return port == 0 ? nil : ListeningAddress(host: wanted.host, port: port)
-  }
+  /// The address on which it listens; nil while it does not.
+  package var address: ListeningAddress? { place.address }
+
+  /// The number of clients connected now.
+  package var connectionCount: Int { count.current }
 
   // MARK: Running
 
@@ -64,16 +59,15 @@ final class Listener: Sendable {
   func run(
     mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
   ) async throws {
-    let before = state.withLock { state in
-      defer { if state.phase == .idle { state.phase = .running } }
-      return state.phase
+    try state.withLock { state in
+      guard case .idle = state.phase else {
+        if state.isOver { throw Self.closed }
+        throw CacheProxyError(
+          .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
+      }
+      state.phase = .running
     }
-    guard before == .idle else {
-      if before == .over { throw Self.closed }
-      throw CacheProxyError(
-        .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
-    }
-    let result: Result<Void, any Error>
+    var failure: (any Error)?
     do {
       try await atStart()
       try await withTaskCancellationHandler {
@@ -81,54 +75,57 @@ final class Listener: Sendable {
       } onCancel: {
         beginStopping()
       }
-      result = .success(())
     } catch {
-      result = .failure(error)
+      failure = error
     }
     await atEnd()
-    end(result)
-    try result.get()
+    state.withLock { [failure] in $0.phase = .over(failure ?? Self.closed) }
+    if let failure { throw failure }
     try Task.checkCancellation()
   }
 
+  /// Listens until `stop()`, whatever becomes of the socket meanwhile.
+  ///
+  /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
+  package func start() async throws {
+    Task {
+      try? await run(mostFailures: .max) {
+      } atEnd: {
+        await settle(within: .zero)
+      }
+    }
+    // Throws the first error.
+    try await waitUntilListening()
+  }
+
   private func listenUntilStopped(_ mostFailures: Int) async throws {
-    var failures = 0
+    var (failures, hasListened) = (0, false)
     while true {
       do {
         let channel = try await bind()
-        failures = 0
+        (failures, hasListened) = (0, true)
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard state.withLock({ $0.port }) != nil, failures < mostFailures else { throw error }
-        if failures == 0 { warn("\(error)") }
+        guard hasListened, failures < mostFailures else { throw error }
+        if failures == 0 { cache.report(warning: "\(error)") }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-      place.address = nil
+      place.noteClosed()
       let goesOn = state.withLock { state in
         state.channel = nil
-        return state.phase == .running
+        return state.isRunning
       }
       guard goesOn else { return }
     }
   }
 
   private func bind() async throws -> any Channel {
-    let wanted = listening.address
-    let port = state.withLock { $0.port } ?? wanted.port
-    let channel = try await listening.open(port: port, count) { [self] in
-      try accept($0)
-    }
-    let bound = ListeningAddress(
-      host: channel.localAddress?.ipAddress ?? wanted.host,
-      port: channel.localAddress?.port ?? port)
-    place.address = bound
-    let (waiters, isLate) = state.withLock { state in
-      state.port = bound.port
+    let channel = try await place.open(count) { [self] in try accept($0) }
+    let isLate = state.withLock { state in
       state.channel = channel
-      defer { state.waiters = [:] }
-      return (Array(state.waiters.values), state.phase != .running)
+      return !state.isRunning
     }
     if isLate {
       channel.close(promise: nil)
@@ -136,46 +133,47 @@ final class Listener: Sendable {
       // Fails if it is closed already.
       try? await channel.setOption(.autoRead, value: true).get()
     }
-    for waiter in waiters { waiter.resume() }
     return channel
   }
 
-  /// The time between two calls of `beat()`, or of `examineIfSuspended()`, while the program runs.
+  // MARK: Lost sockets
+
+  /// The time between two calls of `examineIfSuspended()` while the program runs.
   static let pace = Duration.seconds(2)
+  /// A program that was not seen for longer was probably suspended.
+  private static let longestSilence = Duration.seconds(6)
 
-  /// Records that the program runs.
-  func beat() -> Bool { probe.beat() }
-
-  /// Examines the listening socket if the program was probably suspended.
-  ///
-  /// - Returns: the newest examination, which another caller may have begun.
-  @discardableResult
-  func examineIfSuspended() -> Task<Void, Never>? {
-    state.withLock { state in probe.beat() ? examine(&state) : state.examination }
+  /// Examines the listening socket if the program was probably suspended: iOS takes it from such a
+  /// program, and reports no event (Apple's Technical Note TN2277).
+  func examineIfSuspended() async {
+    // Until the examination has ended, further callers begin their own.
+    if ContinuousClock.now - lastSeen.withLock({ $0 }) > Self.longestSilence { await examine() }
+    lastSeen.withLock { $0 = .now }
   }
 
-  /// Closes a listening socket that accepts no connections any more: it is then bound again.
-  /// `waitUntilListening()` waits for the returned task.
-  @discardableResult
-  func examine() -> Task<Void, Never> { state.withLock { examine(&$0) } }
-
-  private func examine(_ state: inout State) -> Task<Void, Never> {
-    let task = Task { [before = state.examination] in
-      await before?.value
-      await closeIfRefused()
-    }
-    state.examination = task
-    return task
-  }
-
-  private func closeIfRefused() async {
-    let channel = state.withLock { $0.phase == .running ? $0.channel : nil }
-    guard let channel, await ListenerProbe.isRefused(at: channel) else { return }
+  /// Closes a listening socket that refuses connections: it is then bound again.
+  func examine() async {
+    let channel = state.withLock { $0.isRunning ? $0.channel : nil }
+    guard let channel, await Self.isRefused(at: channel) else { return }
     state.withLock { state in
       // Whoever waits until the proxy listens waits for the next socket.
       if state.channel === channel { state.channel = nil }
     }
     channel.close(promise: nil)
+  }
+
+  /// Returns whether connections to a listening socket are refused. Any other failure may have
+  /// another reason, such as too many clients.
+  private static func isRefused(at channel: any Channel) async -> Bool {
+    guard let address = channel.localAddress else { return false }
+    do {
+      let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .connectTimeout(.seconds(1)).connect(to: address).get()
+      client.close(promise: nil)
+      return false
+    } catch {
+      return (error as? IOError)?.errnoCode == ECONNREFUSED
+    }
   }
 
   // MARK: Connections
@@ -186,7 +184,7 @@ final class Listener: Sendable {
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let id = ObjectIdentifier(connection)
     let isWelcome = state.withLock { state in
-      guard state.phase != .over else { return false }
+      guard !state.isOver else { return false }
       state.connections[id] = bound
       return true
     }
@@ -199,24 +197,18 @@ final class Listener: Sendable {
 
   // MARK: Ending
 
-  func stop() async {
+  package func stop() async {
     // One that never ran: a later `run()` fails, and so do all waiters.
-    end(.success(()), onlyIfIdle: true)
+    state.withLock { if case .idle = $0.phase { $0.phase = .over(Self.closed) } }
     beginStopping()
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        if state.phase == .over || state.phase == .idle { return true }
-        state.runEnded.append(continuation)
-        return false
-      }
-      if isOver { continuation.resume() }
-    }
+    while state.withLock({ !$0.isOver }) { await Self.pause() }
   }
 
   private func beginStopping() {
     setup.phase.stop()
+    count.close()
     let channel = state.withLock { state in
-      if state.phase == .running { state.phase = .stopping }
+      if state.isRunning { state.phase = .stopping }
       return state.channel
     }
     if let channel { Self.close(channel) }
@@ -260,76 +252,20 @@ final class Listener: Sendable {
       .futureResult.get()
   }
 
-  private func end(_ result: Result<Void, any Error>, onlyIfIdle: Bool = false) {
-    let before = state.withLock { state in
-      let before = state
-      guard before.phase == .idle || !onlyIfIdle else { return State() }
-      (state.phase, state.waiters, state.runEnded) = (.over, [:], [])
-      if case .failure(let error) = result { state.failure = error }
-      return before
-    }
-    let error: any Error = if case .failure(let error) = result { error } else { Self.closed }
-    for waiter in before.waiters.values { waiter.resume(throwing: error) }
-    for continuation in before.runEnded { continuation.resume() }
-  }
-
   private static let closed = CacheProxyError(
     .closed, "The proxy was stopped.", remedy: "Create another one.")
 
   func waitUntilListening() async throws {
-    await examineIfSuspended()?.value
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let outcome = state.withLock { state -> Result<Void, any Error>? in
-          if Task.isCancelled { return .failure(CancellationError()) }
-          if state.channel != nil { return .success(()) }
-          if state.phase == .over { return .failure(state.failure ?? Self.closed) }
-          state.waiters[id] = continuation
-          return nil
-        }
-        if let outcome { continuation.resume(with: outcome) }
-      }
-    } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: id) }?
-        .resume(throwing: CancellationError())
-    }
-  }
-}
-
-/// Detects the loss of a listening socket of which no event is reported: iOS takes it from a
-/// suspended program (Apple's Technical Note TN2277).
-private final class ListenerProbe: Sendable {
-  /// A program that was silent for longer was probably suspended.
-  private static let longestSilence = Duration.seconds(6)
-
-  private let lastBeat = Mutex(ContinuousClock.now)
-
-  /// Records that the program runs. Returns whether it was probably suspended before.
-  func beat() -> Bool {
-    let now = ContinuousClock.now
-    return lastBeat.withLock { last in
-      defer { last = now }
-      return now - last > Self.longestSilence
-    }
+    await examineIfSuspended()
+    while try !isListening() { try await Task.sleep(for: .milliseconds(2)) }
+    try Task.checkCancellation()
   }
 
-  /// Returns whether connections to a listening socket are refused. Any other failure may have
-  /// another reason, such as too many clients.
-  static func isRefused(at channel: any Channel) async -> Bool {
-    guard let address = channel.localAddress else { return false }
-    do {
-      let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .connectTimeout(.seconds(1)).connect(to: address).get()
-      client.close(promise: nil)
-      return false
-    } catch let error as IOError {
-      return error.errnoCode == ECONNREFUSED
-    } catch {
-      return false
+  /// - Throws: the error with which it has ended.
+  private func isListening() throws -> Bool {
+    try state.withLock { state in
+      if case .over(let error) = state.phase { throw error }
+      return state.channel != nil
     }
   }
 }

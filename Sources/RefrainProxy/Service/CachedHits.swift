@@ -19,27 +19,30 @@ final class CachedHits: Sendable {
   }
 
   func insert(_ resource: CachedHit, for target: String) {
-    let dropped = resources.withLock { resources in
-      var dropped = [resources.updateValue(resource, forKey: target)].compactMap { $0 }
-      if resources.count > Self.capacity { dropped += Self.takeUnused(&resources, for: .zero) }
-      return dropped
+    release { resources in
+      let replaced = resources.updateValue(resource, forKey: target)
+      let hasRoom = resources.count <= Self.capacity
+      return (replaced.map { [$0] } ?? [])
+        + (hasRoom ? [] : Self.takeUnused(&resources, for: .zero))
     }
-    for resource in dropped { resource.release() }
   }
 
   /// Releases resources that were not requested for a while.
-  func releaseUnused() {
-    let dropped = resources.withLock { Self.takeUnused(&$0, for: Self.patience) }
-    for resource in dropped { resource.release() }
-  }
+  func releaseUnused() { release { Self.takeUnused(&$0, for: Self.patience) } }
 
   /// - Returns: whether there were any.
   @discardableResult
   func releaseAll() -> Bool {
-    let dropped = resources.withLock { resources in
+    release { resources in
       defer { resources = [:] }
       return Array(resources.values)
     }
+  }
+
+  /// Releases, outside of the lock, what `take` takes. Returns whether there was anything.
+  @discardableResult
+  private func release(_ take: (inout [String: CachedHit]) -> [CachedHit]) -> Bool {
+    let dropped = resources.withLock { take(&$0) }
     for resource in dropped { resource.release() }
     return !dropped.isEmpty
   }
@@ -74,15 +77,21 @@ final class CachedHit: Sendable {
   private struct State {
     var lease: EntryLease?
     var known: StoredResponse?
+    /// The rendered fields of that response.
     var fields: [UInt8] = []
   }
 
   /// The URL as logged.
   let urlText: String
   private let fields: AnswerFields
+  private let isShared: Bool
+  private let naming: @Sendable () -> ReadTerms.Naming?
+  /// The line Cache-Status, without the parameter that changes with time.
+  private let statusStart: [UInt8]
+  private let statusEnd: [UInt8]
   private let state: Mutex<State>
   private let isReleased = Atomic(false)
-  private let lastUse = Atomic<UInt64>(0)
+  private let lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
 
   /// - Parameters:
   ///   - isShared: whether the cache serves several people.
@@ -92,13 +101,9 @@ final class CachedHit: Sendable {
     naming: @escaping @Sendable () -> ReadTerms.Naming?
   ) {
     (self.urlText, self.fields, self.isShared, self.naming) = (urlText, fields, isShared, naming)
-    var terms = ReadTerms()
-    terms.audience = .client
-    self.terms = terms
     statusStart = Array("Cache-Status: \(fields.node); hit".utf8)
     statusEnd = Array("\(CacheStatus.parameter(for: key.rawValue))\r\n".utf8)
     state = Mutex(State(lease: lease))
-    noteUse(.now())
   }
 
   var isLeased: Bool { !isReleased.load(ordering: .relaxed) }
@@ -117,17 +122,6 @@ final class CachedHit: Sendable {
     lastUse.load(ordering: .relaxed) >= deadline.uptimeNanoseconds
   }
 
-  func noteUse(_ now: NIODeadline) {
-    lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
-  }
-
-  private let terms: ReadTerms
-  private let naming: @Sendable () -> ReadTerms.Naming?
-  /// The line Cache-Status, without the parameter that changes with time.
-  private let statusStart: [UInt8]
-  private let statusEnd: [UInt8]
-  private let isShared: Bool
-
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
   /// head except its end (`finishHead`).
   func hit(
@@ -136,8 +130,8 @@ final class CachedHit: Sendable {
     let state = state.withLock { $0 }
     guard let lease = state.lease else { return nil }
     let date = lease.now
-    var terms = terms
-    terms.listing = naming()
+    var terms = ReadTerms()
+    (terms.audience, terms.listing) = (.client, naming())
     // The response may differ from the one at the time of holding: a manifest may have to be
     // rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
@@ -157,7 +151,7 @@ final class CachedHit: Sendable {
       file = lease.file(of: known, holding: range)
       guard file != nil else { return nil }
     }
-    noteUse(now)
+    lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
     let fields = state.known === known ? state.fields : rendered(known)
     writeHead(status, range, length, known, date.wall, fields, into: &buffer)
     return Hit(status: status, range: range, file: file, urlText: urlText)

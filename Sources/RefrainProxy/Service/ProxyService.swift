@@ -4,25 +4,13 @@ package import Refrain
 import RefrainLocks
 import RefrainStreams
 
-/// How a proxy responds, as it was configured (`CacheProxy.Configuration`).
-struct ServingRules: Sendable {
-  /// The only origin; nil if there are many.
-  var origin: URL?
-  var allowedWebOrigin: String?
-  var relayedMethods: RelayedMethods
-  /// The app's.
-  var handlers: [any ProxyHandler]
-  var servesOnePlay: Bool
-  var fetchesWhole: Bool
-  var redirectsPages: Bool
-}
-
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
-  let rules: ServingRules
+  /// How the proxy was configured, with the address of a given socket.
+  let rules: CacheProxy.Configuration
   let routes: Routes
-  let place = ProxyPlace()
+  let place: ListeningPlace
   package let phase = ProxyPhase()
   package let traffic = Traffic()
   let log: RequestLog
@@ -46,18 +34,29 @@ package final class ProxyService: Sendable {
   /// Whether origins could be reached, as the requests for manifests have shown.
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
-  init(
-    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, log: RequestLog,
-    connections: ConnectionCount, headers: HeaderFields, nodeName: String, token: String?
-  ) {
-    let isForManyOrigins = rules.origin == nil
-    (self.rules, self.routes, self.cache) = (rules, routes, cache)
-    (self.log, self.connections) = (log, connections)
+  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  package init(
+    cache: MediaCache, configuration: CacheProxy.Configuration
+  ) throws(CacheProxyError) {
+    let rules = configuration.resolved
+    let (node, isForManyOrigins) = (rules.nodeName, rules.origin == nil)
+    guard CacheStatus.isNodeName(node) else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
+        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
+    }
+    (self.cache, self.rules, routes) = (cache, rules, try Routes(rules))
+    place = ListeningPlace(ListeningAddress(host: rules.address, port: rules.port), rules.socket)
+    log = RequestLog(write: rules.log, hasClientFields: rules.logsClientFields, routes: routes)
+    connections = ConnectionCount { [most = rules.maximumConnections] in
+      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+    }
     fields = AnswerFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: node)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
+      own: rules.headers, isForManyOrigins: isForManyOrigins, viaName: "\(node)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     requestPolicy = RequestPolicy(
       hasOrigin: !isForManyOrigins, methods: rules.relayedMethods,
@@ -66,7 +65,7 @@ package final class ProxyService: Sendable {
     invalidations = Invalidations(since: cache.now.wall)
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? rules.token : nil)
   }
 
   package var nodeName: String { fields.node }
@@ -82,7 +81,8 @@ package final class ProxyService: Sendable {
 
   // MARK: URLs
 
-  /// Returns the beginning of each proxy URL, with a trailing slash; nil before the proxy listens.
+  /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is
+  /// known.
   ///
   /// - Parameter host: a Host of this machine by which the client has come, and comes again.
   package func base(reachedAs host: String?) -> String? {
@@ -188,19 +188,4 @@ package final class ProxyPhase: Sendable {
   func drain() { draining.store(true, ordering: .relaxed) }
 
   func stop() { stopping.store(true, ordering: .relaxed) }
-}
-
-/// Where a proxy listens.
-final class ProxyPlace: Sendable {
-  private let addresses = Mutex<(now: ListeningAddress?, known: ListeningAddress?)>((nil, nil))
-
-  /// The address on which the proxy listens now.
-  var address: ListeningAddress? {
-    get { addresses.withLock { $0.now } }
-    set { addresses.withLock { $0 = (newValue, newValue ?? $0.known) } }
-  }
-
-  /// The address by which requests are recognized as meant for this proxy: those of connections
-  /// that were accepted before the listening socket was closed, too.
-  var known: ListeningAddress? { addresses.withLock { $0.known } }
 }

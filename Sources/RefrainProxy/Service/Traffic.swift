@@ -158,17 +158,11 @@ package struct Histogram: Sendable, Hashable {
 /// Passes requests that have ended to the app's log.
 struct RequestLog: Sendable {
   /// Nil: nothing is logged.
-  private let write: (@Sendable (ServedRequest) -> Void)?
+  let write: (@Sendable (ServedRequest) -> Void)?
   /// Whether the log receives the version, `Referer` and `User-Agent`.
-  private let hasClientFields: Bool
+  let hasClientFields: Bool
   /// Returns a text without the proxy's token.
-  private let routes: Routes
-
-  init(
-    _ write: (@Sendable (ServedRequest) -> Void)?, hasClientFields: Bool, routes: Routes
-  ) {
-    (self.write, self.hasClientFields, self.routes) = (write, hasClientFields, routes)
-  }
+  let routes: Routes
 
   /// Longer values are shortened: many requests may wait to be logged.
   private static let longestField = 1024

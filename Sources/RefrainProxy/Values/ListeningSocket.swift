@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import NIOCore
+import NIOPosix
+import Refrain
+import RefrainLocks
 
 #if canImport(Darwin)
   import Darwin
@@ -35,7 +39,9 @@ public struct ListeningSocket: Sendable, Hashable {
   /// - Throws: `CacheProxyError`, `.addressUnavailable` if it is not a TCP socket that listens.
   public init(descriptor: CInt) throws(CacheProxyError) {
     self.descriptor = descriptor
-    guard Self.option(SO_ACCEPTCONN, of: descriptor) == 1,
+    var listens: CInt = 0
+    var size = socklen_t(MemoryLayout<CInt>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1,
       let address = Self.address(of: descriptor)
     else {
       throw CacheProxyError(
@@ -43,13 +49,6 @@ public struct ListeningSocket: Sendable, Hashable {
         remedy: "In a socket unit, write ListenStream= with a port, and Accept=no.")
     }
     self.address = address
-  }
-
-  private static func option(_ name: CInt, of descriptor: CInt) -> CInt? {
-    var value: CInt = 0
-    var size = socklen_t(MemoryLayout<CInt>.size)
-    guard getsockopt(descriptor, SOL_SOCKET, name, &value, &size) == 0 else { return nil }
-    return value
   }
 
   /// Returns the numeric address; nil if the socket is neither of IPv4 nor of IPv6.
@@ -69,45 +68,111 @@ public struct ListeningSocket: Sendable, Hashable {
           NI_NUMERICHOST | NI_NUMERICSERV) == 0
       }
     }
+    func text(_ characters: [CChar]) -> String {
+      String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
     guard result, let port = Int(text(port)) else { return nil }
     return ListeningAddress(host: text(host), port: port)
   }
-
-  private static func text(_ characters: [CChar]) -> String {
-    String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-  }
 }
 
-/// Why a proxy cannot be created or cannot run: a code to act on, what failed and why, and what to
-/// do about it.
-public struct CacheProxyError: Error, Sendable, Hashable, CustomStringConvertible {
-  public enum Code: String, Sendable, Hashable, Codable {
-    /// The configuration would make an open proxy, or contains an invalid token, origin, host,
-    /// name, path or limit.
-    case invalidConfiguration
-    /// The port is in use.
-    case addressInUse
-    /// Nothing can listen at the address.
-    case addressUnavailable
-    /// The proxy does not listen yet, so that its port is unknown.
-    case notListening
-    /// The proxy runs already.
-    case alreadyRunning
-    /// The proxy has ended.
-    case closed
+/// Where a proxy listens, and by which address requests are recognized as meant for it.
+package final class ListeningPlace: Sendable {
+  /// Has port 0 for any free one.
+  private let wanted: ListeningAddress
+  private let socket: ListeningSocket?
+  private let addresses: Mutex<(now: ListeningAddress?, known: ListeningAddress?)>
+
+  /// The most connections that wait to be accepted.
+  private static let longestQueue: CInt = 1024
+
+  /// - Parameter socket: a socket that listens at this address already.
+  package init(_ address: ListeningAddress, _ socket: ListeningSocket? = nil) {
+    (wanted, self.socket) = (address, socket)
+    addresses = Mutex((nil, address.port == 0 ? nil : address))
   }
 
-  public var code: Code
-  /// The failure and its cause, in one sentence.
-  public var reason: String
-  /// The action that may help the user, in one sentence.
-  public var remedy: String
+  /// The address on which the proxy listens; nil while it does not.
+  var address: ListeningAddress? { addresses.withLock { $0.now } }
 
-  public init(_ code: Code, _ reason: String, remedy: String) {
-    self.code = code
-    self.reason = reason
-    self.remedy = remedy
+  /// The address on which the proxy listens, has listened, or is going to: URLs with its port are in
+  /// use, connections that were accepted before are still served, and the socket is bound there again.
+  var known: ListeningAddress? { addresses.withLock { $0.known } }
+
+  /// Opens a listening channel, which accepts nobody before its option `autoRead` is set: clients may
+  /// wait already, and the address by which requests are recognized as meant for this proxy is not
+  /// known yet.
+  ///
+  /// - Parameter accept: adds the handlers of a connection.
+  /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
+  func open(
+    _ count: ConnectionCount, accept: @Sendable @escaping (any Channel) throws -> Void
+  ) async throws -> any Channel {
+    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: Self.longestQueue)
+      .serverChannelOption(.autoRead, value: false)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
+        }
+      }
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.maxMessagesPerRead, value: 2)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try accept(channel) }
+      }
+    let asked = ListeningAddress(host: wanted.host, port: known?.port ?? wanted.port)
+    do {
+      let channel: any Channel
+      if let socket {
+        let descriptor = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
+        // It is closed with the channel, also if that cannot be made.
+        channel = try await bootstrap.withBoundSocket(descriptor).get()
+        // SwiftNIO sets a short queue. If this fails, it stays short.
+        _ = listen(socket.descriptor, Self.longestQueue)
+      } else {
+        channel = try await bootstrap.bind(host: asked.host, port: asked.port).get()
+      }
+      let bound = ListeningAddress(
+        host: channel.localAddress?.ipAddress ?? asked.host,
+        port: channel.localAddress?.port ?? asked.port)
+      addresses.withLock { $0 = (bound, bound) }
+      return channel
+    } catch {
+      throw Self.explained(error, asked)
+    }
   }
 
-  public var description: String { "\(reason) \(remedy)" }
+  func noteClosed() { addresses.withLock { $0.now = nil } }
+
+  /// Returns the error for the user if the proxy cannot listen.
+  private static func explained(_ error: any Error, _ place: ListeningAddress) -> any Error {
+    func unavailable(
+      _ reason: String, remedy: String = "Use an address of this machine."
+    ) -> CacheProxyError {
+      CacheProxyError(.addressUnavailable, reason, remedy: remedy)
+    }
+    if let unknown = error as? SocketAddressError.UnknownHost {
+      return unavailable(
+        "The proxy cannot listen on \(place): '\(place.host)' is not an address, and no address of that "
+          + "name was found (\(unknown.errorDescription)).",
+        remedy: "Use an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all of them.")
+    }
+    switch (error as? IOError)?.errnoCode {
+    case nil: return unavailable("The proxy cannot listen on \(place): \(error).")
+    case EADDRINUSE:
+      return CacheProxyError(
+        .addressInUse, "\(place) is already in use.",
+        remedy: "Choose another port, or use the proxy there if it is this program.")
+    case EACCES:
+      return unavailable(
+        "Listening on \(place) is not permitted.", remedy: "Choose a port above 1023.")
+    case let code?:
+      return unavailable(
+        "The proxy cannot listen on \(place): \(String(cString: strerror(code))).")
+    }
+  }
 }

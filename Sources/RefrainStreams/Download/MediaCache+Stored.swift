@@ -18,9 +18,10 @@ extension MediaCache {
   ) async throws -> [StoredAmount] {
     try await storedAmounts(of: parts.count) { index in
       let part = parts[index]
+      let resource = request?(part)
       return WantedPart(
-        request?(part) ?? Resource(url: part.url), in: part.range,
-        isOfAnyRepresentation: request == nil)
+        self.key(for: resource ?? Resource(url: part.url)), selectedBy: resource?.headers,
+        in: part.range)
     }
   }
 

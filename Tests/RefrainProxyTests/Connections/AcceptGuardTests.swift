@@ -90,4 +90,19 @@ import Testing
       try await eventually("all are gone") { count.current == 0 }
     }
   }
+
+  @Test func `While no descriptor is left nobody is accepted, and clients wait`() async throws {
+    let count = ConnectionCount { Self.limit }
+    try await withListener(count, begin: { _ in }) { listening, _ in
+      let isAccepting = try await listening.eventLoop.submit {
+        listening.pipeline.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept"))
+        return try listening.syncOptions?.getOption(.autoRead)
+      }.get()
+      #expect(isAccepting == false)
+      let client = try PlainSocket(port: try #require(listening.localAddress?.port))
+      try await eventually("it is accepted") { count.current == 1 }
+      client.close()
+      try await eventually("it is gone") { count.current == 0 }
+    }
+  }
 }

@@ -226,7 +226,7 @@ struct ParsedRequests: Equatable {
       requests.append(
         Request(
           head: String(buffer: head.bytes), framing: head.framing, keepsAlive: head.keepsAlive,
-          expectsContinue: head.expectsContinue, marks: head.marks))
+          expectsContinue: head.expectsContinue, marks: head.marks, isComplete: !head.hasBody))
     case .body(let bytes):
       if let last = requests.indices.last {
         requests[last].body += Array(bytes.readableBytesView)

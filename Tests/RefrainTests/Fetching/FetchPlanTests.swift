@@ -3,6 +3,21 @@ import Testing
 
 @testable import Refrain
 
+/// A reader that waits at its position, or reads on from there.
+private struct Demand {
+  var reader: GenerationState.Reader
+  var isWaiting: Bool
+}
+
+extension FetchPlan {
+  fileprivate func decide(
+    for demand: Demand, readable: RangeSet<Int64>, running: [Running]
+  ) -> Decision {
+    decide(
+      for: demand.reader, isWaiting: demand.isWaiting, readable: readable, running: running)
+  }
+}
+
 @Suite struct FetchPlanTests {
   private static let kib: Int64 = 1 << 10
   private static let mib: Int64 = 1 << 20
@@ -15,18 +30,15 @@ import Testing
     return plan
   }
 
-  private func waiting(
-    at position: Int64, read: Int64 = 0, end: Int64 = .max
-  ) -> FetchPlan.Demand {
-    .init(
-      position: position, runLength: read, end: end, isWaiting: true, isBackground: false,
-      minimum: 64 * Self.kib)
+  private func waiting(at position: Int64, read: Int64 = 0, end: Int64 = .max) -> Demand {
+    Demand(
+      reader: .init(position: position, runLength: read, end: end, minimum: 64 * Self.kib),
+      isWaiting: true)
   }
 
-  private func reading(at position: Int64, read: Int64) -> FetchPlan.Demand {
-    .init(
-      position: position, runLength: read, isWaiting: false, isBackground: false,
-      minimum: 64 * Self.kib)
+  private func reading(at position: Int64, read: Int64) -> Demand {
+    Demand(
+      reader: .init(position: position, runLength: read, minimum: 64 * Self.kib), isWaiting: false)
   }
 
   @Test func `A seek requests the configured first size`() {
@@ -46,21 +58,21 @@ import Testing
 
   @Test func `A reader that announces its end gets one request up to that end`() {
     var demand = waiting(at: Self.mib)
-    demand.readsOn = true
+    demand.reader.readsOn = true
     let all = plan().decide(for: demand, readable: .init(), running: [])
     #expect(all == .start(Self.mib..<100 * Self.mib))
-    demand.end = 3 * Self.mib
+    demand.reader.end = 3 * Self.mib
     let part = plan().decide(for: demand, readable: .init(), running: [])
     #expect(part == .start(Self.mib..<3 * Self.mib))
     let unknown = plan { $0.length = nil }
-    demand.end = .max
+    demand.reader.end = .max
     let open = unknown.decide(for: demand, readable: .init(), running: [])
     #expect(open == .start(Self.mib..<Int64.max))
   }
 
   @Test func `A background fill requests the whole hole`() {
     var demand = waiting(at: 0)
-    demand.isBackground = true
+    demand.reader.isBackground = true
     let readable = RangeSet([40 * Self.mib..<50 * Self.mib])
     let hole = plan().decide(for: demand, readable: readable, running: [])
     #expect(hole == .start(0..<40 * Self.mib))
@@ -70,21 +82,21 @@ import Testing
     let usual = plan { $0.usualRun = 256 * Self.kib }
     for readsOn in [true, false] {
       var demand = waiting(at: Self.mib)
-      demand.readsOn = readsOn
+      demand.reader.readsOn = readsOn
       #expect(
         usual.decide(for: demand, readable: .init(), running: [])
           == .start(Self.mib..<Self.mib + 256 * Self.kib))
       // All of that is stored or on its way: no read-ahead is requested.
       demand = reading(at: Self.mib + 64 * Self.kib, read: 64 * Self.kib)
-      demand.readsOn = readsOn
+      demand.reader.readsOn = readsOn
       let run = RangeSet(Self.mib..<Self.mib + 256 * Self.kib)
       #expect(usual.decide(for: demand, readable: run, running: []) == .none)
       demand = reading(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
-      demand.readsOn = readsOn
+      demand.reader.readsOn = readsOn
       #expect(usual.decide(for: demand, readable: run, running: []) == .none)
       // The same for a reader that waits for the last bytes, which are on their way.
       demand = waiting(at: Self.mib + 192 * Self.kib, read: 192 * Self.kib)
-      demand.readsOn = readsOn
+      demand.reader.readsOn = readsOn
       let coming = FetchPlan.Running(
         range: Self.mib..<Self.mib + 256 * Self.kib, position: Self.mib + 192 * Self.kib,
         isWhole: false)
@@ -92,7 +104,7 @@ import Testing
       #expect(usual.decide(for: demand, readable: stored, running: [coming]) == .none)
       // A reader that goes further is one that continues.
       demand = waiting(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
-      demand.readsOn = readsOn
+      demand.reader.readsOn = readsOn
       let next = usual.decide(for: demand, readable: run, running: [])
       let end = readsOn ? 100 * Self.mib : Self.mib + 512 * Self.kib
       #expect(next == .start(Self.mib + 256 * Self.kib..<end))
@@ -223,12 +235,14 @@ import Testing
             position: Int64.random(in: wanted.lowerBound...wanted.upperBound, using: &random),
             isWhole: plan.supportsRanges == false))
       }
-      let demand = FetchPlan.Demand(
-        position: Int64.random(in: 0..<length, using: &random),
-        runLength: Int64.random(in: 0...(64 * Self.mib), using: &random),
-        isWaiting: Bool.random(using: &random), isBackground: Bool.random(using: &random),
-        minimum: [1, 64 * Self.kib].randomElement(using: &random) ?? 1)
-      let position = demand.position
+      let demand = Demand(
+        reader: .init(
+          position: Int64.random(in: 0..<length, using: &random),
+          runLength: Int64.random(in: 0...(64 * Self.mib), using: &random),
+          isBackground: Bool.random(using: &random),
+          minimum: [1, 64 * Self.kib].randomElement(using: &random) ?? 1),
+        isWaiting: Bool.random(using: &random))
+      let position = demand.reader.position
       let isComing = running.contains { $0.ahead.contains(position) }
       let isServed = readable.contains(position)
       let asked = plan
@@ -261,64 +275,26 @@ import Testing
 
 /// The rate that a plan expects of a running fetch.
 @Suite struct RateMeterTests {
-  @Test func `Too few bytes give no rate`() async throws {
+  @Test func `Too few bytes give no rate`() {
     var meter = RateMeter()
     #expect(meter.bytesPerSecond == nil)
-    meter.begin()
-    try await Task.sleep(for: .milliseconds(20))
-    meter.end(received: (16 << 10) - 1)
+    meter.add((16 << 10) - 1, after: .milliseconds(20))
     #expect(meter.bytesPerSecond == nil)
-    meter.end(received: 16 << 10)
+    meter.add(16 << 10, after: .zero)
     #expect(meter.bytesPerSecond != nil)
   }
 
-  @Test func `The rate counts only the time spent waiting for bytes`() async throws {
+  @Test func `The rate counts only the time spent waiting for bytes`() {
     var meter = RateMeter()
-    meter.begin()
-    try await Task.sleep(for: .milliseconds(20))
-    meter.end(received: 1 << 20)
-    let before = try #require(meter.bytesPerSecond)
-    #expect(before <= Double(1 << 20) / 0.02)
-    try await Task.sleep(for: .milliseconds(20))
-    #expect(meter.bytesPerSecond == before)
-    meter.begin()
-    try await Task.sleep(for: .milliseconds(20))
-    meter.end(received: 0)
-    let after = try #require(meter.bytesPerSecond)
-    #expect(after < before && after <= Double(1 << 20) / 0.04)
+    meter.add(1 << 20, after: .milliseconds(20))
+    #expect(meter.bytesPerSecond == Double(1 << 20) / 0.02)
+    meter.add(0, after: .milliseconds(20))
+    #expect(meter.bytesPerSecond == Double(1 << 20) / 0.04)
   }
 
-  @Test func `Bytes received without a wait give no rate`() throws {
+  @Test func `Bytes received without a wait give no rate`() {
     var meter = RateMeter()
-    meter.end(received: 1 << 20)
+    meter.add(1 << 20, after: .zero)
     #expect(meter.bytesPerSecond == nil && meter.isFull)
-  }
-}
-
-/// What readers usually read before a seek.
-@Suite struct RecentRunsTests {
-  @Test func `Fewer than four runs give no usual length`() {
-    var runs = RecentRuns()
-    for _ in 0..<3 {
-      runs.note(1000)
-      #expect(runs.usual == nil)
-    }
-    runs.note(1000)
-    #expect(runs.usual == 1000)
-  }
-
-  @Test func `The usual length is the longest of the latest eight runs`() {
-    var runs = RecentRuns()
-    runs.note(9000)
-    for length in 1...7 { runs.note(Int64(length) * 100) }
-    #expect(runs.usual == 9000)
-    runs.note(5)
-    #expect(runs.usual == 700)
-  }
-
-  @Test func `Empty runs give no usual length`() {
-    var runs = RecentRuns()
-    for _ in 0..<8 { runs.note(0) }
-    #expect(runs.usual == nil)
   }
 }

@@ -200,7 +200,7 @@ import Testing
     let gate = PlaybackPriority()
     gate.count(1)
     for _ in 0..<200 {
-      let task = Task { await gate.waitTurn(1) }
+      let task = Task { await gate.waitTurn() }
       if Bool.random() { await Task.yield() }
       task.cancel()
       await task.value
@@ -210,8 +210,7 @@ import Testing
   @Test func `A fetch that a player already waits for does not pause`() async {
     let gate = PlaybackPriority()
     gate.count(1)
-    gate.letThrough(1)
-    await gate.waitTurn(1) { true }
+    await gate.waitTurn { true }
     #expect(gate.waitingCount == 0)
   }
 }

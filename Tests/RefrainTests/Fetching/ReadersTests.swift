@@ -17,16 +17,16 @@ import Testing
     .init(reader: reader, offset: offset, wake: { _ in })
   }
 
-  @Test func `A reader that leaves takes its waiting calls along, and no other's`() {
+  @Test func `The waiting calls of one reader are woken once, and no other's`() {
     var readers = GenerationState.Readers()
     (readers[1], readers[2]) = (reader(), reader())
     readers.add(waiter(1, at: 0), as: 11)
     readers.add(waiter(1, at: nil), as: 12)
     readers.add(waiter(2, at: 5), as: 13)
     #expect(readers.waitingIDs == [1, 2])
-    #expect(readers.remove(1).wakes.count == 2)
-    #expect(readers[1] == nil && readers.waitingIDs == [2] && readers.count == 1)
-    #expect(readers.takeWaiter(13) != nil && readers.takeWaiter(13) == nil)
+    let left = readers.waits.filter { $0.readerID == 1 }
+    #expect(readers.take(left).count == 2 && readers.take(left).isEmpty)
+    #expect(readers.waitingIDs == [2] && readers.waits.map(\.id) == [13])
   }
 
   @Test func `A player waits for bytes, and neither for information nor in the background`() {
@@ -56,29 +56,58 @@ import Testing
       readers.runEnded(of: reader(run: 500, at: 500, end: 500), length: nil, longRun: 100)
       readers.runEnded(of: reader(run: 500, at: 500), length: 500, longRun: 100)
     }
-    #expect(readers.runs.usual == nil)
-    for run in [20, 40, 30, 10] as [Int64] {
-      readers.runEnded(of: reader(run: run), length: 500, longRun: 100)
+    #expect(readers.usualRun == nil)
+  }
+
+  @Test func `Fewer than four runs give no usual length, and empty ones none`() {
+    var readers = GenerationState.Readers()
+    for run in [20, 0, 40, 0, 30] as [Int64] {
+      var reader = reader(run: run)
+      reader.hasRead = true
+      readers.runEnded(of: reader, length: 500, longRun: 100)
+      #expect(readers.usualRun == nil)
     }
-    #expect(readers.runs.usual == 40)
+    readers.runEnded(of: reader(run: 10), length: 500, longRun: 100)
+    #expect(readers.usualRun == 40)
+  }
+
+  @Test func `The usual length is the longest of the latest eight runs`() {
+    var readers = GenerationState.Readers()
+    for run in [9000, 100, 200, 300, 400, 500, 600, 700] as [Int64] {
+      readers.runEnded(of: reader(run: run), length: nil, longRun: 100)
+    }
+    #expect(readers.usualRun == 9000)
+    readers.runEnded(of: reader(run: 5), length: nil, longRun: 100)
+    #expect(readers.usualRun == 700)
   }
 
   @Test func `A reader that is expected counts until it has come, or nobody is expected`() {
     var readers = GenerationState.Readers()
-    readers.expect([7, 8])
+    readers.expected = [7, 8]
     #expect(readers.mayWant)
-    #expect(readers.stopExpecting(7) && !readers.stopExpecting(7))
+    readers.expected.remove(7)
     #expect(readers.mayWant)
-    readers.expect([])
+    readers.expected = []
     #expect(!readers.mayWant)
   }
 
   @Test func `Fetches without readers are watched once until that ends`() {
-    var fetches = GenerationState.Fetches()
-    #expect(fetches.watch().count == 1)
-    #expect(fetches.watch().isEmpty)
-    fetches.stopWatching()
-    #expect(fetches.watch().count == 1)
+    var state = GenerationState(
+      limits: FetchPlan(patience: nil, firstRequest: 1, maximumReadAhead: 1), isOffline: false)
+    func watches() -> Int {
+      state.releaseUnwanted()
+      return state.takeActions().count { if case .watchAbandoned = $0 { true } else { false } }
+    }
+    state.fetches[1] = .init(range: 0..<500)
+    #expect(watches() == 1)
+    #expect(watches() == 0)
+    var isWatched = state.releaseStalled()
+    #expect(isWatched)
+    state.fetchEnded(1, error: nil)
+    isWatched = state.releaseStalled()
+    #expect(!isWatched)
+    state.fetches[2] = .init(range: 0..<500)
+    #expect(watches() == 1)
   }
 
   @Test func `No fetch goes back, or beyond the length of the resource`() {

@@ -210,8 +210,9 @@ import Testing
     let start = try #require(URL(string: "http://origin.test/list.m3u8"))
     let earlier = try #require(URL(string: "http://origin.test/one/list.m3u8"))
     let target = try #require(URL(string: "http://origin.test/two/list.m3u8"))
-    cache.origin.moved.note(
-      Resource(url: start, headers: fields), from: earlier, to: target)
+    cache.origin.withMemory {
+      $0.moved.note(Resource(url: start, headers: fields), from: earlier, to: target)
+    }
     let isPublic = fields.isEmpty
     for others in [[], [["Authorization": "Bearer yours"]]] as [[HeaderFields]] {
       let told = await cache.relocate(from: earlier, for: others)

@@ -41,7 +41,7 @@ import Testing
   @Test(arguments: [true, false])
   func `A request can be ended before and after it begins`(_ isBefore: Bool) async throws {
     let watch = SilenceTimeout.Watch()
-    if isBefore { watch.end() }
+    if isBefore { watch.cancel() }
     let (began, begins) = AsyncStream.makeStream(of: Void.self)
     let request = Task {
       try await timeout.run(watch) {
@@ -51,7 +51,7 @@ import Testing
     }
     if !isBefore {
       for await _ in began { break }
-      watch.end()
+      watch.cancel()
     }
     await #expect(throws: CancellationError.self) { try await request.value }
     #expect(!watch.hasFired)

@@ -218,6 +218,16 @@ import Testing
     Resource(url: try #require(URL(string: text)), headers: headers)
   }
 
+  private func origin(_ hook: @escaping GroupRenewals.Hook) -> Origin {
+    var configuration = MediaCache.Configuration()
+    configuration.authorize = hook
+    return configuration.origin(MemoryTransport(seed: 1, length: 1))
+  }
+
+  private func requests(for resource: Resource, to origin: Origin) -> EntryRequests {
+    EntryRequests(resource, key: CacheKey(url: resource.url), to: origin, events: EventStreams())
+  }
+
   @Test func `Parameters of one signature are replaced together or not at all`() throws {
     let renewal = try #require(
       GroupRenewal(
@@ -284,17 +294,18 @@ import Testing
       if isError { throw Failure() }
       return nil
     }
-    let renewals = GroupRenewals(isSharing: true, hook: hook)
-    let refused = Task { try await renewals.renewed(first, 403) }
+    let origin = origin(hook)
+    let (one, other) = (requests(for: first, to: origin), requests(for: second, to: origin))
+    let refused = Task { try await origin.renewals.renew(one, refused: 0, status: 403) }
     for await _ in asked { break }
-    let renewed = Task { try await renewals.renewed(second, 403) }
+    let renewed = Task { try await origin.renewals.renew(other, refused: 0, status: 403) }
     // Usually the second waits for the first by then.
     for _ in 0..<200 { await Task.yield() }
     goesOn.yield()
-    let own = try await renewed.value
-    #expect(own?.resource.headers["Authorization"] == "own")
+    let outcome = try await renewed.value
+    #expect(outcome == .renewed && other.resource.headers["Authorization"] == "own")
     switch await refused.result {
-    case .success(let answer): #expect(!isError && answer == nil)
+    case .success(let outcome): #expect(!isError && outcome == .none)
     case .failure(let error):
       #expect(isError && (error as? MediaCacheError)?.reason.contains("Failure") == true)
     }
@@ -302,12 +313,13 @@ import Testing
   }
 
   @Test func `Only the newest renewals are kept`() async throws {
-    let renewals = GroupRenewals(isSharing: true) { _, _ in
-      Resource(url: try #require(URL(string: "https://h/a?t=new")))
-    }
+    let origin = origin { _, _ in Resource(url: try #require(URL(string: "https://h/a?t=new"))) }
+    let renewals = origin.renewals
     for number in 0..<(2 * GroupRenewals.mostRenewals) {
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
-      _ = try await renewals.renewed(refused, 403)
+      let outcome = try await renewals.renew(
+        requests(for: refused, to: origin), refused: 0, status: 403)
+      #expect(outcome == .renewed)
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))
     #expect(renewals.current(first) == first)

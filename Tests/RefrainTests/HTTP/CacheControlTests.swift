@@ -9,14 +9,9 @@ import Testing
     let control = CacheControl(
       "Public, MAX-AGE=\"60\" , private=\"a, no-store\",x=\"\\\", no-store\", immutable,"
         + "must-revalidate, stale-if-error = 5,,")
-    var expected = CacheControl()
-    expected.isPrivate = true
-    expected.isPublic = true
-    expected.maxAge = 60
-    expected.immutable = true
-    expected.mustRevalidate = true
-    expected.staleIfError = 5
-    #expect(control == expected)
+    #expect(control.isPrivate && control.isPublic && control.mustRevalidate)
+    #expect(!control.noStore && !control.noCache && !control.mustUnderstand)
+    #expect(control.maxAge == 60 && control.staleIfError == 5 && control.sharedMaxAge == nil)
   }
 
   @Test func `The no-cache directive counts even if it names fields`() {
@@ -42,7 +37,7 @@ import Testing
   }
 
   @Test func `A missing header has no directives`() {
-    #expect(CacheControl(nil) == CacheControl())
+    #expect(CacheControl(nil) == CacheControl(""))
   }
 }
 

@@ -47,7 +47,7 @@
     {
       let server = try server("206 Partial Content", ["ETag: \"a\"", Self.part])
       defer { server.stop() }
-      let response = try await URLSessionRequests(mostUnread: ChunkQueue.most).send(
+      let response = try await URLSessionRequests(mostUnread: URLSessionExchange.mostUnread).send(
         OriginRequest(url: server.url()))
       try await eventually("the connection is closed") {
         server.connections.first?.isClosedByClient == true
@@ -57,7 +57,7 @@
         for try await chunk in response.body { received.append(chunk) }
       }
       #expect(error?.cause == .unread && error?.code == .connectionLost)
-      #expect(received.count > ChunkQueue.most && received.count < Self.total)
+      #expect(received.count > URLSessionExchange.mostUnread && received.count < Self.total)
       #expect(Self.isRight(received))
     }
 
@@ -70,7 +70,7 @@
     ) async throws {
       let server = try server(status, fields)
       defer { server.stop() }
-      let response = try await URLSessionRequests(mostUnread: ChunkQueue.most).send(
+      let response = try await URLSessionRequests(mostUnread: URLSessionExchange.mostUnread).send(
         OriginRequest(url: server.url()))
       // Nothing holds the sender back here, so all of it comes while nobody reads.
       try await eventually("everything was sent") {
@@ -84,7 +84,9 @@
     @Test func `After a pause the cache requests the rest, and nothing has failed`() async throws {
       // More than the sockets of a loopback connection hold.
       let length: Int64 = 48_000_017
-      try await withCache({ $0.transport = URLSessionRequests(mostUnread: ChunkQueue.most) }) {
+      try await withCache({
+        $0.transport = URLSessionRequests(mostUnread: URLSessionExchange.mostUnread)
+      }) {
         test in
         test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
         let events = test.cache.events(includingTraffic: false)
@@ -115,19 +117,67 @@
     }
   }
 
-  @Suite struct ChunkQueueTests {
-    @Test func `The sender rests above the high mark, and goes on at the low one`() {
-      var queue = ChunkQueue()
-      for _ in 0..<4 { queue.append(Data(count: 64 << 10)) }
-      #expect(queue.turn() == nil)
-      queue.append(Data(count: 1))
-      #expect(queue.turn() == true)
-      #expect(queue.turn() == nil && queue.isResting)
-      for _ in 0..<3 { _ = queue.popFirst() }
-      #expect(queue.turn() == nil)
-      _ = queue.popFirst()
-      #expect(queue.byteCount == 1)
-      #expect(queue.turn() == false && !queue.isResting)
+  @Suite struct ResponseBufferTests {
+    private final class Exchange: TransportExchange {
+      let response = ResponseBuffer(goingOnAt: 64 << 10)
+      private let calls = Mutex<[String]>([])
+      var called: [String] { calls.withLock { $0 } }
+
+      func goOn() { calls.withLock { $0.append("go on") } }
+      func abandon() { calls.withLock { $0.append("abandon") } }
+
+      func receive(_ count: Int, pauses: Bool = false) {
+        response.change { state in
+          state.append(Data(count: count))
+          state.isPaused = pauses
+          return ((), wakes: true)
+        }
+      }
+    }
+
+    @Test func `A paused library goes on once few bytes are unread`() async throws {
+      let exchange = Exchange()
+      for _ in 0..<4 { exchange.receive(64 << 10) }
+      exchange.receive(1, pauses: true)
+      for _ in 0..<3 { _ = try await exchange.next() }
+      #expect(exchange.called == [] && exchange.response.isPaused)
+      let fourth = try await exchange.next()
+      #expect(fourth?.count == 64 << 10 && !exchange.response.isEmpty)
+      #expect(exchange.called == ["go on"] && !exchange.response.isPaused)
+      exchange.stop()
+    }
+
+    @Test func `What has arrived is read before the end`() async throws {
+      let exchange = Exchange()
+      exchange.response.receive((200, [:]))
+      exchange.receive(3)
+      exchange.response.end(.failure(TransportError(.connectionLost, "It broke.")))
+      let head = try await exchange.head()
+      let chunk = try await exchange.next()
+      #expect(head.status == 200 && chunk?.count == 3)
+      await #expect(throws: TransportError.self) { _ = try await exchange.next() }
+      exchange.stop()
+      await #expect(throws: TransportError.self) { _ = try await exchange.next() }
+      #expect(exchange.called == [])
+    }
+
+    @Test func `A response that nobody wants is abandoned once, with what has arrived`() async {
+      let exchange = Exchange()
+      exchange.receive(3)
+      for _ in 0..<2 { exchange.stop() }
+      exchange.receive(3)
+      exchange.response.end(.success(()))
+      #expect(exchange.called == ["abandon"] && exchange.response.isOver)
+      exchange.stop()
+      await #expect(throws: CancellationError.self) { _ = try await exchange.next() }
+    }
+
+    @Test func `A task that is cancelled while it waits for a chunk ends`() async throws {
+      let exchange = Exchange()
+      let reading = Task { try await exchange.next() }
+      reading.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await reading.value }
+      #expect(exchange.called == ["abandon"])
     }
 
     @Test func `A timeout of a suspended task is not the host's`() {

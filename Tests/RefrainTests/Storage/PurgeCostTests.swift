@@ -115,6 +115,6 @@ struct RepresentationKeyTests {
     let keys: Set<CacheKey> = Set(["a", "b", "c vary:x"].map { CacheKey(rawValue: $0) })
     let other = CacheKey(rawValue: key)
     #expect(Selection.isRepresentation(other, ofAny: keys) == isFound)
-    #expect(keys.contains { Selection.isRepresentation(other, of: $0) } == isFound)
+    #expect(keys.contains { Selection.isRepresentation(other, ofAny: [$0]) } == isFound)
   }
 }

@@ -1,42 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// Decides what to request from the origin next, from the readers' demands, the readable bytes and
-/// the running fetches. A pure value: no clock, no I/O.
+/// Decides what to request from the origin next, from what readers want, the readable bytes and the
+/// running fetches. A pure value: no clock, no I/O.
 struct FetchPlan: Sendable {
-  /// One reader's demand.
-  struct Demand: Sendable, Hashable {
-    /// Where the reader reads, or waits.
-    var position: Int64
-    /// The number of bytes read in sequence up to there.
-    var runLength: Int64
-    /// The reader wants nothing from here on.
-    var end: Int64 = .max
-    /// Whether the reader cannot continue before the byte at `position` arrives.
-    var isWaiting: Bool
-    /// Whether the reader gives way to readers that play.
-    var isBackground: Bool
-    /// Whether the reader has announced that it reads everything up to `end`.
-    var readsOn = false
-    /// The smallest worthwhile request for the reader.
-    var minimum: Int64
-
-    /// Returns how many bytes the reader still reads before it seeks or leaves, if it reads `usual`
-    /// bytes in sequence as others did. Nil if it has read more already.
-    func rest(ofUsual usual: Int64?) -> Int64? {
-      usual.flatMap { runLength <= $0 ? $0 - runLength : nil }
-    }
-  }
-
-  /// A fetch under way: `position` is the next byte to arrive, `range` the requested range.
-  struct Running: Sendable, Hashable {
-    var range: ByteRange
-    var position: Int64
-    /// Whether the response brings the whole resource: it cannot begin elsewhere.
-    var isWhole: Bool
-
-    /// The bytes still to arrive.
-    var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
-  }
+  typealias Reader = GenerationState.Reader
+  typealias Running = GenerationState.RunningFetch
 
   enum Decision: Sendable, Hashable {
     /// Nothing to do: the bytes are readable, or in transit.
@@ -64,6 +32,15 @@ struct FetchPlan: Sendable {
   /// The size of the first request after a seek.
   var firstRequest: Int64
   var maximumReadAhead: Int64
+
+  mutating func noteRate(_ bytesPerSecond: Double) {
+    rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
+  }
+
+  /// - Parameter time: from a request to the head of its response.
+  mutating func noteLatency(_ time: Duration) {
+    latency = min(latency ?? .infinity, time.seconds)
+  }
 
   /// The assumed bytes per second of an unknown origin: a media bit rate.
   private static let assumedRate = 1_048_576.0
@@ -109,76 +86,71 @@ struct FetchPlan: Sendable {
 
   private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
 
-  /// Returns the number of bytes that one request for a demand covers: as many as were read in
-  /// sequence, or the whole hole for a reader that continues. Unwanted bytes are not received.
-  private func requestLength(for demand: Demand) -> Int64 {
-    if demand.isBackground { return .max }
-    let isLong = demand.readsOn || demand.runLength >= Self.longRun
-    if let rest = demand.rest(ofUsual: usualRun), rest > 0 {
-      return isLong ? rest : min(rest, Self.longRun)
-    }
-    return isLong ? .max : max(demand.runLength, firstRequest)
+  /// Returns how many bytes a reader still reads before it seeks or leaves, if it reads as many in
+  /// sequence as others did; nil if it has read more already.
+  private func usualRest(of reader: Reader) -> Int64? {
+    usualRun.flatMap { reader.runLength <= $0 ? $0 - reader.runLength : nil }
   }
 
-  /// Decides what one demand requires.
+  /// Returns the number of bytes that one request for a reader covers: as many as were read in
+  /// sequence, or the whole hole for a reader that continues. Unwanted bytes are not received.
+  private func requestLength(for reader: Reader) -> Int64 {
+    if reader.isBackground { return .max }
+    let isLong = reader.readsOn || reader.runLength >= Self.longRun
+    if let rest = usualRest(of: reader), rest > 0 {
+      return isLong ? rest : min(rest, Self.longRun)
+    }
+    return isLong ? .max : max(reader.runLength, firstRequest)
+  }
+
+  /// Decides what a reader at its position requires.
   ///
   /// - Parameters:
+  ///   - isWaiting: whether it cannot continue before the byte at its position arrives.
   ///   - readable: the readable bytes.
   ///   - running: the running fetches.
   func decide(
-    for demand: Demand, readable: RangeSet<Int64>, running: [Running]
+    for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
   ) -> Decision {
-    let end = min(demand.end, length ?? .max)
-    guard demand.position < end else { return .none }
+    var reader = reader
+    let position = reader.position
+    // Where it waits beyond its declared end, it wants more after all.
+    if position >= reader.end { (reader.end, reader.readsOn) = (.max, false) }
+    let end = min(reader.end, length ?? .max)
+    guard position < end else { return .none }
+    let isMissing = isWaiting && !readable.contains(position)
+    let coming = isMissing ? running.firstIndex { $0.ahead.contains(position) } : nil
     if supportsRanges == false {
-      return decideWithoutRanges(demand, readable: readable, running: running)
+      // One response brings everything from the first byte: any reader whose offset is still ahead
+      // joins it.
+      return isMissing && coming == nil ? .start(0..<(length ?? .max)) : .none
     }
+    let late = coming.flatMap { joins(running[$0], at: position) ? nil : $0 }
     var covered = readable
-    for fetch in running where !fetch.ahead.isEmpty { covered.insert(contentsOf: fetch.ahead) }
-
-    if demand.isWaiting, !readable.contains(demand.position) {
-      if let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }) {
-        let fetch = running[index]
-        if !joins(fetch, at: demand.position) {
-          // Only the bytes that the shortened fetch would still have brought are requested again.
-          var covered = readable
-          for other in running.indices where other != index && !running[other].ahead.isEmpty {
-            covered.insert(contentsOf: running[other].ahead)
-          }
-          let range = hole(at: demand.position, for: demand, covered: covered)
-          return .startAndTruncate(range, index)
-        }
-      }
+    for (index, fetch) in running.enumerated() where index != late && !fetch.ahead.isEmpty {
+      covered.insert(contentsOf: fetch.ahead)
+    }
+    if let late {
+      // Only the bytes that the shortened fetch would still have brought are requested again.
+      return .startAndTruncate(hole(at: position, for: reader, covered: covered), late)
     }
 
-    let first = covered.end(from: demand.position)
+    let first = covered.end(from: position)
     guard first < end else { return .none }
     // A reader that has come as far as others do is likely to seek next, unless it waits for this
     // byte.
-    if let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest,
-      !demand.isWaiting || first > demand.position
-    {
+    if let rest = usualRest(of: reader), first >= position + rest, !isWaiting || first > position {
       return .none
     }
-    if first > demand.position {
+    if first > position {
       // Some is readable or in transit: the next request is sent when half the window is left.
-      let window = min(max(demand.runLength, firstRequest), mostAhead)
-      let limit = demand.position + window
-      guard first < limit, first - demand.position <= window / 2 else { return .none }
-      let serving = running.filter { $0.ahead.overlaps(demand.position..<limit) }
+      let window = min(max(reader.runLength, firstRequest), mostAhead)
+      let limit = position + window
+      guard first < limit, first - position <= window / 2 else { return .none }
+      let serving = running.filter { $0.ahead.overlaps(position..<limit) }
       guard serving.count < 2 else { return .none }
     }
-    return .start(hole(at: first, for: demand, covered: covered))
-  }
-
-  /// Decides for an origin without ranges. One response brings everything from the first byte: any
-  /// reader whose offset is still ahead joins it.
-  private func decideWithoutRanges(
-    _ demand: Demand, readable: RangeSet<Int64>, running: [Running]
-  ) -> Decision {
-    guard demand.isWaiting, !readable.contains(demand.position) else { return .none }
-    let comes = running.contains { $0.ahead.contains(demand.position) }
-    return comes ? .none : .start(0..<(length ?? .max))
+    return .start(hole(at: first, for: reader, covered: covered))
   }
 
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
@@ -186,13 +158,13 @@ struct FetchPlan: Sendable {
     return offset - fetch.position <= joinDistance(isWhole: fetch.isWhole)
   }
 
-  /// Returns the part of the hole at `offset` to request. Beyond the demand's end it extends only
+  /// Returns the part of the hole at `offset` to request. Beyond the reader's end it extends only
   /// up to the smallest request.
   private func hole(
-    at offset: Int64, for demand: Demand, covered: RangeSet<Int64>
+    at offset: Int64, for reader: Reader, covered: RangeSet<Int64>
   ) -> ByteRange {
-    let wanted = Self.sum(offset, max(requestLength(for: demand), demand.minimum))
-    let end = min(max(demand.end, Self.sum(offset, demand.minimum)), length ?? .max)
+    let wanted = Self.sum(offset, max(requestLength(for: reader), reader.minimum))
+    let end = min(max(reader.end, Self.sum(offset, reader.minimum)), length ?? .max)
     let next = covered.nextLowerBound(atOrAfter: offset + 1) ?? .max
     return offset..<max(min(wanted, end, next), offset + 1)
   }
@@ -201,24 +173,4 @@ struct FetchPlan: Sendable {
     let (sum, overflow) = offset.addingReportingOverflow(count)
     return overflow ? .max : sum
   }
-}
-
-/// How far recent readers of a resource read in sequence before a seek or their end: the next
-/// reader is expected to do the same. A pure value.
-struct RecentRuns: Sendable, Hashable {
-  /// In bytes, the latest last.
-  private var lengths: [Int64] = []
-
-  /// Fewer say nothing: a player looks at the beginning and at the end before it plays.
-  private static let least = 4
-  private static let most = 8
-
-  mutating func note(_ length: Int64) {
-    guard length > 0 else { return }
-    if lengths.count == Self.most { lengths.removeFirst() }
-    lengths.append(length)
-  }
-
-  /// The longest recent run; nil while there are too few.
-  var usual: Int64? { lengths.count < Self.least ? nil : lengths.max() }
 }

@@ -3,6 +3,8 @@ import Foundation
 
 /// Fetches: which are started, continued, paused or ended.
 extension GenerationState {
+  // MARK: Starting
+
   /// Starts a confirmation of the generation, unless one is running, by a request for bytes that a
   /// reader wants.
   ///
@@ -10,24 +12,19 @@ extension GenerationState {
   mutating func confirm(for reader: Reader, at offset: Int64?) {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let request = confirmingRequest(for: reader, at: offset)
-    let id = makeID()
-    fetches[id] = RunningFetch(
-      range: request.range, purpose: .confirmation(fills: request.fills),
-      isBackground: reader.isBackground)
-    actions.append(.startFetch(id, request.range))
+    start(
+      RunningFetch(
+        range: request.range, purpose: .confirmation(fills: request.fills),
+        isBackground: reader.isBackground))
   }
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() {
     let waiting = readers.waitingIDs
-    let order = readers.ids.sorted { left, right in
-      rank(left, waiting) < rank(right, waiting)
+    let order = readers.map { id, reader in
+      ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
     }
-    for id in order { plan(for: id, isWaiting: waiting.contains(id)) }
-  }
-
-  func rank(_ id: ReaderID, _ waiting: Set<ReaderID>) -> (Int, ReaderID) {
-    ((readers[id]?.isBackground == true ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
+    for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
   }
 
   /// Plans fetches for a reader that continues.
@@ -38,44 +35,47 @@ extension GenerationState {
     resumePaused()
   }
 
-  mutating func plan(for id: ReaderID, isWaiting: Bool) {
-    guard !isOver, !isOffline, handed == nil, let reader = readers[id],
+  private mutating func plan(for id: ReaderID, isWaiting: Bool) {
+    guard !isOver, !isOffline, handed == nil, var reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
     else { return }
     let limits = currentLimits
+    let readable = reader.isBackground ? stored : readable
+    // One response for all of it cannot be contradicted by another.
+    if reader.fillsWhole, info == nil { reader.readsOn = true }
     let offsets =
       isWaiting
       ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
-      : [reader.position]
+      : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
-      if offset >= reader.end, !isWaiting { continue }
+      reader.position = offset
       // At most two: the missing request, and the one after it.
-      for _ in 0..<2 {
-        var demand = reader.demand(at: offset, isWaiting: isWaiting)
-        // One response for all of it cannot be contradicted by another.
-        if reader.fillsWhole, info == nil { demand.readsOn = true }
+      requests: for _ in 0..<2 {
         let running = fetches.filter { $0.value.bringsBytes }
-        let decision = limits.decide(
-          for: demand, readable: reader.isBackground ? stored : readable,
-          running: running.map {
-            .init(range: $0.value.range, position: $0.value.position, isWhole: $0.value.isWhole)
-          })
-        switch decision {
-        case .none: break
-        case .start(let range):
-          start(range, isBackground: reader.isBackground)
-          continue
-        case .startAndTruncate(let range, let index):
-          let other = running[index].key
-          fetches[other]?.range = running[index].value.range.lowerBound..<range.lowerBound
-          start(range, isBackground: reader.isBackground)
-          continue
+        let range: ByteRange
+        switch limits.decide(
+          for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
+        {
+        case .none: break requests
+        case .start(let hole): range = hole
+        case .startAndTruncate(let hole, let index):
+          let (other, fetch) = running[index]
+          fetches[other]?.range = fetch.range.lowerBound..<hole.lowerBound
+          range = hole
         }
-        break
+        // Another attempt says more than what became of earlier ones.
+        for id in readers.ids { readers[id]?.missed = nil }
+        start(RunningFetch(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       if isWaiting, !reader.isBackground { promote(at: offset) }
     }
     if isWaiting { resumePaused() }
+  }
+
+  private mutating func start(_ fetch: RunningFetch) {
+    let id = makeID()
+    fetches[id] = fetch
+    actions.append(.startFetch(id, fetch.range))
   }
 
   /// The plan by what is known now.
@@ -83,31 +83,42 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.rate = fetches.rate
-    limits.latency = fetches.latency
-    limits.usualRun = readers.runs.usual
+    limits.usualRun = readers.usualRun
     // Memory is scarcer than disk.
-    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
+    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, Self.mostInMemory) }
     return limits
   }
 
-  mutating func start(_ range: ByteRange, isBackground: Bool) {
-    // Another attempt says more than what became of earlier ones.
-    for reader in readers.ids { readers[reader]?.missedCut = nil }
-    let id = makeID()
-    var fetch = RunningFetch(range: range, isWhole: comesWhole, isBackground: isBackground)
-    fetch.furthest = range.lowerBound
-    fetches[id] = fetch
-    actions.append(.startFetch(id, range))
-  }
+  /// The most bytes that are kept in memory ahead of a reader.
+  static let mostInMemory: Int64 = 2 << 20
 
-  mutating func promote(at offset: Int64) {
-    for (id, fetch) in fetches where fetch.isBackground {
-      guard fetch.ahead.contains(offset) else { continue }
+  private mutating func promote(at offset: Int64) {
+    for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
       fetches[id]?.isBackground = false
-      actions.append(.promote(id))
+      actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
     }
   }
+
+  /// Begins a whole response, perhaps to a request for a range.
+  ///
+  /// - Returns: false if another whole response has yet to pass `offset`: one is enough, and
+  ///   readers wait for that one.
+  mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
+    let end = length ?? .max
+    let other = fetches.first { other, fetch in
+      other != id && fetch.isReceivingWhole && fetch.position <= offset
+    }
+    guard let other else {
+      fetches[id]?.beginWhole(to: end)
+      return true
+    }
+    // Its range may have been truncated where this fetch was to begin.
+    fetches[other.key]?.range = 0..<end
+    note(.ignored)
+    return false
+  }
+
+  // MARK: Wanted
 
   /// Whether a fetch should receive more: a reader has less ahead than its window. A small rest is
   /// always received, because it is already on its way. A paused fetch resumes when half of the
@@ -128,43 +139,37 @@ extension GenerationState {
       }
       if !nearer { return true }
     }
+    let limits = currentLimits
     return readers.values.contains { reader in
       guard reader.isActive, reader.position <= fetch.position, reader.end > fetch.position else {
         return false
       }
       // A background reader has no use for bytes that are not stored.
       if reader.isBackground { return !isTransient }
-      let window = currentLimits.window(afterRun: reader.runLength)
-      let isWaiting = fetch.paused != nil
-      return fetch.position - reader.position < (isWaiting ? window / 2 : window)
+      let window = limits.window(afterRun: reader.runLength)
+      return fetch.position - reader.position < (fetch.paused != nil ? window / 2 : window)
     }
   }
 
-  /// Whether a fetch that is not wanted now may pause. One that would restart at the first byte is
-  /// given up as soon as no readers are left.
-  func mayWait(_ id: FetchID) -> Bool {
-    guard let fetch = fetches[id], !isOver else { return false }
-    return readers.mayWant || !(fetch.isWhole || fetch.isConfirmation)
+  /// Pauses a fetch that is not wanted now. One that would restart at the first byte is given up as
+  /// soon as no readers are left.
+  ///
+  /// - Parameter resume: called when it is wanted, or is to end.
+  /// - Returns: whether it pauses.
+  mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
+    guard let fetch = fetches[id], !isOver, !isWanted(id),
+      readers.mayWant || !(fetch.isWhole || fetch.isConfirmation)
+    else { return false }
+    fetches[id]?.paused = resume
+    return true
   }
 
-  /// Whether there are readers that may come to want fetched bytes.
-  var hasAudience: Bool { readers.mayWant && !isOver }
-
-  /// Stops expecting a reader of the previous generation, which has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID) {
-    if readers.stopExpecting(id) { releaseUnwanted() }
-  }
-
-  /// Stops expecting readers: another generation has become the current one.
-  mutating func stopExpecting() {
-    readers.expect([])
-    releaseUnwanted()
-  }
-
-  /// Like `hasAudience`, for one fetch, which is called off if there are no readers.
+  /// Whether there are readers that may come to want the bytes of a fetch, which is called off
+  /// otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
-    if !hasAudience { fetches[id]?.isCalledOff = true }
-    return hasAudience
+    if readers.mayWant && !isOver { return true }
+    fetches[id]?.isCalledOff = true
+    return false
   }
 
   /// Marks a fetch as waiting without a request: from now on it can be called off.
@@ -178,23 +183,10 @@ extension GenerationState {
 
   mutating func endRest(_ id: FetchID) { fetches[id]?.endRest() }
 
-  /// Begins a whole response, perhaps to a request for a range.
-  ///
-  /// - Returns: false if another whole response has yet to pass `offset`: one is enough, and
-  ///   readers wait for that one.
-  mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
-    let end = length ?? .max
-    let other = fetches.first { other, fetch in
-      other != id && fetch.isReceivingWhole && fetch.position <= offset
+  private mutating func resumePaused() {
+    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
+      actions += fetches.resume(id)
     }
-    guard let other else {
-      fetches[id]?.beginWhole(to: end)
-      return true
-    }
-    // Its range may have been truncated where this fetch was to begin.
-    fetches[other.key]?.range = 0..<end
-    noteIgnoredRange()
-    return false
   }
 
   /// The ranges that fetches bring, from the event of their start to that of their end.
@@ -206,10 +198,136 @@ extension GenerationState {
     return ranges
   }
 
-  mutating func resumePaused() {
-    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
-      actions += fetches.resume(id)
+  /// Returns the end of the bytes from an offset on that are readable, or that responses which have
+  /// begun bring; the offset itself if there are none. Nil while a response brings the whole
+  /// resource: it announces no range.
+  func announcedEnd(from offset: Int64) -> Int64? {
+    if fetches.values.contains(where: \.isWhole) { return nil }
+    var announced = readable
+    for fetch in fetches.values {
+      let end = min(fetch.announcedEnd ?? 0, fetch.range.upperBound)
+      if end > fetch.position { announced.insert(contentsOf: fetch.position..<end) }
     }
+    return announced.end(from: offset)
+  }
+
+  // MARK: Players that are short of bytes
+
+  /// The smallest safe distance ahead of a reader, in bytes.
+  private static let leastSafe: Int64 = 1 << 20
+
+  mutating func beginBody(_ id: FetchID) {
+    fetches[id]?.beginBody()
+    recount()
+  }
+
+  mutating func endBody(_ id: FetchID) {
+    fetches[id]?.endBody()
+    recount()
+  }
+
+  /// Recounts the fetches that a player is short of (`PlaybackPriority`).
+  mutating func recount() {
+    let count = fetches.values.count { $0.hasBody && isShort(of: $0) }
+    if count != shortCount { actions.append(.countShort(count - shortCount)) }
+    shortCount = count
+  }
+
+  /// Whether a player that needs the fetch's bytes next has less ahead than is safe: half of the
+  /// read-ahead window, at which the next request is made, but at least what plays for some seconds. A
+  /// live stream arrives as slowly as it plays on any network, so only its start counts.
+  private func isShort(of fetch: RunningFetch) -> Bool {
+    guard !fetch.isBackground, !isOver else { return false }
+    if let liveEnd, liveEnd >= limits.firstRequest { return false }
+    let readable = readable
+    let least = min(Self.leastSafe, limits.maximumReadAhead / 2)
+    return readers.values.contains { reader in
+      guard reader.isActive, !reader.isBackground else { return false }
+      let end = readable.end(from: reader.position)
+      return end < reader.end && fetch.ahead.contains(end)
+        && end - reader.position < max(limits.window(afterRun: reader.runLength) / 2, least)
+    }
+  }
+}
+
+/// Readers that jump or leave: the consequences for requests made for them.
+///
+/// Bytes in transit without a reader are lost once their connection is closed, and are sent again
+/// if they are wanted after all. So a request without readers first waits, as for a slow reader:
+/// many readers come back, like a player that reads the end of a file and then plays its beginning.
+/// But a reader that jumps after reading sequentially for a while must not wait behind such a
+/// request.
+extension GenerationState {
+  /// The number of requests that wait for a reader to come back.
+  private static let mostAbandoned = 2
+
+  /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
+  /// the oldest at once if there are too many; or all, once a player waits after a long run.
+  mutating func watchAbandoned() {
+    guard readers.departure != .nobody else { return }
+    let abandoned = abandonedFetches
+    let isAfterLongRun = readers.departure == .afterLongRun
+    let endsAll = isAfterLongRun && readers.isPlayerWaiting
+    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
+    if abandoned.isEmpty { return }
+    for id in abandoned.dropLast(endsAll ? 0 : Self.mostAbandoned) {
+      actions += fetches.callOff(id)
+    }
+    watch()
+  }
+
+  /// Has fetches without readers watched, unless they are.
+  private mutating func watch() {
+    if fetches.watched != nil { return }
+    fetches.watched = abandonedPositions
+    actions.append(.watchAbandoned)
+  }
+
+  /// Ends fetches without readers that have made no progress since the last check.
+  ///
+  /// - Returns: whether there are any left to check.
+  mutating func releaseStalled() -> Bool {
+    let positions = abandonedPositions
+    for (id, position) in positions where fetches.watched?[id] == position {
+      actions += fetches.callOff(id)
+    }
+    fetches.watched = positions.isEmpty ? nil : positions
+    return !positions.isEmpty
+  }
+
+  /// The position of each fetch without readers.
+  private var abandonedPositions: [FetchID: Int64] {
+    if !readers.mayWant { return fetches.positions }
+    let abandoned = Set(abandonedFetches)
+    return fetches.positions.filter { abandoned.contains($0.key) }
+  }
+
+  /// The fetches without readers whose rest another request could bring, and too long to be received
+  /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
+  private var abandonedFetches: [FetchID] {
+    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else { return [] }
+    let candidates = fetches.filter { _, fetch in
+      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
+        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+    }
+    if candidates.isEmpty { return [] }
+    var covered = readable
+    for fetch in fetches.values where !fetch.ahead.isEmpty {
+      covered.insert(contentsOf: fetch.ahead)
+    }
+    // One reader may wait in several places at once.
+    var places = readers.waits.compactMap { wait in
+      wait.offset.map { (at: $0, end: wait.reader.end) }
+    }
+    places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
+    let isAwaited = { (fetch: RunningFetch) in
+      places.contains { place in
+        fetch.ahead.contains(place.at)
+          || place.at <= fetch.position && fetch.position < place.end
+            && covered.range(containing: place.at)?.contains(fetch.position) == true
+      }
+    }
+    return candidates.filter { !isAwaited($0.value) }.map(\.key).sorted()
   }
 
   /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
@@ -220,6 +338,17 @@ extension GenerationState {
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
       actions += fetches.resume(id) + fetches.callOff(id)
     }
-    if !fetches.isEmpty { actions += fetches.watch() }
+    if !fetches.isEmpty { watch() }
+  }
+
+  /// Stops expecting a reader of the previous generation, which has arrived or left for good.
+  mutating func stopExpecting(_ id: ReaderID) {
+    if readers.expected.remove(id) != nil { releaseUnwanted() }
+  }
+
+  /// Stops expecting readers: another generation has become the current one.
+  mutating func stopExpecting() {
+    readers.expected = []
+    releaseUnwanted()
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Whether a stored response may be used without asking the origin.
+/// Whether a stored response may be used without asking the origin, and what its answer changes.
 extension GenerationState {
   func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
     if isOffline { return true }
@@ -13,9 +13,10 @@ extension GenerationState {
     {
       return true
     }
-    // The origin, which forbids to store the response, decides on each use.
-    let isOwnDecision = freshness?.noStore == true && storage.ignoresNoStore
-    if let freshness, !isOwnDecision, terms.accept(freshness, at: wallTime(at: now)) {
+    // An origin that forbids to store the response decides on each use.
+    if let freshness, !(freshness.noStore && storage.ignoresNoStore),
+      terms.accept(freshness, at: wallTime(at: now))
+    {
       return true
     }
     return joinsOthers(terms, at: now)
@@ -38,7 +39,7 @@ extension GenerationState {
 
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.
-  func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
+  private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
     guard !terms.directives.noCache,
       let elapsed = lastContact.time.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
@@ -91,5 +92,42 @@ extension GenerationState {
       return (info.length ?? .max) > limits.firstRequest
     default: return false
     }
+  }
+
+  // MARK: The origin's answer
+
+  /// Records that the origin has confirmed the generation, or cannot be asked.
+  mutating func confirmed(at now: Moment) {
+    lastContact = .responded(at: now.uptime)
+    confirmed()
+  }
+
+  private mutating func confirmed(except refused: Set<ReaderID> = []) {
+    for id in readers.ids where !refused.contains(id) {
+      readers[id]?.awaitsConfirmation = false
+    }
+    // All readers look again: their bytes may have been there all along.
+    wakeServed()
+    plan()
+  }
+
+  /// Records that the origin could not be asked: readers that accept stale bytes continue.
+  mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) {
+    lastContact = .unreachable(at: now.uptime)
+    let refused = readers.filter { $0.value.awaitsConfirmation && !playsStale($0.value, at: now) }
+    let ids = Set(refused.map(\.key))
+    wake(readers.waits.filter { ids.contains($0.readerID) }, with: error)
+    confirmed(except: ids)
+  }
+
+  /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays
+  /// without it then, or the next version of a live document would come too late.
+  func confirmsBriefly(at now: Moment) -> Bool {
+    freshness?.pace?.isLive == true
+      || readers.values.contains { $0.awaitsConfirmation && playsStale($0, at: now) }
+  }
+
+  private func playsStale(_ reader: Reader, at now: Moment) -> Bool {
+    reader.terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
   }
 }

@@ -1,113 +1,122 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Readers: their positions, and how they wait.
+/// Readers: what they find, and how they wait.
 extension GenerationState {
-  mutating func detach(_ id: ReaderID) {
-    let (reader, left) = readers.remove(id)
-    if let reader { runEnded(reader) }
-    // The file is unlinked; closing the descriptor frees its blocks.
-    if life == .superseded, readers.isEmpty { storage.releaseFile() }
-    wake(left, with: CancellationError())
-    recount()
-    if !transient.isEmpty { transient.keep(near: transientWindows()) }
-    releaseUnwanted()
-    watchAbandoned()
-  }
-
-  /// Returns the end of the bytes from an offset on that are readable, or that responses which have
-  /// begun bring; the offset itself if there are none. Nil while a response brings the whole
-  /// resource: it announces no range.
-  func announcedEnd(from offset: Int64) -> Int64? {
-    if fetches.values.contains(where: \.isWhole) { return nil }
-    var announced = readable
-    for fetch in fetches.values {
-      let end = min(fetch.announcedEnd ?? 0, fetch.range.upperBound)
-      if end > fetch.position { announced.insert(contentsOf: fetch.position..<end) }
-    }
-    return announced.end(from: offset)
-  }
-
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.
     guard var reader = readers[id] else { return .moved }
-    if life == .closed { return .failed(Self.closed) }
-    if let withheld: Lookup<AvailableBytes> = withheld(from: id) { return withheld }
-    if offset != reader.position || !reader.isActive {
-      // Small steps ahead count as sequential reading: a demuxer skips.
-      let step = offset - reader.position
-      // So do larger steps over stored bytes: a client may read those from the file itself.
-      let goesOn =
-        reader.isActive && step >= 0
-        && (step <= limits.firstRequest
-          || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-      if !goesOn {
-        runEnded(reader)
-        if reader.isActive { reader.missedCut = nil }
-      }
-      reader.runLength = goesOn ? reader.runLength + step : 0
-      reader.position = offset
-    }
-    reader.activity = .reading
-    defer { readers[id] = reader }
-
-    if life == .superseded, !reader.hasRead { return .moved }
-    if reader.awaitsConfirmation {
-      readers[id] = reader
-      confirm(for: reader, at: offset)
-      return .wait
-    }
-    if let length, offset >= length { return .found(.end) }
-    if let range = stored.range(containing: offset), let file {
-      reader.wasServed = true
-      let upTo = min(range.upperBound, length ?? .max)
+    move(&reader, to: offset)
+    let found = available(to: id, reader, at: offset)
+    var looksAhead = false
+    switch found {
+    case .found(.file(_, let upTo)):
       advance(&reader, by: min(Int64(count), upTo - offset))
-      readers[id] = reader
       // The usual case, which has to be fast: there is plenty ahead.
-      if upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty {
-        readAhead(for: id)
-      }
-      return .found(.file(file, upTo: upTo))
-    }
-    if !reader.isBackground, let bytes = transient.bytes(at: offset) {
-      reader.wasServed = true
+      looksAhead = upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty
+    case .found(.memory(let bytes)):
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
-      readers[id] = reader
-      readAhead(for: id)
-      return .found(.memory(bytes))
+      looksAhead = true
+    case .wait where !reader.awaitsConfirmation: reader.activity = .aboutToWait
+    default: break
     }
-    if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
-    if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
-    if isOutOfReach(offset) {
-      // A reader that has read nothing may join the stream at its current position.
-      return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
-    }
-    reader.activity = .aboutToWait
-    return .wait
+    readers[id] = reader
+    if looksAhead { readAhead(for: id) }
+    if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
+    return found
   }
 
   /// Looks up the properties of the resource for a reader.
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
-    if life == .superseded, !reader.hasRead { return .moved }
-    if let withheld: Lookup<ContentInformation> = withheld(from: id) { return withheld }
-    guard !reader.awaitsConfirmation, let info else { return .wait }
-    return .found(info)
+    return obstacle(for: id, reader) ?? info.map { .found($0) } ?? .wait
   }
 
-  func advance(_ reader: inout Reader, by count: Int64) {
+  /// Returns what a reader finds at an offset. A pure question.
+  private func available(
+    to id: ReaderID, _ reader: Reader, at offset: Int64
+  ) -> Lookup<AvailableBytes> {
+    if life == .closed { return .failed(Self.closed) }
+    if let obstacle: Lookup<AvailableBytes> = obstacle(for: id, reader) { return obstacle }
+    if let length, offset >= length { return .found(.end) }
+    if let range = stored.range(containing: offset), let file {
+      return .found(.file(file, upTo: min(range.upperBound, length ?? .max)))
+    }
+    // In the background, bytes are fetched to be stored.
+    if !reader.isBackground, let bytes = transient.bytes(at: offset) {
+      return .found(.memory(bytes))
+    }
+    if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
+    if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
+    guard isOutOfReach(offset) else { return .wait }
+    // A reader that has read nothing may join the stream at its current position.
+    return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
+  }
+
+  /// Returns what keeps a reader from all that is known and stored; nil for nothing.
+  private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
+    if life == .superseded, !reader.hasRead { return .moved }
+    // In place of a response that was handed to another one, a client asks for itself, and a player
+    // begins with the next generation.
+    if let handed, handed.reader != id {
+      return reader.terms.audience == .client ? .failed(ReadTerms.personal) : .moved
+    }
+    return reader.awaitsConfirmation ? .wait : nil
+  }
+
+  // MARK: Moving
+
+  private mutating func move(_ reader: inout Reader, to offset: Int64) {
+    defer { reader.activity = .reading }
+    if offset == reader.position, reader.isActive { return }
+    // Small steps ahead count as sequential reading: a demuxer skips. So do larger steps over stored
+    // bytes: a client may read those from the file itself.
+    let step = offset - reader.position
+    let goesOn =
+      reader.isActive && step >= 0
+      && (step <= limits.firstRequest
+        || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
+    if !goesOn {
+      runEnded(reader)
+      if reader.isActive { reader.missed = nil }
+    }
+    reader.runLength = goesOn ? reader.runLength + step : 0
+    reader.position = offset
+  }
+
+  private func advance(_ reader: inout Reader, by count: Int64) {
+    reader.wasServed = true
     reader.position += count
     reader.runLength += count
     if count > 0 { reader.hasRead = true }
   }
 
-  static let closed = MediaCacheError(.closed, "The cache was closed.")
+  /// Records that a reader has jumped elsewhere, or leaves.
+  private mutating func runEnded(_ reader: Reader) {
+    readers.runEnded(of: reader, length: length, longRun: 2 * limits.firstRequest)
+  }
 
-  static let changed = MediaCacheError(
-    .resourceChanged, "The resource changed at the origin while it was being read.",
-    remedy: "Open the resource again to read the new version.")
+  /// Records that a reader stays, but reads nothing for now.
+  mutating func rest(_ id: ReaderID) {
+    guard let reader = readers[id] else { return }
+    readers[id]?.activity = .idle
+    runEnded(reader)
+    watchAbandoned()
+  }
+
+  mutating func detach(_ id: ReaderID) {
+    wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
+    if let reader = readers[id] { runEnded(reader) }
+    readers[id] = nil
+    // The file is unlinked; closing the descriptor frees its blocks.
+    if life == .superseded, readers.isEmpty { storage.releaseFile() }
+    recount()
+    if !transient.isEmpty { transient.keep(near: transientWindows()) }
+    releaseUnwanted()
+    watchAbandoned()
+  }
 
   // MARK: Waiting
 
@@ -119,11 +128,11 @@ extension GenerationState {
     guard let reader = readers[waiter.reader] else { return .success(()) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
     if life == .closed { return .failure(Self.closed) }
-    if life == .superseded { return .success(()) }
-    if let _: Lookup<AvailableBytes> = withheld(from: waiter.reader) { return .success(()) }
-    if !reader.awaitsConfirmation, isServed(waiter) { return .success(()) }
+    if life == .superseded || isServed(waiter.reader, reader, at: waiter.offset) {
+      return .success(())
+    }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = takeMissedCut(by: waiter) { return .failure(error) }
+    if let error = takeMissed(by: waiter) { return .failure(error) }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     readers.add(waiter, as: id)
@@ -133,33 +142,69 @@ extension GenerationState {
     return nil
   }
 
-  func isServed(_ waiter: Waiter) -> Bool {
-    guard let offset = waiter.offset else { return info != nil }
-    if let length, offset >= length { return true }
-    if stored.contains(offset) { return true }
-    // The reader looks up its offset again, and receives an error.
-    if isOutOfReach(offset) { return true }
-    // In the background, bytes are fetched to be stored.
-    return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
+  /// Whether a reader has nothing to wait for at an offset, or for the content information (nil): it
+  /// looks again, and finds bytes or an error.
+  func isServed(_ id: ReaderID, _ reader: Reader, at offset: Int64?) -> Bool {
+    if let offset {
+      if case .wait = available(to: id, reader, at: offset) { return false }
+    } else if case .wait = lookUpInformation(id) {
+      return false
+    }
+    return true
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
-    guard let waiter = readers.takeWaiter(id) else { return }
-    wake([waiter.wake], with: CancellationError())
+    let waits = readers.waits.filter { $0.id == id }
+    if waits.isEmpty { return }
+    wake(waits, with: CancellationError())
     releaseUnwanted()
   }
 
   mutating func wakeServed() {
-    guard !readers.waiters.isEmpty else { return }
-    let before = self
-    wake(
-      readers.takeWaiters { waiter, reader in
-        reader?.awaitsConfirmation != true && before.isServed(waiter)
-      })
+    wake(readers.waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
-}
 
-extension GenerationState {
+  // MARK: Errors that were missed
+
+  /// Keeps the error of a fetch for readers that were not waiting for its bytes when it ended.
+  ///
+  /// - Parameter waiting: the readers that received the error, or wait for other bytes.
+  mutating func keepMissed(
+    _ error: MediaCacheError, of fetch: RunningFetch, except waiting: Set<ReaderID>
+  ) {
+    let position = info == nil ? 0 : fetch.position
+    guard info == nil ? error.status != nil : error.retry == .cutShort && comesWhole else { return }
+    for (id, reader) in readers where !waiting.contains(id) && misses(reader, position) {
+      readers[id]?.missed = (position, error)
+    }
+  }
+
+  /// Whether a reader is about to wait for the byte at which a fetch has failed.
+  private func misses(_ reader: Reader, _ position: Int64) -> Bool {
+    // The filling has asked for its reader, on a busy machine before the reader does: a resource that
+    // the origin refuses is not requested again.
+    if info == nil { return reader.fillsWhole && !reader.isActive }
+    // A reader that was receiving the last bytes of a response which was cut short would have it read
+    // again from its start; where each one ends a few bytes further on, again and again. A prefetch
+    // reads from its first question about the resource on.
+    guard reader.isReading || reader.isBackground && reader.isActive, !reader.awaitsConfirmation,
+      reader.position <= position, position < reader.end
+    else { return false }
+    // A player that arrives later may find the origin repaired.
+    return reader.isBackground
+      || !LastCut.isProgress(position - reader.position, at: position)
+  }
+
+  /// Returns the error that a reader missed, once, if it would now wait for bytes after that.
+  private mutating func takeMissed(by waiter: Waiter) -> MediaCacheError? {
+    guard let (position, error) = readers[waiter.reader]?.missed else { return nil }
+    readers[waiter.reader]?.missed = nil
+    let offset = waiter.offset ?? 0
+    return offset >= position && !fetches.bring(offset) ? error : nil
+  }
+
+  // MARK: For others
+
   /// Whether a request for others is running, or about to, while nothing is known of the resource.
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
@@ -168,4 +213,10 @@ extension GenerationState {
         other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
       }
   }
+
+  static let closed = MediaCacheError(.closed, "The cache was closed.")
+
+  static let changed = MediaCacheError(
+    .resourceChanged, "The resource changed at the origin while it was being read.",
+    remedy: "Open the resource again to read the new version.")
 }

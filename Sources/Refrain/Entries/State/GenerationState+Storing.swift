@@ -21,15 +21,12 @@ extension GenerationState {
       return .foreground
     }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
-    if !isWanted(id) {
-      announce(id)
-      endBody(id)
-      return .unwanted
-    }
-    // Waiting for its turn may take long.
-    if fetch.isBackground { announce(id) }
+    let isWanted = isWanted(id)
+    // Being wanted, or its turn, may take long.
+    if !isWanted || fetch.isBackground { announce(id) }
+    if !isWanted { fetches[id]?.endBody() }
     recount()
-    return fetch.isBackground ? .background : .foreground
+    return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 
   /// What is to be done with a chunk.
@@ -71,7 +68,18 @@ extension GenerationState {
       file: file, isPrepared: storage.isPrepared && !isTransient,
       storedEnd: stored.ranges.last?.upperBound ?? 0,
       isRefused: storage.isRefused(at: .now), isUnrepeatable: isUnrepeatable,
-      mayBeDocument: representation.mayBeUnreadDocument)
+      mayBeDocument: representation.mayBeUnreadDocument(ofLength: length))
+  }
+
+  /// The work that follows storing some bytes.
+  struct Commit: Sendable {
+    var actions: [Action]
+    /// The journal record to write.
+    var journal: (file: JournalFile, number: Int, span: ByteRange)?
+    /// The delay after which a sync is due; nil for none.
+    var syncDelay: Duration?
+    /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
+    var wantsRecord: Bool
   }
 
   /// Commits bytes that have been written: readers may use them from now on.
@@ -86,28 +94,30 @@ extension GenerationState {
     fetches.move(id, to: range.upperBound)
     guard file === self.file else { return nil }
     let isNew = storage.commit(range)
-    if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
-    fetches[id]?.unannounced += range.upperBound - range.lowerBound
-    if announces || !mayDefer(id) { announce(id) }
-    var commit = Commit(actions: takeActions())
-    if let journal = storage.journal {
-      var run: JournalRun
-      if let last = fetches[id]?.journalRun, last.journal === journal,
-        last.span.upperBound == range.lowerBound
-      {
-        run = last
-        run.span = last.span.lowerBound..<range.upperBound
-        run.turn = 1 - last.turn
-      } else {
-        run = JournalRun(
-          journal: journal, first: journal.reserve(2), span: range)
-      }
-      fetches[id]?.journalRun = run
-      commit.journal = (journal, run.first + run.turn, run.span)
+    fetches[id]?.stored(range, isNew: isNew)
+    if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
+    return Commit(
+      actions: takeActions(), journal: note(range, of: id), syncDelay: storage.nextSync(now),
+      wantsRecord: storage.wantsRecord)
+  }
+
+  /// Extends the span of a fetch in the journal: two records take turns, one of which is whole at any
+  /// moment.
+  private mutating func note(
+    _ range: ByteRange, of id: FetchID
+  ) -> (file: JournalFile, number: Int, span: ByteRange)? {
+    guard let journal = storage.journal else { return nil }
+    var run = JournalRun(journal: journal, first: 0, span: range)
+    if let last = fetches[id]?.journalRun, last.journal === journal,
+      last.span.upperBound == range.lowerBound
+    {
+      (run.first, run.turn) = (last.first, 1 - last.turn)
+      run.span = last.span.lowerBound..<range.upperBound
+    } else {
+      run.first = journal.reserve(2)
     }
-    commit.syncDelay = storage.nextSync(now)
-    commit.wantsRecord = storage.wantsRecord
-    return commit
+    fetches[id]?.journalRun = run
+    return (journal, run.first + run.turn, run.span)
   }
 
   /// Wakes readers that wait for recently stored bytes.
@@ -117,37 +127,13 @@ extension GenerationState {
     wakeServed()
   }
 
-  /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
-  private func mayDefer(_ id: FetchID) -> Bool {
-    guard let fetch = fetches[id] else { return false }
-    return fetch.brought >= 1 << 20 && fetch.unannounced < 256 << 10
-  }
+  // MARK: The files
 
   /// Adopts the contents found on disk.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     representation.adopt(contents.record)
-    if contents.record.supportsRanges { noteRange() }
+    if contents.record.supportsRanges { note(.answered) }
     storage.adopt(contents)
-  }
-
-  /// Keeps received bytes that are not stored, for as long as a reader is near.
-  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
-    let range = offset..<(offset + Int64(bytes.count))
-    storage.passUnstored(upTo: range.upperBound)
-    let windows = transientWindows()
-    if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
-    transient.keep(near: windows)
-    fetches.move(id, to: range.upperBound)
-    if let fetch = fetches[id], range.upperBound > fetch.furthest {
-      fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
-      fetches[id]?.furthest = range.upperBound
-    }
-    if case .live(let end) = delivery { delivery = .live(end: max(end, range.upperBound)) }
-    wakeServed()
-    let wakes = readers.takeWaiters { waiter, reader in
-      reader?.isBackground == true && waiter.offset.map(range.contains) == true
-    }
-    wake(wakes, with: storageProblem.error)
   }
 
   /// The facts that `StoringDecision` needs.
@@ -164,26 +150,6 @@ extension GenerationState {
     storage.remove(hasReaders: !readers.isEmpty)
     guard readers.isEmpty else { return }
     // The next reader starts again, so bytes in transit are not wanted.
-    for (id, fetch) in fetches where !fetch.isConfirmation {
-      fetches[id]?.range = fetch.range.lowerBound..<max(fetch.range.lowerBound, fetch.position)
-    }
-  }
-
-  /// Whether a reader is near any byte that a fetch has yet to bring: otherwise bytes that cannot
-  /// be stored are useless.
-  func isOfUse(_ id: FetchID, from offset: Int64) -> Bool {
-    guard let fetch = fetches[id] else { return false }
-    let rest = offset..<max(fetch.range.upperBound, offset + 1)
-    return transientWindows().contains { $0.overlaps(rest) }
-  }
-
-  func transientWindows() -> [ByteRange] {
-    let ahead = min(limits.maximumReadAhead, 2 << 20)
-    let waiting = readers.waiters.values.filter { readers[$0.reader]?.isBackground != true }
-      .compactMap(\.offset)
-    // A reader that has begun a live stream cannot get its start elsewhere.
-    let near = readers.values.filter { ($0.isActive || (isLive && $0.hasRead)) && !$0.isBackground }
-    return (near.map(\.position) + waiting)
-      .map { max(0, $0 - (64 << 10))..<($0 + ahead) }
+    for (id, fetch) in fetches where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
   }
 }

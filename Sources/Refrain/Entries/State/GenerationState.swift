@@ -22,23 +22,12 @@ struct GenerationState: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
-    /// A player waits for bytes of a background fetch.
-    case promote(FetchID)
+    /// A player waits for bytes of a background fetch, which may have to repeat its request.
+    case promoted(beginAnew: (@Sendable () -> Void)?)
     /// Watch fetches without readers, which continue while they progress.
     case watchAbandoned
     /// Change the number of fetches that a player is short of.
     case countShort(Int)
-  }
-
-  /// The work that follows storing some bytes.
-  struct Commit: Sendable {
-    var actions: [Action] = []
-    /// The journal record to write.
-    var journal: (file: JournalFile, number: Int, span: ByteRange)?
-    /// The delay after which a sync is due; nil for none.
-    var syncDelay: Duration?
-    /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
-    var wantsRecord = false
   }
 
   enum Life: Sendable {
@@ -91,6 +80,8 @@ struct GenerationState: Sendable {
 
   var readers = Readers()
   var fetches = Fetches()
+  /// The number of fetches that a player is short of, as last reported.
+  var shortCount = 0
   var nextID: UInt64 = 1
 
   /// The actions that follow from the changes made since they were last taken.
@@ -111,9 +102,9 @@ struct GenerationState: Sendable {
     return actions
   }
 
-  /// Has waiters woken, if there are any.
-  mutating func wake(_ wakes: [Wake], with error: (any Error)? = nil) {
-    if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
+  /// Ends the waits of readers.
+  mutating func wake(_ waits: [Readers.Wait], with error: (any Error)? = nil) {
+    if !waits.isEmpty { actions.append(.wake(readers.take(waits), error)) }
   }
 
   mutating func makeID() -> UInt64 {
@@ -129,21 +120,44 @@ struct GenerationState: Sendable {
     if self.life != .closed { self.life = life }
   }
 
-  var length: Int64? { info?.length }
-
   var readable: RangeSet<Int64> {
     transient.isEmpty ? stored : stored.union(transient.spans)
   }
 
-  var isComplete: Bool {
-    guard let length else { return false }
-    return stored.end(from: 0) >= length
+  var isComplete: Bool { length.map { stored.end(from: 0) >= $0 } ?? false }
+
+  /// Returns the first offset from `offset` on that is not stored; nil if all are.
+  func hole(from offset: Int64) -> Int64? {
+    let hole = stored.end(from: offset)
+    return hole < length ?? .max ? hole : nil
+  }
+
+  // MARK: The resource
+
+  /// Adopts the origin's description of the resource.
+  mutating func establish(_ information: ContentInformation) {
+    representation.info = information
+    if let length { fetches.bound(to: length) }
+    wakeServed()
+  }
+
+  /// Sets a length that was unknown until the end of the resource was reached.
+  mutating func end(at length: Int64) {
+    guard var information = info, information.length == nil else { return }
+    information.length = length
+    establish(information)
+  }
+
+  /// Whether the resource is known to be no web page.
+  func isNoPage(at url: URL) -> Bool {
+    info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? representation.followsNoPage
   }
 }
 
 /// The most used properties of its parts.
 extension GenerationState {
   var info: ContentInformation? { representation.info }
+  var length: Int64? { info?.length }
   var validator: Validator { representation.validator }
   var freshness: Freshness? { representation.freshness }
   /// The stored response, the same object until something changes; nil before the first response.

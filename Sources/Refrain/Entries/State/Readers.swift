@@ -30,8 +30,8 @@ extension GenerationState {
     var wasServed = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The cut that it has come upon without waiting there yet.
-    var missedCut: MissedCut?
+    /// The error of a request that it has come upon without waiting there yet (`keepMissed`).
+    var missed: (position: Int64, error: MediaCacheError)?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
@@ -40,16 +40,6 @@ extension GenerationState {
     var isActive: Bool { activity != .idle }
     /// Whether it has asked for bytes.
     var isReading: Bool { activity == .reading || activity == .aboutToWait }
-
-    /// Returns what it demands at an offset. Where it waits beyond its declared end, it wants more
-    /// after all.
-    func demand(at offset: Int64, isWaiting: Bool) -> FetchPlan.Demand {
-      let isBeyondEnd = offset >= end
-      return FetchPlan.Demand(
-        position: offset, runLength: runLength, end: isBeyondEnd ? .max : end,
-        isWaiting: isWaiting, isBackground: isBackground, readsOn: readsOn && !isBeyondEnd,
-        minimum: minimum)
-    }
   }
 
   struct Waiter: Sendable {
@@ -69,13 +59,14 @@ extension GenerationState {
     /// Readers of the previous generation, under their identifiers there, that had requested
     /// something and read nothing when this one replaced it. They are about to arrive, so fetches
     /// begun for them continue.
-    private(set) var expected: Set<ReaderID> = []
-    private(set) var runs = RecentRuns()
+    var expected: Set<ReaderID> = []
+    /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+    private var runs: [Int64] = []
     var departure = Departure.nobody
 
     /// Whether a reader has jumped elsewhere, or left, since requests without readers were last
     /// looked for.
-    enum Departure: Sendable {
+    enum Departure: Sendable, Comparable {
       case nobody
       case afterShortRun
       /// It had read sequentially for a while before.
@@ -97,41 +88,35 @@ extension GenerationState {
     /// Whether there are readers that may come to want fetched bytes.
     var mayWant: Bool { !attached.isEmpty || !expected.isEmpty }
 
-    /// - Returns: the reader, and what wakes those of its calls that wait.
-    mutating func remove(_ id: ReaderID) -> (reader: Reader?, wakes: [Wake]) {
-      let reader = attached.removeValue(forKey: id)
-      return (reader, takeWaiters { waiter, _ in waiter.reader == id })
-    }
-
     // MARK: Waiting
+
+    /// A call that waits, and its reader.
+    typealias Wait = (id: WaiterID, offset: Int64?, readerID: ReaderID, reader: Reader)
+
+    var waits: [Wait] {
+      waiters.compactMap { id, waiter in
+        attached[waiter.reader].map { (id, waiter.offset, waiter.reader, $0) }
+      }
+    }
 
     /// Those that wait.
     var waitingIDs: Set<ReaderID> { Set(waiters.values.map(\.reader)) }
 
     /// Whether a player waits for bytes.
-    var isPlayerWaiting: Bool {
-      waiters.values.contains { $0.offset != nil && attached[$0.reader]?.isBackground == false }
-    }
+    var isPlayerWaiting: Bool { waits.contains { $0.offset != nil && !$0.reader.isBackground } }
 
     mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
 
-    mutating func takeWaiter(_ id: WaiterID) -> Waiter? { waiters.removeValue(forKey: id) }
-
-    /// - Parameter condition: called with each waiter and its reader.
-    mutating func takeWaiters(
-      where condition: (Waiter, Reader?) -> Bool = { _, _ in true }
-    ) -> [Wake] {
-      let found = waiters.filter { condition($0.value, attached[$0.value.reader]) }
-      for id in found.keys { waiters[id] = nil }
-      return found.values.map(\.wake)
+    /// - Returns: what wakes these calls.
+    mutating func take(_ waits: [Wait]) -> [Wake] {
+      waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
     }
 
-    // MARK: Arriving and leaving
+    // MARK: Moving
 
-    mutating func expect(_ ids: Set<ReaderID>) { expected = ids }
-
-    /// - Returns: whether the reader was expected.
-    mutating func stopExpecting(_ id: ReaderID) -> Bool { expected.remove(id) != nil }
+    /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
+    /// which say nothing: a player looks at the beginning and at the end before it plays.
+    var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
 
     /// Records that a reader has jumped elsewhere, rests, or leaves.
     ///
@@ -139,15 +124,14 @@ extension GenerationState {
     ///   - length: of the resource; nil if unknown.
     ///   - longRun: the bytes from which on a run is a long one.
     mutating func runEnded(of reader: Reader, length: Int64?, longRun: Int64) {
-      if !reader.isBackground, reader.runLength >= longRun {
-        departure = .afterLongRun
-      } else if departure == .nobody {
-        departure = .afterShortRun
-      }
+      let isLong = !reader.isBackground && reader.runLength >= longRun
+      departure = Swift.max(departure, isLong ? .afterLongRun : .afterShortRun)
       // A reader at its end could not have continued.
       let end = Swift.min(reader.end, length ?? .max)
-      guard reader.hasRead, !reader.isBackground, reader.position < end else { return }
-      runs.note(reader.runLength)
+      guard reader.hasRead, !reader.isBackground, reader.position < end, reader.runLength > 0 else {
+        return
+      }
+      runs = runs.suffix(7) + [reader.runLength]
     }
   }
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 /// The origin's description of a generation: validator, freshness, header fields.
 struct Representation: Sendable {
   var info: ContentInformation? {
-    didSet {
-      name(besides: oldValue)
-      keepPace(of: freshness)
-    }
+    didSet { keepPace(of: freshness) }
   }
   private(set) var validator = Validator() { didSet { lastKnown = nil } }
   private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
@@ -28,9 +25,7 @@ struct Representation: Sendable {
   /// The length of the longest document; 0 without rules.
   let longestDocument: Int64
   /// Whether the URL of the request names a document.
-  let isRequestedAsDocument: Bool
-  /// Whether the head of the response names a document.
-  private(set) var isNamedDocument = false
+  private let isRequestedAsDocument: Bool
 
   init(documents: (any DocumentRules)? = nil, requestedAt url: URL? = nil) {
     self.documents = documents
@@ -112,22 +107,24 @@ struct Representation: Sendable {
     if let time { invalidatedAt = time }
   }
 
+  /// Whether the head of the response names a document.
+  private var isNamedDocument: Bool {
+    guard let documents, let info else { return false }
+    return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
+  }
+
+  /// Whether a document is named, as far as known, and is not too long for one.
+  var isDocument: Bool {
+    (isRequestedAsDocument || isNamedDocument) && info?.length ?? 0 <= longestDocument
+  }
+
   /// Whether the resource may be a document whose pace is not known yet.
-  var mayBeUnreadDocument: Bool {
-    guard longestDocument > 0, let length = info?.length, length > 0, length <= longestDocument
-    else { return false }
+  func mayBeUnreadDocument(ofLength length: Int64?) -> Bool {
+    guard let length, length > 0, length <= longestDocument else { return false }
     return freshness?.pace == nil || freshness?.pace == .unread
   }
 
   mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }
-
-  /// Records whether the head of a response names a document.
-  private mutating func name(besides before: ContentInformation?) {
-    guard let documents, let info,
-      before?.mimeType != info.mimeType || before?.finalURL != info.finalURL
-    else { return }
-    isNamedDocument = documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
-  }
 
   /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do
   /// not change, and neither does the pace that they state.
@@ -137,5 +134,56 @@ struct Representation: Sendable {
       let pace = before?.pace ?? (isNamedDocument ? .unread : nil)
     else { return }
     self.freshness?.pace = pace
+  }
+}
+
+/// Everything known of a stored response besides its bytes, at one moment. A renderer may keep its
+/// output for as long as it receives this very object.
+package final class StoredResponse: Sendable {
+  package let information: ContentInformation
+  /// The origin's fields, except those that describe the message or one range.
+  package let headers: HeaderFields
+  package let freshness: Freshness
+  package let etag: String?
+  package let lastModified: String?
+  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
+  package let isStrongLastModified: Bool
+  package let invalidatedAt: Date?
+  /// Whether the origin allows shared caches to serve the response regardless of credentials.
+  package let isForEverybody: Bool
+  let selection: Selection
+
+  init?(_ state: Representation) {
+    guard let information = state.info, let freshness = state.freshness else { return nil }
+    self.information = information
+    self.freshness = freshness
+    headers = state.headers
+    etag = state.validator.storedETag
+    lastModified = state.validator.storedLastModified
+    isStrongLastModified = state.validator.isStrongLastModified
+    invalidatedAt = state.invalidatedAt
+    selection = state.selection
+    isForEverybody =
+      CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
+  }
+
+  /// Returns the seconds until the response becomes stale; negative once it is. One that a
+  /// request may have changed has been stale since then, by a second at least.
+  package func timeToLive(at now: Date) -> Double {
+    let remaining = freshness.remaining(at: now)
+    guard !remaining.isFinite else { return remaining }
+    var left = min(freshness.lifetime - freshness.age(at: now), -1)
+    if let invalidatedAt, invalidatedAt > freshness.confirmedAt {
+      left = min(left, invalidatedAt.timeIntervalSince(now))
+    }
+    return left
+  }
+
+  /// Whether the response depends on request fields.
+  package var varies: Bool { !selection.varying.isEmpty }
+
+  /// Returns the key of the representation that a request selects; nil if it is this one.
+  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
+    selection.otherKey(than: key, for: request)
   }
 }

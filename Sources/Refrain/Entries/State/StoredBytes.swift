@@ -4,13 +4,6 @@ import Foundation
 /// The bytes of a generation that are on disk, the files that hold them, and whether more may be
 /// stored. Changes by the transitions below alone.
 struct StoredBytes: Sendable {
-  /// Why nothing is stored.
-  struct Refusal: Sendable {
-    var problem: StorageProblem
-    /// When storing may be attempted again; nil: never.
-    var end: ContinuousClock.Instant?
-  }
-
   /// Whether the record on disk describes this generation.
   enum RecordState: Sendable {
     case written
@@ -49,14 +42,15 @@ struct StoredBytes: Sendable {
   private var lastSync: ContinuousClock.Instant?
   private var isSyncing = false
 
-  /// Nil: bytes are stored. A refusal stays until storing is attempted after its end.
-  private(set) var refusal: Refusal?
+  /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
+  /// stored. A refusal stays until that attempt.
+  private(set) var refusal: (problem: StorageProblem, end: ContinuousClock.Instant?)?
 
   // MARK: Whether to store
 
   /// Has nothing stored until a time; nil: for good.
   mutating func refuse(_ problem: StorageProblem, until end: ContinuousClock.Instant? = nil) {
-    refusal = Refusal(problem: problem, end: end)
+    refusal = (problem, end)
   }
 
   mutating func allow() { refusal = nil }
@@ -99,23 +93,15 @@ struct StoredBytes: Sendable {
     allow()
   }
 
-  /// Adopts the bytes found on disk when the entry is opened.
-  mutating func adopt(_ contents: EntryDirectory.Contents) {
-    generationID = contents.record.generation
-    file = contents.file
-    spans = contents.spans
-    reached = max(reached, spans.ranges.last?.upperBound ?? 0)
-    synced = contents.syncedSpans
-  }
-
-  /// Continues to store in the files found on disk.
-  mutating func resume(
-    _ contents: EntryDirectory.Contents, _ journal: JournalFile, allocated: Int64
+  /// Adopts the bytes found on disk, and continues to store in their files if there is a journal.
+  mutating func adopt(
+    _ contents: EntryDirectory.Contents, _ journal: JournalFile? = nil, allocated: Int64 = 0
   ) {
     // The file may have grown again since it was found too short.
     let found = contents.spans.subtracting(lost)
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
+    reached = max(reached, spans.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans.subtracting(lost)
     generationID = contents.record.generation
     file = contents.file
@@ -128,6 +114,7 @@ struct StoredBytes: Sendable {
   mutating func stopWriting() {
     journal = nil
     recordState = .written
+    unsyncedBytes = 0
   }
 
   /// Releases the file, which frees its blocks if it was removed.
@@ -136,22 +123,20 @@ struct StoredBytes: Sendable {
   /// Forgets the bytes, which are gone with their directory.
   mutating func vanish() {
     stopWriting()
-    forgetFile()
-    lost = RangeSet()
-    unsyncedBytes = 0
+    (file, generationID) = (nil, nil)
+    (spans, synced, lost) = (RangeSet(), RangeSet(), RangeSet())
     (accounted, accountedSpans) = (0, 0)
   }
 
   /// Stops storing after the entry was removed. Remaining readers continue with the open file.
   mutating func remove(hasReaders: Bool) {
-    stopWriting()
-    unsyncedBytes = 0
-    recordedChanges = changes
     if hasReaders {
+      stopWriting()
       refuse(.purged)
     } else {
-      forgetFile()
+      vanish()
     }
+    recordedChanges = changes
   }
 
   /// Stops using bytes that a failed sync may have lost.
@@ -159,13 +144,6 @@ struct StoredBytes: Sendable {
     stopWriting()
     refuse(.disk(error))
     spans = spans.intersection(synced)
-  }
-
-  private mutating func forgetFile() {
-    file = nil
-    generationID = nil
-    spans = RangeSet()
-    synced = RangeSet()
   }
 
   // MARK: Bytes

@@ -62,71 +62,57 @@ extension MediaCacheError {
 }
 
 /// The reason why bytes are not stored.
-enum StorageProblem: Sendable, Hashable {
-  /// The limit is reached by entries in use, or the disk is full.
-  case noRoom
-  /// Another process stores the entry.
-  case inUse
-  /// Another process has stored another version.
-  case otherVersion
-  /// A later version of this program wrote the entry.
-  case newerFormat
-  /// The cache is read-only.
-  case readOnly
-  /// The origin forbids storing.
-  case forbidden
-  /// The resource is a live stream, or may be one.
-  case endless
-  /// The entry was purged, and readers from before continue.
-  case purged
-  /// The disk failed.
-  case disk(DiskError)
-
+struct StorageProblem: Sendable, Hashable {
   /// The error for a reader that wants the bytes stored.
-  var error: MediaCacheError {
-    var error = refusal
-    error.hasNoRoom = self == .noRoom
-    return error
+  let error: MediaCacheError
+
+  private init(
+    _ message: String, remedy: String, code: MediaCacheError.Code = .storage,
+    hasNoRoom: Bool = false
+  ) {
+    var error = MediaCacheError(code, message, remedy: remedy)
+    error.hasNoRoom = hasNoRoom
+    self.error = error
   }
 
-  private var refusal: MediaCacheError {
-    switch self {
-    case .noRoom:
-      MediaCacheError(
-        .storage, "The cache has no room to store the bytes.",
-        remedy: "Raise the limit or free some disk space.")
-    case .inUse:
-      MediaCacheError(
-        .inUse, "Another process is storing this resource.",
-        remedy: "Try again when that process has ended.")
-    case .otherVersion:
-      MediaCacheError(
-        .storage, "Another process has stored another version of this resource.",
-        remedy: "Try again; remove the entry if that does not help.")
-    case .newerFormat:
-      MediaCacheError(
-        .storage, "A later version of Refrain has stored this resource.",
-        remedy: "Update Refrain, or remove the entry.")
-    case .readOnly:
-      MediaCacheError(
-        .storage, "The cache directory is read-only.",
-        remedy: "Use another cache directory, or allow writing to this one.")
-    case .forbidden:
-      MediaCacheError(
-        .storage, "The origin forbids storing this resource.",
-        remedy: "Play the resource instead: playback streams it.")
-    case .endless:
-      MediaCacheError(
-        .storage, "Live streams and resources that may have no end are not stored.",
-        remedy: "Play the resource instead: playback streams it.")
-    case .purged:
-      MediaCacheError(
-        .storage, "The resource was purged while its bytes arrived.",
-        remedy: "Try again: the present version is then fetched.")
-    case .disk(let error):
-      MediaCacheError(
-        .storage, "The bytes could not be written: \(error).",
-        remedy: "Check the disk and its permissions.")
-    }
+  /// The limit is reached by entries in use, or the disk is full.
+  static let noRoom = Self(
+    "The cache has no room to store the bytes.",
+    remedy: "Raise the limit or free some disk space.", hasNoRoom: true)
+
+  static let inUse = Self(
+    "Another process is storing this resource.",
+    remedy: "Try again when that process has ended.", code: .inUse)
+
+  static let otherVersion = Self(
+    "Another process has stored another version of this resource.",
+    remedy: "Try again; remove the entry if that does not help.")
+
+  static let newerFormat = Self(
+    "A later version of Refrain has stored this resource.",
+    remedy: "Update Refrain, or remove the entry.")
+
+  static let readOnly = Self(
+    "The cache directory is read-only.",
+    remedy: "Use another cache directory, or allow writing to this one.")
+
+  static let forbidden = Self(
+    "The origin forbids storing this resource.",
+    remedy: "Play the resource instead: playback streams it.")
+
+  /// The resource is a live stream, or may be one.
+  static let endless = Self(
+    "Live streams and resources that may have no end are not stored.",
+    remedy: "Play the resource instead: playback streams it.")
+
+  /// The entry was purged, and readers from before continue.
+  static let purged = Self(
+    "The resource was purged while its bytes arrived.",
+    remedy: "Try again: the present version is then fetched.")
+
+  static func disk(_ error: DiskError) -> Self {
+    Self(
+      "The bytes could not be written: \(error).",
+      remedy: "Check the disk and its permissions.")
   }
 }

@@ -11,11 +11,10 @@ struct TransientBytes: Sendable {
     var lower: Int64
     var bytes: Data
 
-    var upper: Int64 { lower + Int64(bytes.count) }
-    var range: ByteRange { lower..<upper }
+    var range: ByteRange { lower..<(lower + Int64(bytes.count)) }
   }
 
-  /// In ascending order, without overlap.
+  /// Without overlap.
   private var chunks: [Chunk] = []
   private(set) var spans = RangeSet<Int64>()
 
@@ -29,41 +28,25 @@ struct TransientBytes: Sendable {
   /// Adds the part of `bytes` that is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
-    let missing = RangeSet(range).subtracting(spans)
-    for part in missing.ranges {
+    for part in RangeSet(range).subtracting(spans).ranges {
       let lower = bytes.startIndex + Int(part.lowerBound - offset)
-      add(bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))], at: part.lowerBound)
+      let piece = bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))]
+      let last = chunks.lastIndex { chunk in
+        chunk.range.upperBound == part.lowerBound
+          && chunk.bytes.count + piece.count <= Self.chunkSize
+      }
+      if let last {
+        chunks[last].bytes.append(piece)
+      } else {
+        chunks.append(Chunk(lower: part.lowerBound, bytes: piece))
+      }
     }
     spans.insert(contentsOf: range)
   }
 
-  private mutating func add(_ bytes: Data, at offset: Int64) {
-    let index = indexOfChunk(after: offset)
-    let last = index - 1
-    if last >= 0, chunks[last].upper == offset,
-      chunks[last].bytes.count + bytes.count <= Self.chunkSize
-    {
-      chunks[last].bytes.append(bytes)
-    } else {
-      chunks.insert(Chunk(lower: offset, bytes: bytes), at: index)
-    }
-  }
-
-  /// Returns the index of the first chunk that begins after `offset`, by binary search.
-  private func indexOfChunk(after offset: Int64) -> Int {
-    var (low, high) = (0, chunks.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if chunks[middle].lower > offset { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-
   /// Returns the bytes from `offset` to the end of the chunk that holds it.
   func bytes(at offset: Int64) -> Data? {
-    let index = indexOfChunk(after: offset) - 1
-    guard index >= 0, chunks[index].range.contains(offset) else { return nil }
-    let chunk = chunks[index]
+    guard let chunk = chunks.first(where: { $0.range.contains(offset) }) else { return nil }
     return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
   }
 
@@ -75,6 +58,4 @@ struct TransientBytes: Sendable {
       return goes
     }
   }
-
-  mutating func removeAll() { self = TransientBytes() }
 }

@@ -31,16 +31,22 @@
       if let fault { return malformed(fault) }
       switch code {
       // Without a head there is no response.
-      case CURLE_OK: return hasHead ? nil : lost("the other side closed it")
+      case CURLE_OK: return hasHead ? nil : lost(Self.closed)
       case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
         return TransportError(.badURL, "The URL at \(host) cannot be requested: \(reason).")
       case CURLE_COULDNT_RESOLVE_HOST:
         return unreachable("could not be resolved to an address", cause: .noAddress)
       case CURLE_COULDNT_RESOLVE_PROXY:
-        return TransportError(
-          .unreachable, "The proxy \(proxy ?? "") could not be resolved to an address.")
+        return .unreachable("The proxy \(proxy ?? "")", "could not be resolved to an address")
       case CURLE_COULDNT_CONNECT: return notConnected
-      case CURLE_OPERATION_TIMEDOUT: return timedOut
+      case CURLE_OPERATION_TIMEDOUT where hasHead || text.hasPrefix("Operation too slow"):
+        return TransportError(.timedOut, "\(host) was silent for too long.")
+      case CURLE_OPERATION_TIMEDOUT:
+        return unreachable(
+          hasConnected
+            ? "accepted the connection but did not complete TLS in time"
+            : "did not accept the connection in time",
+          cause: .slowConnection)
       case CURLE_PEER_FAILED_VERIFICATION:
         return TransportError(.untrusted, "The certificate of \(host) is not trusted: \(reason).")
       case CURLE_SSL_CONNECT_ERROR:
@@ -50,24 +56,23 @@
           .untrusted,
           "The certificate of \(host) could not be checked, because the trusted certificates could "
             + "not be read: \(reason).")
-      case CURLE_PROXY:
-        return TransportError(
-          .unreachable, "The proxy \(proxy ?? "") did not connect to \(host): \(reason).")
+      case CURLE_PROXY: return notPassedOn(reason)
       case CURLE_INTERFACE_FAILED:
         return unreachable("could not be reached through that interface: \(reason)")
       case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
         return TransportError(.malformed, "\(host) does not respond in HTTP.")
       // Such a long line does not fit into libcurl's buffer.
-      case CURLE_OUT_OF_MEMORY where !hasHead, Self.tooLarge:
-        return malformed("its headers are too large")
+      case CURLE_OUT_OF_MEMORY where !hasHead, Self.tooLarge: return malformed(Self.tooLong)
       case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
         CURLE_SEND_FAIL_REWIND:
         return broken
       default:
-        return hasHead
-          ? lost(reason) : unreachable("could not be reached: \(reason)")
+        return hasHead ? lost(reason) : unreachable("could not be reached: \(reason)")
       }
     }
+
+    private static let closed = "the other side closed it"
+    private static let tooLong = "its headers are too large"
 
     /// libcurl's message, without a full stop.
     private var reason: String {
@@ -76,64 +81,39 @@
     }
 
     private var notConnected: TransportError {
-      if systemError == Int(ECONNREFUSED) {
-        return TransportError(.refused, "\(first) refused the connection.")
+      switch Int32(truncatingIfNeeded: systemError) {
+      case ECONNREFUSED: TransportError(.refused, "\(first) refused the connection.")
+      case EMFILE, ENFILE:
+        unreachable("could not be connected to: too many files are open", cause: .noDescriptors)
+      case 0: unreachable("could not be reached: \(reason)")
+      case let code: unreachable("could not be reached: \(String(cString: strerror(code)))")
       }
-      if systemError == Int(EMFILE) || systemError == Int(ENFILE) {
-        return unreachable(
-          "could not be connected to: too many files are open", cause: .noDescriptors)
-      }
-      guard systemError != 0, let text = strerror(CInt(truncatingIfNeeded: systemError)) else {
-        return unreachable("could not be reached: \(reason)")
-      }
-      return unreachable("could not be reached: \(String(cString: text))")
-    }
-
-    private var timedOut: TransportError {
-      if hasHead || text.hasPrefix("Operation too slow") {
-        return TransportError(.timedOut, "\(host) was silent for too long.")
-      }
-      return unreachable(
-        hasConnected
-          ? "accepted the connection but did not complete TLS in time"
-          : "did not accept the connection in time",
-        cause: .slowConnection)
     }
 
     /// libcurl has one code for several of these; only its message distinguishes them.
     private var broken: TransportError {
-      if proxyStatus >= 300 {
-        return TransportError(
-          .unreachable,
-          "The proxy \(proxy ?? "") did not connect to \(host): it answered "
-            + "\(proxyStatus).")
-      }
+      if proxyStatus >= 300 { return notPassedOn("it answered \(proxyStatus)") }
       let text = text.lowercased()
       if text.contains("chunk") { return malformed("its response has an invalid chunk") }
-      if !hasHead, text.contains("header") {
-        return malformed("its headers are too large")
-      }
-      switch code {
-      case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return lost("the other side closed it")
-      default: return lost(reason)
-      }
+      if !hasHead, text.contains("header") { return malformed(Self.tooLong) }
+      return lost([CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE].contains(code) ? Self.closed : reason)
     }
 
     /// The host or proxy that is connected to.
     private var first: String { proxy.map { "The proxy \($0)" } ?? host }
 
-    private func lost(_ why: String) -> TransportError {
-      TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
+    private func notPassedOn(_ why: String) -> TransportError {
+      .unreachable("The proxy \(proxy ?? "")", "did not connect to \(host): \(why)")
     }
+
+    private func lost(_ why: String) -> TransportError { .lost(host, why) }
 
     private func malformed(_ what: String) -> TransportError {
       TransportError(.malformed, "\(host) violates HTTP: \(what).")
     }
 
     private func unreachable(_ what: String, cause: TransportError.Cause? = nil) -> TransportError {
-      var error = TransportError(.unreachable, "\(first) \(what).")
-      error.cause = cause
-      return error
+      .unreachable(first, what, cause: cause)
     }
   }
 

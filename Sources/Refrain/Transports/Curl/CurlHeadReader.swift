@@ -28,18 +28,15 @@
     }
 
     /// A field whose lines have been read so far.
-    private struct Open {
+    private struct Field {
       var name: ArraySlice<UInt8>
       var value: ArraySlice<UInt8>
       var isFolded = false
     }
 
     private var status: Int?
-    private var fields = HeaderFields()
-    private var open: Open?
+    private var lines: [Field] = []
     private var isDone = false
-    /// Whether libcurl has read a Content-Length: with white space before the colon it does not.
-    private var isLengthKnown = false
 
     /// - Parameter line: one line, with its end.
     mutating func read(_ line: UnsafeRawBufferPointer) -> Step {
@@ -49,13 +46,21 @@
       if line.last == UInt8(ascii: "\n") { line = line.dropLast() }
       if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
       guard let status else { return readStatusLine(line) }
-      switch line.first {
-      case nil: return endHead(status)
-      // libcurl ends the head here.
-      case UInt8(ascii: "\r"): return .malformed("its response has an invalid header")
-      case UInt8(ascii: " "), UInt8(ascii: "\t"): return continueField(line)
-      default: return beginField(line)
+      guard let first = line.first else { return endHead(status) }
+      if first.isOWS, !lines.isEmpty {
+        // One value in several lines, which is obsolete (RFC 9112 §5.2).
+        lines[lines.count - 1].value += [UInt8(ascii: " ")] + line.trimmingOWS
+        lines[lines.count - 1].isFolded = true
+        return .incomplete
       }
+      // libcurl ends the head before a CR.
+      guard !first.isOWS, first != UInt8(ascii: "\r"),
+        let colon = line.firstIndex(of: UInt8(ascii: ":"))
+      else {
+        return .malformed("its response has an invalid header")
+      }
+      lines.append(Field(name: line[..<colon], value: line[(colon + 1)...]))
+      return .incomplete
     }
 
     private mutating func readStatusLine(_ line: ArraySlice<UInt8>) -> Step {
@@ -64,50 +69,29 @@
       }
       let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
       // "ICY" is SHOUTcast's.
-      let isKnown = parts.first.map { $0 == "ICY" || $0 == "HTTP/1.1" || $0 == "HTTP/1.0" } ?? false
-      guard isKnown, parts.count > 1, parts[1].utf8.count == 3, let code = Int64(digits: parts[1]),
-        code >= 100
+      guard parts.count > 1, ["HTTP/1.1", "HTTP/1.0", "ICY"].contains(parts[0]),
+        parts[1].utf8.count == 3, let code = Int64(digits: parts[1]), code >= 100
       else { return .malformed("its response has no valid status") }
       status = Int(code)
       return .incomplete
     }
 
-    private mutating func beginField(_ line: ArraySlice<UInt8>) -> Step {
-      if let fault = closeField() { return .malformed(fault) }
-      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
-        return .malformed("its response has an invalid header")
-      }
-      open = Open(name: line[..<colon], value: line[(colon + 1)...])
-      return .incomplete
-    }
-
-    /// One value in several lines, which is obsolete (RFC 9112 §5.2).
-    private mutating func continueField(_ line: ArraySlice<UInt8>) -> Step {
-      guard open != nil else { return .malformed("its response has an invalid header") }
-      open?.value.append(UInt8(ascii: " "))
-      open?.value.append(contentsOf: line.trimmingOWS)
-      open?.isFolded = true
-      return .incomplete
-    }
-
-    /// Adds the field that has been read, or drops it.
+    /// Adds a field, or drops it.
     ///
     /// - Returns: the fault for which the response cannot be used.
-    private mutating func closeField() -> String? {
-      guard let field = open.take() else { return nil }
+    private static func add(_ field: Field, to fields: inout HeaderFields) -> String? {
       // A proxy removes white space before the colon (RFC 9112 §5.1).
       let bytes = field.name.trimmingOWS
       let isPlain = bytes.count == field.name.count
       let name = String(decoding: bytes, as: UTF8.self)
       let isValid = name.isToken && field.value.allSatisfy(\.isInFieldValue)
       let resembled = String(decoding: bytes.filter(\.isTokenCharacter), as: UTF8.self).lowercased()
-      if Self.decisive.contains(resembled) {
-        let isFraming = Self.framing.contains(resembled)
+      if decisive.contains(resembled) {
+        let isFraming = framing.contains(resembled)
         guard isValid, !(isFraming && field.isFolded), isPlain || resembled != "transfer-encoding"
         else { return "its \(resembled) cannot be read" }
-        if isPlain, resembled == "content-length" { isLengthKnown = true }
       }
-      if isValid { fields.append(name, Self.text(field.value.trimmingOWS, of: resembled)) }
+      if isValid { fields.append(name, text(field.value.trimmingOWS, of: resembled)) }
       return nil
     }
 
@@ -139,7 +123,10 @@
     // MARK: The whole head
 
     private mutating func endHead(_ status: Int) -> Step {
-      if let fault = closeField() { return .malformed(fault) }
+      var fields = HeaderFields()
+      for line in lines {
+        if let fault = Self.add(line, to: &fields) { return .malformed(fault) }
+      }
       if status < 200 {
         // No request asks for another protocol.
         guard status != 101 else {
@@ -155,7 +142,12 @@
       }
       var head = Head(status: status, headers: fields)
       switch fields.values(of: "Transfer-Encoding").map({ $0.lowercased() }) {
-      case []: head.setLength(length, isCounted: !isLengthKnown)
+      case []:
+        // With white space before the colon, libcurl does not read it.
+        let isKnown = lines.contains {
+          String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
+        }
+        head.setLength(length, isCounted: !isKnown)
       case ["identity"]:
         // The absence of a coding (RFC 2616 §3.6), beside which libcurl ignores Content-Length.
         head.headers["Transfer-Encoding"] = nil
@@ -184,15 +176,14 @@
   extension UInt8 {
     /// Whether the byte may be part of a field's value (RFC 9110 §5.5).
     fileprivate var isInFieldValue: Bool { self == 0x09 || (self >= 0x20 && self != 0x7F) }
+    /// Whether it is optional white space (RFC 9110 §5.6.3).
+    fileprivate var isOWS: Bool { self == 0x20 || self == 0x09 }
   }
 
   extension ArraySlice<UInt8> {
-    /// Without the optional white space around it (RFC 9110 §5.6.3).
     fileprivate var trimmingOWS: ArraySlice<UInt8> {
-      func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-      let start = firstIndex { !isSpace($0) } ?? endIndex
-      let end = lastIndex { !isSpace($0) }.map { $0 + 1 } ?? start
-      return self[start..<end]
+      let end = lastIndex { !$0.isOWS }.map { $0 + 1 } ?? startIndex
+      return self[..<end].drop(while: \.isOWS)
     }
   }
 #endif

@@ -8,8 +8,10 @@
   final class CurlLoop: Sendable {
     enum Command: Sendable {
       case begin(CurlExchange)
-      /// An exchange can continue: there is room for the body, or a part of the request's.
+      /// There is room for the response's body.
       case goOn(CurlExchange)
+      /// The next part of the request's body; nil at its end.
+      case upload(Data?, CurlExchange)
       case remove(CurlExchange)
     }
 
@@ -67,7 +69,7 @@
     /// Shares TLS sessions, which would otherwise belong to one handle.
     private let share: UnsafeMutableRawPointer?
     private let sockets = CurlSockets()
-    private let digests = DigestLogins()
+    private var digests = DigestLogins()
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The exchanges that received bytes in this round.
     private var fed: [CurlExchange] = []
@@ -109,7 +111,7 @@
     }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> CurlThread? {
-      context.map { Unmanaged<CurlThread>.fromOpaque($0).takeUnretainedValue() }
+      object(of: context)
     }
 
     /// Never returns.
@@ -144,50 +146,39 @@
     private func carryOut(_ command: CurlLoop.Command) {
       switch command {
       case .begin(let exchange): begin(exchange)
-      case .goOn(let exchange):
-        guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-        let code = curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
-        // libcurl reports an end among the bytes that it held back only here. Without a connection,
-        // before it and after the end, the call is refused.
-        if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
+      case .goOn(let exchange): goOn(exchange)
+      case .upload(let part, let exchange):
+        transfers[ObjectIdentifier(exchange)]?.partCame(part)
+        goOn(exchange)
       case .remove(let exchange): remove(exchange)
       }
     }
 
-    private func begin(_ exchange: CurlExchange, _ attempt: CurlTransfer.Attempt = .init()) {
-      guard !exchange.isOver else { return }
-      let proxy = settings.proxies.proxy(for: exchange.request.url)
-      let login = CurlLogin(exchange.request, settings)
-      var attempt = attempt
-      if let login, attempt.usesDigest || digests.contain(login) {
-        attempt.usesDigest = true
-        digests.add(login)
-      }
-      let known = attempt.usesKnownChallenge ? known(for: login, exchange.request) : nil
-      let transfer = CurlTransfer(
-        exchange, attempt, login: login, known: known, proxy: proxy, sockets: sockets
-      ) {
+    private func goOn(_ exchange: CurlExchange) {
+      guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+      let code = curl_easy_pause(transfer.handle.pointer, CURLPAUSE_CONT)
+      // libcurl reports an end among the bytes that it held back only here. Without a connection,
+      // before it and after the end, the call is refused.
+      if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
+    }
+
+    private func begin(_ exchange: CurlExchange, retry: CurlTransfer.Retry? = nil) {
+      guard !exchange.response.isOver else { return }
+      let transfer = CurlTransfer(exchange, settings, retry: retry, &digests, sockets: sockets) {
         [unowned self] in if fed.last !== $0 { fed.append($0) }
       }
-      transfer?.setOptions(settings, share: share, besides: transfers.count)
-      guard let multi, let transfer, !transfer.isIncomplete,
-        curl_multi_add_handle(multi, transfer.handle) == CURLM_OK
+      transfer?.setOptions(settings, share: share)
+      guard let multi, let transfer, !transfer.handle.isIncomplete,
+        curl_multi_add_handle(multi, transfer.handle.pointer) == CURLM_OK
       else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
       transfers[ObjectIdentifier(exchange)] = transfer
     }
 
-    /// Returns a handle that can answer the origin's challenge at once. Only requests that set the
-    /// same options share a handle.
-    private func known(for login: CurlLogin?, _ request: RelayedRequest) -> CurlHandle? {
-      guard let login, request.method == "GET", request.body == nil else { return nil }
-      return digests.takeHandle(for: login)
-    }
-
     private func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-      if let multi { curl_multi_remove_handle(multi, transfer.handle) }
+      if let multi { curl_multi_remove_handle(multi, transfer.handle.pointer) }
       if let login = transfer.login, let handle = transfer.handleToKeep {
         digests.keep(handle, for: login)
       }
@@ -211,20 +202,20 @@
       let error = transfer.error(for: code)
       // Removing the handle invalidates the message.
       remove(transfer.exchange)
-      if let next = transfer.next {
-        begin(transfer.exchange, next)
+      if let retry = transfer.retry {
+        begin(transfer.exchange, retry: retry)
       } else {
         transfer.exchange.ended(error)
       }
     }
 
-    /// Wakes the readers for which this round has brought nothing more, or as much as they can take:
-    /// waking one costs as much as receiving a chunk.
+    /// Wakes the readers for which this round has brought nothing more: waking one costs as much as
+    /// receiving a chunk, and for a full chunk it is woken already.
     private func wakeReaders() {
-      for exchange in waiting {
-        _ = exchange.wakeReader(onlyForFull: fed.contains { $0 === exchange })
+      for exchange in waiting where !fed.contains(where: { $0 === exchange }) {
+        exchange.response.wake()
       }
-      waiting = fed.filter { !$0.wakeReader(onlyForFull: true) }
+      waiting = fed.filter(\.response.isHoldingBack)
       fed.removeAll(keepingCapacity: true)
     }
   }

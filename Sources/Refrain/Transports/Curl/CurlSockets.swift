@@ -1,7 +1,84 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import CCurl
+  import CLinuxSystem
   import Foundation
+
+  /// The sockets that one thread waits for, and a bell that ends the wait: epoll(7), eventfd(2).
+  final class EventQueue: Sendable {
+    struct Event {
+      var socket: curl_socket_t
+      /// As for curl_multi_socket_action(3).
+      var flags: Int32
+    }
+
+    private let descriptor: Int32
+    private let bell: Int32
+
+    /// - Throws: `TransportError` if there are no descriptors left.
+    init() throws {
+      descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+      bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+      guard descriptor >= 0, bell >= 0 else {
+        // `deinit` closes what was opened: all properties are set.
+        let reason = String(cString: strerror(errno))
+        throw TransportError(.unreachable, "No request can be sent: \(reason).")
+      }
+      watch(bell, forReading: true, forWriting: false)
+    }
+
+    deinit {
+      if descriptor >= 0 { close(descriptor) }
+      if bell >= 0 { close(bell) }
+    }
+
+    /// Ends the current wait, or the next one. May be called on any thread.
+    func ring() {
+      var one: UInt64 = 1
+      // Fails only after 2^64 rings.
+      _ = write(bell, &one, 8)
+    }
+
+    /// Watches a socket; without both flags, stops watching it.
+    func watch(_ socket: Int32, forReading: Bool, forWriting: Bool) {
+      var event = epoll_event()
+      if forReading { event.events |= EPOLLIN.rawValue }
+      if forWriting { event.events |= EPOLLOUT.rawValue }
+      event.data.fd = socket
+      guard event.events != 0 else {
+        epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
+        return
+      }
+      // A closed socket is no longer watched either, and its number may belong to another by now.
+      if epoll_ctl(descriptor, EPOLL_CTL_MOD, socket, &event) != 0, errno == ENOENT {
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, socket, &event)
+      }
+    }
+
+    /// Waits for the next events, or the bell.
+    ///
+    /// - Parameter milliseconds: the longest wait; -1: unlimited.
+    func next(within milliseconds: Int32) -> [Event] {
+      withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
+        let count = epoll_wait(
+          descriptor, events.baseAddress, Int32(events.count), milliseconds)
+        return events.prefix(Int(max(count, 0))).compactMap { event in
+          guard event.data.fd != bell else {
+            var rings: UInt64 = 0
+            _ = read(bell, &rings, 8)
+            return nil
+          }
+          var flags: Int32 = 0
+          if event.events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
+          if event.events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
+          if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
+            flags |= CURL_CSELECT_ERR
+          }
+          return Event(socket: event.data.fd, flags: flags)
+        }
+      }
+    }
+  }
 
   /// The sockets that libcurl has open. Used on its thread alone.
   final class CurlSockets {

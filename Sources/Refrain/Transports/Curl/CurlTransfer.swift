@@ -3,167 +3,145 @@
   import CCurl
   import Foundation
 
-  /// libcurl's side of one exchange: its handle and its callbacks. Used on the thread of libcurl
+  /// One attempt at an exchange: libcurl's handle and its callbacks. Used on the thread of libcurl
   /// alone.
   final class CurlTransfer {
-    /// How a request is sent.
-    struct Attempt {
-      /// Whether on a new connection: a kept one has just proved to be unusable.
-      var usesNewConnection = false
-      /// Whether libcurl answers the origin's challenge with Digest, in place of the request's
-      /// Basic credentials.
-      var usesDigest = false
-      /// Whether a handle that knows an earlier challenge may be used.
-      var usesKnownChallenge = true
+    /// Why the request is sent again.
+    enum Retry {
+      /// A kept connection has proved to be unusable.
+      case onNewConnection
+      /// libcurl answers the origin's challenge with Digest, in place of the request's Basic
+      /// credentials.
+      case withDigest
+      /// The challenge that the handle knew may have expired, which not every origin says (RFC 7616
+      /// §3.3, `stale`).
+      case withNewChallenge
+    }
+
+    /// Why the connection must not carry the request.
+    private enum Objection {
+      /// A kept connection has received something meanwhile.
+      case foreignBytes
+      /// It leads to a private address.
+      case privateAddress
+    }
+
+    /// The body of the request.
+    private enum Upload {
+      case awaitsPart(Task<Void, Never>)
+      /// What libcurl has not taken yet of a part.
+      case part(Data)
+      case whole
     }
 
     let exchange: CurlExchange
-    let attempt: Attempt
+    let usesNewConnection: Bool
+    /// Nil if the request has no user and password.
     let login: CurlLogin?
-    /// The attempt that follows this one; nil if this is the last.
-    private(set) var next: Attempt?
-    private let owned: CurlHandle
-    var handle: UnsafeMutableRawPointer { owned.pointer }
+    let usesDigest: Bool
     /// Whether the handle knows an earlier challenge, which may be too old.
     private let knowsChallenge: Bool
+    let handle: CurlHandle
     /// The proxy in use, if any.
     let proxy: CurlProxy?
-    /// Lists that libcurl reads while the handle lives.
-    private var lists: [UnsafeMutablePointer<curl_slist>] = []
-    private let errorText: UnsafeMutablePointer<CChar>
-    /// Whether memory was missing for some option: the request must not be sent.
-    private(set) var isIncomplete = false
-
-    private var headReader = CurlHeadReader()
-    private var hasHead = false
-    /// A 401 that is withheld until it is known whether libcurl sends the request again.
-    private var refusal: CurlHeadReader.Head?
-    /// The bytes of the body still to arrive, if libcurl does not know when it is whole.
-    private var countdown: Int64?
-    private var isAccepted = false
-    /// The fault in the head for which the transfer was ended.
-    private var fault: String?
     private let sockets: CurlSockets
-    /// Whether a kept connection was refused because it has received something meanwhile.
-    private var isUnusable = false
-    /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
-    private var socketError = 0
-    /// Whether a connection was refused because it would lead to a private address.
-    private var isPrivate = false
-    /// Called with each exchange whose reader must be woken once libcurl has handed over
-    /// everything.
     private let onBytes: (CurlExchange) -> Void
 
-    /// - Parameter known: a handle that knows an earlier challenge.
+    private var upload = Upload.whole
+    private var headReader = CurlHeadReader()
+    /// The status of the response, once its head has been passed on.
+    private var status: Int?
+    /// A 401 that is withheld until it is known whether libcurl sends the request again.
+    private var refusal: CurlHeadReader.Head?
+    private var filling = CurlExchange.Filling()
+    /// The announced length of the body.
+    private var length: Int64?
+    /// The bytes of the body still to arrive, if libcurl does not know when it is whole.
+    private var countdown: Int64?
+    /// The fault in the head for which the transfer was ended.
+    private var fault: String?
+    private var objection: Objection?
+    /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
+    private var socketError = 0
+    /// Why another attempt follows this one; nil if this is the last.
+    private(set) var retry: Retry?
+
+    /// - Parameters:
+    ///   - retry: why an earlier attempt did not suffice.
+    ///   - onBytes: called with the exchange once it has received bytes.
     /// - Returns: nil if there is no memory.
     init?(
-      _ exchange: CurlExchange, _ attempt: Attempt, login: CurlLogin?, known: CurlHandle?,
-      proxy: CurlProxy?, sockets: CurlSockets, onBytes: @escaping (CurlExchange) -> Void
+      _ exchange: CurlExchange, _ settings: CurlTransport.Settings, retry: Retry?,
+      _ digests: inout DigestLogins, sockets: CurlSockets,
+      onBytes: @escaping (CurlExchange) -> Void
     ) {
-      guard let handle = known ?? CurlHandle() else { return nil }
       self.exchange = exchange
-      self.attempt = attempt
-      self.login = login
-      owned = handle
-      knowsChallenge = known != nil
-      self.proxy = proxy
       self.sockets = sockets
       self.onBytes = onBytes
-      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
-      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+      usesNewConnection = retry == .onNewConnection
+      proxy = settings.proxies.proxy(for: exchange.request.url)
+      login = CurlLogin(exchange.request, settings)
+      var known: CurlHandle?
+      if let login {
+        if retry == .withDigest { digests.add(login) }
+        if retry == .withNewChallenge { digests.forgetHandles(of: login) }
+        if exchange.isPlainGet { known = digests.takeHandle(for: login) }
+      }
+      usesDigest = login.map { digests.contain($0) } ?? false
+      knowsChallenge = known != nil
+      guard let handle = known ?? CurlHandle() else { return nil }
+      self.handle = handle
+      handle.forgetMessage()
+      if exchange.request.body != nil { awaitPart() }
     }
 
     deinit {
-      // The handle may be used again.
-      set(CURLOPT_ERRORBUFFER, nil)
-      for list in lists { curl_slist_free_all(list) }
-      errorText.deallocate()
-    }
-
-    // MARK: Its options
-
-    /// Sets this object as libcurl's context, and its callbacks.
-    func connectCallbacks() {
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      set(CURLOPT_PRIVATE, context)
-      set(CURLOPT_ERRORBUFFER, errorText)
-      set(CURLOPT_HEADERDATA, context)
-      refrain_curl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) {
-        bytes, size, count, context in
-        CurlTransfer.at(context)?.readLine(
-          UnsafeRawBufferPointer(start: bytes, count: size * count))
-          ?? 0
-      }
-      set(CURLOPT_WRITEDATA, context)
-      refrain_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-        CurlTransfer.at(context)?.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
-          ?? 0
-      }
-      set(CURLOPT_OPENSOCKETDATA, context)
-      refrain_curl_set_socket_opener(handle) { context, _, address in
-        CurlTransfer.at(context)?.openSocket(address) ?? curl_socket_t(CURL_SOCKET_BAD)
-      }
-      // Beyond this object's life: connections of earlier transfers are closed later.
-      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
-      refrain_curl_set_socket_closer(handle) { context, socket in
-        context.map { Unmanaged<CurlSockets>.fromOpaque($0).takeUnretainedValue() }?
-          .remove(socket) ?? close(socket)
-      }
-      set(CURLOPT_PREREQDATA, context)
-      refrain_curl_set_connected_callback(handle) { context, address, local, _, localPort in
-        guard let transfer = CurlTransfer.at(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
-        let mayContinue = transfer.connected(
-          to: address.map { String(cString: $0) } ?? "",
-          from: local.map { String(cString: $0) } ?? "", Int(localPort))
-        return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
-      }
-      guard exchange.upload != nil else { return }
-      set(CURLOPT_READDATA, context)
-      refrain_curl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, context in
-        CurlTransfer.at(context)?.give(
-          UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
-          ?? Int(CURL_READFUNC_ABORT)
-      }
-    }
-
-    func set(_ option: CURLoption, _ value: Int) {
-      refrain_curl_set_long(handle, option, value)
-    }
-
-    func set(_ option: CURLoption, _ text: String) {
-      refrain_curl_set_text(handle, option, text)
-    }
-
-    /// - Parameter bytes: without zeros.
-    func set(_ option: CURLoption, _ bytes: [UInt8]) {
-      (bytes + [0]).withUnsafeBytes {
-        _ = refrain_curl_set_text(handle, option, $0.bindMemory(to: CChar.self).baseAddress)
-      }
-    }
-
-    func set(_ option: CURLoption, _ pointer: UnsafeMutableRawPointer?) {
-      refrain_curl_set_pointer(handle, option, pointer)
-    }
-
-    func set(_ option: CURLoption, list texts: [String]) {
-      var list: UnsafeMutablePointer<curl_slist>?
-      for text in texts {
-        guard let longer = curl_slist_append(list, text) else {
-          // Without one of its header fields it would be another request.
-          isIncomplete = true
-          break
-        }
-        list = longer
-      }
-      guard let list else { return }
-      lists.append(list)
-      refrain_curl_set_list(handle, option, list)
+      if case .awaitsPart(let task) = upload { task.cancel() }
     }
 
     // MARK: What libcurl calls
 
+    /// Sets this object as libcurl's context, and its callbacks.
+    func connectCallbacks() {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      let pointer = handle.pointer
+      for option in [
+        CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA,
+        CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA,
+      ] {
+        handle.set(option, context)
+      }
+      refrain_curl_set_data_callback(pointer, CURLOPT_HEADERFUNCTION) {
+        bytes, size, count, context in
+        CurlTransfer.at(context)?.readLine(.init(start: bytes, count: size * count)) ?? 0
+      }
+      refrain_curl_set_data_callback(pointer, CURLOPT_WRITEFUNCTION) {
+        bytes, size, count, context in
+        CurlTransfer.at(context)?.take(.init(start: bytes, count: size * count)) ?? 0
+      }
+      refrain_curl_set_data_callback(pointer, CURLOPT_READFUNCTION) {
+        bytes, size, count, context in
+        CurlTransfer.at(context)?.give(.init(start: bytes, count: size * count))
+          ?? Int(CURL_READFUNC_ABORT)
+      }
+      refrain_curl_set_socket_opener(pointer) { context, _, address in
+        CurlTransfer.at(context)?.openSocket(address) ?? curl_socket_t(CURL_SOCKET_BAD)
+      }
+      refrain_curl_set_connected_callback(pointer) { context, address, local, _, localPort in
+        let mayContinue = CurlTransfer.at(context)?.connected(
+          to: address.map { String(cString: $0) } ?? "",
+          from: local.map { String(cString: $0) } ?? "", Int(localPort))
+        return Int32(mayContinue == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
+      }
+      // Beyond this object's life: connections of earlier transfers are closed later.
+      handle.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
+      refrain_curl_set_socket_closer(pointer) { context, socket in
+        (object(of: context) as CurlSockets?)?.remove(socket) ?? close(socket)
+      }
+    }
+
     private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
-      context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+      object(of: context)
     }
 
     /// Returns the object of a libcurl handle.
@@ -171,10 +149,12 @@
       at(refrain_curl_get_private(handle))
     }
 
+    // MARK: The connection
+
     private func openSocket(_ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
       guard let address else { return curl_socket_t(CURL_SOCKET_BAD) }
       if requiresPublicAddress, Self.isPrivate(address) {
-        isPrivate = true
+        objection = .privateAddress
         return curl_socket_t(CURL_SOCKET_BAD)
       }
       let socket = sockets.add(for: address.pointee)
@@ -211,18 +191,39 @@
     ///   or be unusable.
     private func connected(to text: String, from local: String, _ port: Int) -> Bool {
       if isKept, sockets.hasInput(at: local, port: port) {
-        isUnusable = true
-        return false
+        objection = .foreignBytes
+      } else if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true
+      {
+        objection = .privateAddress
+      } else {
+        return true
       }
-      if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true {
-        isPrivate = true
-        return false
-      }
-      return true
+      return false
     }
 
     /// Whether the request goes over a connection of an earlier one.
-    private var isKept: Bool { long(CURLINFO_NUM_CONNECTS) == 0 }
+    private var isKept: Bool { handle.long(CURLINFO_NUM_CONNECTS) == 0 }
+
+    // MARK: The request and its response
+
+    private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      switch upload {
+      case .awaitsPart: return Int(CURL_READFUNC_PAUSE)
+      case .part(let part):
+        let count = part.copyBytes(to: buffer)
+        if count < part.count { upload = .part(part.dropFirst(count)) } else { awaitPart() }
+        return count
+      case .whole: return 0
+      }
+    }
+
+    /// Requests the next part of the body, also after the announced length: its end is a part, too.
+    private func awaitPart() {
+      upload = .awaitsPart(Task { [exchange] in await exchange.bringPart() })
+    }
+
+    /// - Parameter part: not empty; nil at the end.
+    func partCame(_ part: Data?) { upload = part.map { .part($0) } ?? .whole }
 
     private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       if refusal != nil {
@@ -246,20 +247,21 @@
     /// - Returns: false if the transfer ends here.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
       guard head.status == 401, login != nil else { return pass(head) }
-      if attempt.usesDigest {
+      if usesDigest {
         refusal = head
         return true
       }
-      guard exchange.upload == nil, Challenges.offerDigest(head.headers) else { return pass(head) }
-      next = attempt
-      next?.usesDigest = true
+      guard exchange.request.body == nil, Challenges.offerDigest(head.headers) else {
+        return pass(head)
+      }
+      retry = .withDigest
       return false
     }
 
     private func pass(_ head: CurlHeadReader.Head) -> Bool {
-      hasHead = true
-      isAccepted = head.status != 401
-      exchange.received(head)
+      status = head.status
+      exchange.received((head.status, head.headers))
+      length = head.headers.bodyLength
       let hasBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
       countdown = hasBody ? head.countedLength : nil
       return countdown != 0
@@ -267,20 +269,18 @@
 
     /// Passes a withheld 401 on, which libcurl does not answer.
     ///
-    /// - Returns: false if the request is sent again with a new challenge: this one may have
-    ///   expired, which not every origin says (RFC 7616 §3.3, `stale`).
+    /// - Returns: false if the request is sent again with a new challenge.
     private func passRefusal() -> Bool {
       guard let head = refusal.take() else { return true }
       guard knowsChallenge else { return pass(head) }
-      next = attempt
-      next?.usesKnownChallenge = false
+      retry = .withNewChallenge
       return false
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard passRefusal() else { return 0 }
       let wanted = bytes.prefix(Int(clamping: countdown ?? .max))
-      guard exchange.take(UnsafeRawBufferPointer(rebasing: wanted)) else {
+      guard exchange.take(UnsafeRawBufferPointer(rebasing: wanted), &filling, of: length) else {
         return Int(CURL_WRITEFUNC_PAUSE)
       }
       onBytes(exchange)
@@ -289,35 +289,26 @@
       return countdown == 0 ? 0 : bytes.count
     }
 
-    private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-      exchange.upload?.read(into: buffer) ?? Int(CURL_READFUNC_PAUSE)
-    }
-
     // MARK: Its end
 
-    /// Called when libcurl has ended the transfer, before `next` and `error(for:)`.
+    /// Called when libcurl has ended the transfer, before `retry` and `error(for:)`.
     func ended(_ code: CURLcode) {
       if code == CURLE_OK { _ = passRefusal() }
-      if isUnusable || hasReadForeignBytes(code) {
-        next = attempt
-        next?.usesNewConnection = true
-      }
+      if objection == .foreignBytes || hasReadForeignBytes(code) { retry = .onNewConnection }
     }
 
     /// Whether what was read on a kept connection may follow an earlier response that was longer
     /// than its Content-Length, so that the request has to be sent again (RFC 9112 §9.3.1).
     private func hasReadForeignBytes(_ code: CURLcode) -> Bool {
-      guard !hasHead, !attempt.usesNewConnection, exchange.request.isIdempotent else {
-        return false
-      }
+      guard status == nil, !usesNewConnection, exchange.request.isIdempotent else { return false }
       return isKept
         && (fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code))
     }
 
     /// The handle, if its challenge was answered and another request can use it.
     var handleToKeep: CurlHandle? {
-      attempt.usesDigest && isAccepted && exchange.request.method == "GET"
-        && exchange.upload == nil ? owned : nil
+      guard usesDigest, let status, status != 401, exchange.isPlainGet else { return nil }
+      return handle
     }
 
     /// - Returns: why the response is not whole; nil if it is.
@@ -325,33 +316,22 @@
       if countdown == 0 { return nil }
       let code = code == CURLE_OK && countdown != nil ? CURLE_PARTIAL_FILE : code
       let host = exchange.request.url.host() ?? ""
-      if isPrivate, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
+      if objection == .privateAddress,
+        [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code)
+      {
         return TransportError(
           .badURL, "The name \(host) leads to an address of a private network.",
           cause: .privateAddress)
       }
-      var text = String(cString: errorText)
       // The message may contain the proxy's URL, with the password.
-      if let proxy { text = text.replacing(proxy.url, with: proxy.name) }
-      let systemError = long(CURLINFO_OS_ERRNO)
+      let text = proxy.map { handle.message.replacing($0.url, with: $0.name) } ?? handle.message
+      let systemError = handle.long(CURLINFO_OS_ERRNO)
       return CurlFailure(
         host: host, proxy: proxy?.name, code: code, text: text,
         systemError: systemError == 0 ? socketError : systemError,
-        proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasConnected: hasConnected, hasHead: hasHead,
-        fault: fault
+        proxyStatus: handle.long(CURLINFO_HTTP_CONNECTCODE), hasConnected: handle.hasConnected,
+        hasHead: status != nil, fault: fault
       ).error
-    }
-
-    private var hasConnected: Bool {
-      var time: curl_off_t = 0
-      refrain_curl_get_offset(handle, CURLINFO_CONNECT_TIME_T, &time)
-      return time > 0
-    }
-
-    private func long(_ info: CURLINFO) -> Int {
-      var value = 0
-      refrain_curl_get_long(handle, info, &value)
-      return value
     }
   }
 #endif

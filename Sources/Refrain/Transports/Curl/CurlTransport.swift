@@ -40,13 +40,8 @@
     }
 
     private func exchange(_ request: RelayedRequest) async throws -> OriginResponse {
-      let exchange = try CurlExchange(request, on: CurlLoop.with(settings))
-      let body = TransportBody(exchange)
       do {
-        let head = try await exchange.send()
-        var response = OriginResponse(status: head.status, headers: head.headers, body: body)
-        response.hasMore = { [weak exchange] in exchange?.isEmpty == false }
-        return response
+        return try await CurlExchange(request, on: CurlLoop.with(settings)).send()
       } catch let error as TransportError where error.cause == .noAddress {
         let host = request.url.host() ?? ""
         throw await IOThreads.shared.run { TransportError.noAddress(of: host) }
@@ -59,16 +54,6 @@
     /// 9110 §9.2.2).
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
-    }
-
-    /// The number of bytes requested; nil if the request does not say.
-    var length: Int64? {
-      guard let range = headers["Range"], range.hasPrefix("bytes=") else { return nil }
-      let ends = range.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
-      guard ends.count == 2, let first = Int64(digits: ends[0]), let last = Int64(digits: ends[1]),
-        first <= last
-      else { return nil }
-      return last - first + 1
     }
   }
 

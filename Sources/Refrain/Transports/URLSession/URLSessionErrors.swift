@@ -15,7 +15,7 @@ struct URLSessionErrors: Sendable {
   ///   - isResting: whether the task was suspended: a timeout is then not the host's.
   func translate(_ error: any Error, beforeHead: Bool, isResting: Bool = false) -> TransportError {
     guard let error = error as? URLError else {
-      return beforeHead ? unreachable("could not be reached: \(error)") : lost("\(error)")
+      return broken("\("\(error)".prefix(300))", beforeHead: beforeHead)
     }
     switch error.code {
     case .badURL:
@@ -24,24 +24,20 @@ struct URLSessionErrors: Sendable {
       return unread()
     case .timedOut:
       return TransportError(.timedOut, "\(host) was silent for too long.")
-    case .cannotFindHost:
-      return unknownHost()
     case .dnsLookupFailed:
-      return unreachable("could not be resolved to an address")
+      return .unreachable(host, "could not be resolved to an address")
     case .networkConnectionLost where !beforeHead || !Self.isRefusal(error):
-      return lost("the other side closed it")
+      return .lost(host, "the other side closed it")
     case .cannotConnectToHost, .networkConnectionLost:
       return Self.isRefusal(error)
         ? TransportError(.refused, "\(host) refused the connection.")
-        : unreachable("could not be reached")
-    case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
-      return noNetwork(error)
+        : .unreachable(host, "could not be reached")
     case .serverCertificateHasBadDate, .serverCertificateUntrusted,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
       return TransportError(
         .untrusted, "The certificate of \(host) is not trusted: \(words(error)).")
     case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired:
-      return unreachable("could not be reached over TLS: \(words(error))")
+      return .unreachable(host, "could not be reached over TLS: \(words(error))")
     case .appTransportSecurityRequiresSecureConnection:
       return TransportError(
         .badURL, "App Transport Security allows requests to \(host) only over https.")
@@ -54,53 +50,51 @@ struct URLSessionErrors: Sendable {
   }
 
   private func words(_ error: URLError) -> String {
-    let text = error.localizedDescription
-    return text.hasSuffix(".") ? String(text.dropLast()) : text
+    let text = error.localizedDescription.prefix(300)
+    return String(text.hasSuffix(".") ? text.dropLast() : text)
   }
 
   #if canImport(FoundationNetworking)
     /// URLSession on Linux uses this code only for refusals.
     private static func isRefusal(_ error: URLError) -> Bool { error.code == .cannotConnectToHost }
 
-    /// libcurl does not report whether a name server responded.
-    private func unknownHost() -> TransportError {
-      unreachable("could not be resolved to an address")
-    }
-
-    private func noNetwork(_ error: URLError) -> TransportError {
-      unreachable("could not be reached: there is no network")
-    }
-
     /// Most libcurl errors have no code of URLError's, only their message (libcurl-errors(3)).
     private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
       let text = words(error)
+      func says(_ words: String...) -> Bool { words.contains(where: text.lowercased().contains) }
       switch error.code {
-      case .badServerResponse:
-        // CURLE_GOT_NOTHING
-        return lost("the other side closed it")
-      case .unsupportedURL:
-        // CURLE_UNSUPPORTED_PROTOCOL. The URL's protocol was checked, so it is the response's.
+      // libcurl does not report whether a name server responded.
+      case .cannotFindHost: return .unreachable(host, "could not be resolved to an address")
+      // CURLE_GOT_NOTHING
+      case .badServerResponse: return .lost(host, "the other side closed it")
+      // CURLE_UNSUPPORTED_PROTOCOL. The URL's protocol was checked, so it is the response's.
+      case .unsupportedURL: return malformed(text)
+      case _ where beforeHead && says("ssl", "tls", "certificate"):
+        return .unreachable(host, "could not be reached over TLS: \(text)")
+      case _
+      where says(
+        "weird server reply", "content-length", "chunk", "header", "encoding", "http/", "writing"):
         return malformed(text)
-      default: break
+      default: return .lost(host, text)
       }
-      let lowercased = text.lowercased()
-      if ["ssl", "tls", "certificate"].contains(where: lowercased.contains), beforeHead {
-        return unreachable("could not be reached over TLS: \(text)")
-      }
-      let isMalformed = [
-        "weird server reply", "content-length", "chunk", "header", "encoding", "http/", "writing",
-      ].contains(where: lowercased.contains)
-      if isMalformed { return malformed(text) }
-      return lost(text)
     }
   #else
-    private func unknownHost() -> TransportError {
-      TransportError(.unknownHost, "The host \(host) does not exist.")
-    }
-
     private static func isRefusal(_ error: URLError) -> Bool {
       // CFNetwork's key for the system's error code.
       (error.userInfo["_kCFStreamErrorCodeKey"] as? Int).map { $0 == Int(ECONNREFUSED) } ?? false
+    }
+
+    private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
+      switch error.code {
+      case .cannotFindHost:
+        return TransportError(.unknownHost, "The host \(host) does not exist.")
+      case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+        return noNetwork(error)
+      case .unsupportedURL:
+        return TransportError(.badURL, "The URL at \(host) cannot be requested.")
+      case .badServerResponse: return malformed(words(error))
+      default: return broken(words(error), beforeHead: beforeHead)
+      }
     }
 
     private func noNetwork(_ error: URLError) -> TransportError {
@@ -113,33 +107,14 @@ struct URLSessionErrors: Sendable {
         return TransportError(
           .networkNotAllowed, "No request was sent to \(host): this network is metered.")
       default:
-        return unreachable("could not be reached: this device has no network", cause: .noNetwork)
-      }
-    }
-
-    private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
-      switch error.code {
-      case .unsupportedURL:
-        return TransportError(.badURL, "The URL at \(host) cannot be requested.")
-      case .badServerResponse:
-        return malformed(words(error))
-      default:
-        return beforeHead
-          ? unreachable("could not be reached: \(words(error))") : lost(words(error))
+        return .unreachable(
+          host, "could not be reached: this device has no network", cause: .noNetwork)
       }
     }
   #endif
 
-  private func unreachable(
-    _ what: String, cause: TransportError.Cause? = nil
-  ) -> TransportError {
-    var error = TransportError(.unreachable, "\(host) \(what.prefix(300)).")
-    error.cause = cause
-    return error
-  }
-
-  private func lost(_ why: String) -> TransportError {
-    TransportError(.connectionLost, "The connection to \(host) broke: \(why.prefix(300)).")
+  private func broken(_ why: String, beforeHead: Bool) -> TransportError {
+    beforeHead ? .unreachable(host, "could not be reached: \(why)") : .lost(host, why)
   }
 
   /// Returns the error of a response that ended because nobody read it.
@@ -151,6 +126,6 @@ struct URLSessionErrors: Sendable {
   }
 
   func malformed(_ what: String) -> TransportError {
-    TransportError(.malformed, "\(host) sent an invalid HTTP response: \(what.prefix(300)).")
+    TransportError(.malformed, "\(host) sent an invalid HTTP response: \(what).")
   }
 }

@@ -9,164 +9,187 @@ import RefrainLocks
 /// One request over URLSession, and its response.
 ///
 /// URLSession's callbacks arrive one at a time, on the session's queue.
-final class URLSessionExchange: BodySource {
-  typealias Head = (status: Int, headers: HeaderFields)
+final class URLSessionExchange: TransportExchange {
+  /// The task is suspended above `many` unread bytes, and goes on at `few` or fewer.
+  private static let many = 256 << 10
+  private static let few = 64 << 10
+  /// The most unread bytes of a response whose rest can be requested later. URLSession may deliver
+  /// for as long as it likes after a task was suspended.
+  static let mostUnread = 2 << 20
+
+  typealias Relayed = (request: RelayedRequest, body: UploadFile?)
 
   let request: OriginRequest
   /// Sent in place of `request`, on behalf of a client.
-  let relayed: RelayedUpload?
-  let errors: URLSessionErrors
-  let challengeHandler: AuthenticationChallengeHandler?
-  let queue: OperationQueue
-  /// The most unread bytes of a response whose rest can be requested later.
-  private let mostUnread: Int
+  let relayed: Relayed?
+  let response = ResponseBuffer(goingOnAt: few)
+  private let settings: URLSessionRequests.Settings
+  private let queue: OperationQueue
+  private let errors: URLSessionErrors
+  /// Of the task. Changes on the queue alone.
   private let state = Mutex(State())
-
-  #if !canImport(FoundationNetworking)
-    private struct MetricsListener: Sendable {
-      let hear: @Sendable (URLSessionTaskMetrics) -> Void
-    }
-    private let metrics = Mutex<MetricsListener?>(nil)
-    var onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)? {
-      get { metrics.withLock { $0?.hear } }
-      set { metrics.withLock { $0 = newValue.map(MetricsListener.init) } }
-    }
-  #endif
 
   private struct State {
     var task: URLSessionTask?
-    var isCancelled = false
     var isWaitingForNetwork = false
     var hasHead = false
     /// Whether the rest of the body can be requested later, by its range.
     var isContinuable = false
-    var awaitingHead: CheckedContinuation<Head, any Error>?
-    var awaitingChunk: CheckedContinuation<Data?, any Error>?
-    var chunks = ChunkQueue()
+    /// Whether the body is passed on decoded.
+    var isDecoded = false
     /// The bytes of the body received, and those announced.
     var received: Int64 = 0
     var announced: Int64?
-    /// Whether the body is passed on decoded.
-    var isDecoded = false
     /// The announced length of a body that URLSession decodes, before it does.
     var announcedEncoded: Int64?
-    /// Whether fewer bytes than that were received.
-    var isCutShort = false
-    /// How the body ended.
-    var end: Result<Void, TransportError>?
   }
 
   init(
-    request: OriginRequest, relayed: RelayedUpload? = nil, queue: OperationQueue,
-    challengeHandler: AuthenticationChallengeHandler?, mostUnread: Int
+    request: OriginRequest, relayed: Relayed?, queue: OperationQueue,
+    settings: URLSessionRequests.Settings
   ) {
-    self.mostUnread = mostUnread
     self.request = request
     self.relayed = relayed
     self.queue = queue
-    self.challengeHandler = challengeHandler
+    self.settings = settings
     errors = URLSessionErrors(host: request.url.host() ?? "")
   }
-
-  // MARK: Whoever asks
 
   /// Starts the task, and waits for the head of the response.
   ///
   /// - Parameter makeTask: creates the task, on the queue.
-  func head(_ makeTask: @Sendable @escaping () -> URLSessionDataTask) async throws -> Head {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let isCancelled = state.withLock { state in
-          if !state.isCancelled { state.awaitingHead = continuation }
-          return state.isCancelled
-        }
-        if isCancelled { return continuation.resume(throwing: CancellationError()) }
-        queue.addOperation { [self] in
-          guard !state.withLock(\.isCancelled) else { return }
-          let task = makeTask()
-          state.withLock { $0.task = task }
-          task.resume()
-        }
+  func send(
+    _ makeTask: @Sendable @escaping () -> URLSessionDataTask
+  ) async throws -> OriginResponse {
+    try Task.checkCancellation()
+    queue.addOperation { [self] in
+      guard !response.isOver else { return }
+      let task = makeTask()
+      state.withLock { $0.task = task }
+      task.resume()
+    }
+    var received = try await head()
+    received.isDecoded = state.withLock(\.isDecoded)
+    return received
+  }
+
+  func abandon() {
+    queue.addOperation { [self] in state.withLock(\.task)?.cancel() }
+  }
+
+  // MARK: Back-pressure
+
+  /// On the queue, as `suspend`: tasks count both.
+  func goOn() {
+    queue.addOperation { [self] in Self.resume(state.withLock(\.task)) }
+  }
+
+  #if canImport(FoundationNetworking)
+    // Suspending a running task ends the process here: "Fatal error: Received body data, but no
+    // transfer in progress". So nothing holds the sender back; the bytes wait in memory.
+    private static func suspend(_ task: URLSessionTask?) {}
+    private static func resume(_ task: URLSessionTask?) {}
+  #else
+    private static func suspend(_ task: URLSessionTask?) { task?.suspend() }
+    private static func resume(_ task: URLSessionTask?) { task?.resume() }
+  #endif
+
+  // MARK: The head
+
+  func responseCame(
+    _ response: URLResponse, of task: URLSessionTask
+  ) -> URLSession.ResponseDisposition {
+    // Linux also reports interim responses (RFC 9110 §15.2).
+    if let response = response as? HTTPURLResponse, response.statusCode < 200 { return .allow }
+    do throws(TransportError) {
+      guard let response = response as? HTTPURLResponse else {
+        throw errors.malformed("a response without a status")
       }
-    } onCancel: {
-      stop()
+      try headCame(response)
+      return .allow
+    } catch {
+      end(error)
+      // Linux ignores the returned disposition.
+      task.cancel()
+      return .cancel
     }
   }
 
-  /// Returns the next bytes of the body; nil at its end.
-  func next() async throws -> Data? {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation {
-        (continuation: CheckedContinuation<Data?, any Error>) in
-        var goesOn = false
-        let outcome = state.withLock { state -> Result<Data?, any Error>? in
-          if state.isCancelled { return .failure(CancellationError()) }
-          if let chunk = state.chunks.popFirst() {
-            goesOn = state.chunks.isResting && state.chunks.byteCount <= ChunkQueue.few
-            return .success(chunk)
-          }
-          if let end = state.end { return end.map { nil }.mapError { $0 } }
-          state.awaitingChunk = continuation
-          return nil
-        }
-        if goesOn { queue.addOperation { [self] in adjustFlow() } }
-        if let outcome { continuation.resume(with: outcome) }
-      }
-    } onCancel: {
-      stop()
-    }
-  }
-
-  func stop() {
-    let (head, chunk) = state.withLock { state in
-      state.isCancelled = true
-      state.chunks = ChunkQueue()
-      defer { (state.awaitingHead, state.awaitingChunk) = (nil, nil) }
-      return (state.awaitingHead, state.awaitingChunk)
-    }
-    head?.resume(throwing: CancellationError())
-    chunk?.resume(throwing: CancellationError())
-    queue.addOperation { [self] in state.withLock { $0.task }?.cancel() }
-  }
-
-  // MARK: What comes, on the queue
-
-  /// - Parameter announced: the length of the body; nil if it is unknown.
-  func headCame(_ response: HTTPURLResponse, announced: Int64? = nil) {
-    var head: Head = (response.statusCode, HeaderFields(response))
-    if relayed != nil, !head.headers.contentCodings.isEmpty {
-      // The body is decoded, whatever the request. Clients use a tag for ranges, too.
+  /// - Throws: why the body cannot be used.
+  private func headCame(_ response: HTTPURLResponse) throws(TransportError) {
+    var head: ResponseBuffer.Head = (response.statusCode, HeaderFields(response))
+    let codings = head.headers.contentCodings.joined(separator: ", ")
+    let length = try announcedLength(head)
+    let isWhole = WholeResponse.statuses.contains(head.status)
+    let isDecoded = isWhole && decodes(codings, head.headers)
+    if isDecoded || relayed != nil, !codings.isEmpty {
+      // The body is decoded, whatever the request.
       head.headers.dropCoding()
-      head.headers["ETag"] = nil
+      // Clients use a tag for ranges, too.
+      if relayed != nil { head.headers["ETag"] = nil }
     }
-    if isDecoded { head.headers.dropCoding() }
-    networkCame()
     // A relayed body has to arrive as one.
     let isContinuable =
       relayed == nil && head.status == 206 && Validator(headers: head.headers).ifRange != nil
-    let waiter = state.withLock { state in
-      state.hasHead = true
-      state.announced = announced
-      state.isContinuable = isContinuable
-      defer { state.awaitingHead = nil }
-      return state.awaitingHead
-    }
-    waiter?.resume(returning: head)
-  }
-
-  var hasHead: Bool { state.withLock(\.hasHead) }
-
-  /// Prepares for a body that URLSession decodes.
-  ///
-  /// - Parameter length: the announced length of the encoded body.
-  func expectDecodedBody(announced length: Int64?) {
     state.withLock { state in
-      state.isDecoded = true
-      state.announcedEncoded = length
+      state.hasHead = true
+      state.isContinuable = isContinuable
+      state.isDecoded = isDecoded
+      if codings.isEmpty { state.announced = length }
+      if isDecoded { state.announcedEncoded = length }
+    }
+    networkCame()
+    self.response.receive(head)
+    if !codings.isEmpty, !isDecoded, relayed == nil, isWhole || head.status == 206 {
+      throw errors.malformed("a body encoded with \(codings.prefix(40)), which was declined")
     }
   }
 
-  var isDecoded: Bool { state.withLock(\.isDecoded) }
+  /// Whether URLSession's decoded body can be used: that of a whole document.
+  private func decodes(_ codings: String, _ fields: HeaderFields) -> Bool {
+    guard relayed == nil else { return false }
+    switch codings {
+    case "gzip", "x-gzip", "deflate": break
+    // URLSession supports Brotli over https alone.
+    case "br" where request.url.scheme?.lowercased() == "https": break
+    default: return false
+    }
+    return request.isForDocument(mimeType: MediaType.essence(fields["Content-Type"]))
+  }
+
+  /// Returns the announced length of the body (RFC 9110 §8.6). A response without a body may carry
+  /// another one's length.
+  private func announcedLength(_ head: ResponseBuffer.Head) throws(TransportError) -> Int64? {
+    guard ![204, 304].contains(head.status), relayed?.request.method != "HEAD" else { return nil }
+    guard ContentLength(head.headers) != .invalid else {
+      let text = head.headers["Content-Length"] ?? ""
+      throw errors.malformed("a Content-Length of \(text.prefix(40))")
+    }
+    return head.headers.bodyLength
+  }
+
+  // MARK: The body and its end
+
+  func bytesCame(_ data: Data) {
+    guard !data.isEmpty else { return }
+    let (task, isContinuable) = state.withLock { state in
+      state.received += Int64(data.count)
+      return (state.task, state.isContinuable)
+    }
+    let (suspends, cancels) = response.change { buffer in
+      guard buffer.end == nil else { return ((false, false), wakes: false) }
+      buffer.append(data)
+      // Nothing is unread if the reader waits for it.
+      let unread = buffer.waiter == nil ? buffer.byteCount : 0
+      let isTooMuch = isContinuable && unread > settings.mostUnread
+      if isTooMuch { buffer.end = .failure(errors.unread()) }
+      let rests = unread > Self.many && !buffer.isPaused
+      if rests { buffer.isPaused = true }
+      return ((rests, isTooMuch), wakes: true)
+    }
+    if suspends { Self.suspend(task) }
+    if cancels { task?.cancel() }
+  }
 
   #if !canImport(FoundationNetworking)
     /// Compares the announced length of an encoded body with the number of bytes received.
@@ -174,65 +197,63 @@ final class URLSessionExchange: BodySource {
       let received = metrics.transactionMetrics.last?.countOfResponseBodyBytesReceived ?? 0
       state.withLock { state in
         guard let announced = state.announcedEncoded, received > 0 else { return }
-        state.isCutShort = received < announced
+        (state.received, state.announced) = (received, announced)
       }
-      onMetrics?(metrics)
+      settings.onMetrics?(metrics)
     }
   #endif
 
-  func bytesCame(_ data: Data) {
-    guard !data.isEmpty else { return }
-    let (waiter, task) = state.withLock {
-      state -> (CheckedContinuation<Data?, any Error>?, URLSessionTask?) in
-      state.received += Int64(data.count)
-      if let waiter = state.awaitingChunk {
-        state.awaitingChunk = nil
-        return (waiter, nil)
-      }
-      guard !state.isCancelled, state.end == nil else { return (nil, nil) }
-      state.chunks.append(data)
-      guard state.isContinuable, state.chunks.byteCount > mostUnread else { return (nil, nil) }
-      state.end = .failure(errors.unread())
-      return (nil, state.task)
+  /// Called when the task has ended, as its last callback.
+  func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
+    let hasHead = state.withLock { state in
+      state.task = nil
+      return state.hasHead
     }
-    waiter?.resume(returning: data)
-    if let task { return task.cancel() }
-    adjustFlow()
+    #if canImport(FoundationNetworking)
+      // A 3xx without a target is delivered nowhere else.
+      if error == nil, !hasHead, let response = task.response as? HTTPURLResponse {
+        return endedWith(response)
+      }
+    #endif
+    end(error.map { errors.translate($0, beforeHead: !hasHead, isResting: response.isPaused) })
   }
+
+  #if canImport(FoundationNetworking)
+    /// Ends the exchange with a response whose body is missing.
+    func endedWith(_ response: HTTPURLResponse) {
+      do throws(TransportError) {
+        try headCame(response)
+        state.withLock { $0.announced = nil }
+        end()
+      } catch {
+        end(error)
+      }
+    }
+  #endif
 
   /// Ends the exchange for its callers; the task may still have to be cancelled.
-  func end(_ failure: TransportError? = nil) {
+  private func end(_ failure: TransportError? = nil) {
     networkCame()
-    let host = errors.host
-    let (head, chunk, error) = state.withLock { state in
-      var failure = failure
-      // URLSession does not always notice missing bytes.
-      if failure == nil, let announced = state.announced, state.received < announced {
-        failure = TransportError(
-          .connectionLost,
-          "The connection to \(host) broke: \(announced - state.received) bytes are missing.")
+    let failure =
+      failure
+      ?? state.withLock { state in
+        // URLSession does not always notice missing bytes.
+        if let announced = state.announced, state.received < announced {
+          return .lost(
+            errors.host,
+            state.isDecoded
+              ? "some of the encoded body is missing"
+              : "\(announced - state.received) bytes are missing")
+        }
+        return state.hasHead
+          ? nil
+          : TransportError(
+            .connectionLost, "\(errors.host) closed the connection without a response.")
       }
-      if failure == nil, state.isCutShort {
-        failure = TransportError(
-          .connectionLost, "The connection to \(host) broke: some of the encoded body is missing.")
-      }
-      if failure == nil, !state.hasHead {
-        failure = TransportError(
-          .connectionLost, "\(host) closed the connection without a response.")
-      }
-      if state.end == nil { state.end = failure.map { .failure($0) } ?? .success(()) }
-      defer { (state.awaitingHead, state.awaitingChunk) = (nil, nil) }
-      return (state.awaitingHead, state.awaitingChunk, failure)
-    }
-    if let error {
-      head?.resume(throwing: error)
-      chunk?.resume(throwing: error)
-    } else {
-      chunk?.resume(returning: nil)
-    }
+    response.end(failure.map { .failure($0) } ?? .success(()))
   }
 
-  func letGoOfTask() { state.withLock { $0.task = nil } }
+  // MARK: A network
 
   func networkIsAwaited() {
     state.withLock { $0.isWaitingForNetwork = true }
@@ -248,24 +269,42 @@ final class URLSessionExchange: BodySource {
     if wasWaiting { request.onConnectivity?(.available) }
   }
 
-  // MARK: Back-pressure
+  // MARK: A challenge
 
-  /// Whether the task was suspended because its bytes are unread.
-  var isResting: Bool { state.withLock(\.chunks.isResting) }
-
-  /// On the queue alone, so that suspending and resuming, which are counted, stay balanced.
-  private func adjustFlow() {
+  func answer(
+    _ challenge: URLAuthenticationChallenge,
+    _ completionHandler:
+      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
     #if canImport(FoundationNetworking)
-      // Suspending a running task ends the process here: "Fatal error: Received body data, but no
-      // transfer in progress". So nothing holds the sender back; the bytes wait in memory.
+      // A whole 401 has arrived. Default handling would wait forever, and any scheme but Basic would
+      // end the process ("… is not supported").
+      end()
+      completionHandler(.cancelAuthenticationChallenge, nil)
     #else
-      let change = state.withLock { state -> (URLSessionTask, rests: Bool)? in
-        guard let task = state.task, !state.isCancelled else { return nil }
-        return state.chunks.turn().map { (task, $0) }
+      guard let challengeHandler = settings.challengeHandler else {
+        let credential = digestCredential(for: challenge)
+        return completionHandler(
+          credential == nil ? .performDefaultHandling : .useCredential, credential)
       }
-      guard let change else { return }
-      if change.rests { change.0.suspend() } else { change.0.resume() }
+      Task {
+        let (disposition, credential) = await challengeHandler(challenge)
+        completionHandler(disposition, credential)
+      }
     #endif
+  }
+
+  /// Returns the user and password of the request's Basic credentials, if the origin offers
+  /// Digest authentication (RFC 7616) in response to them.
+  private func digestCredential(for challenge: URLAuthenticationChallenge) -> URLCredential? {
+    let space = challenge.protectionSpace
+    guard space.authenticationMethod == NSURLAuthenticationMethodHTTPDigest, !space.isProxy(),
+      challenge.previousFailureCount == 0,
+      let login = UserPassword(authorization: request.headers["Authorization"]),
+      let user = String(validating: login.user, as: UTF8.self),
+      let password = String(validating: login.password, as: UTF8.self)
+    else { return nil }
+    return URLCredential(user: user, password: password, persistence: .none)
   }
 }
 

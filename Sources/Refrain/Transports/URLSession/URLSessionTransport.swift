@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if canImport(FoundationNetworking)
-  public import Foundation
+  import Foundation
   public import FoundationNetworking
 #else
   public import Foundation
@@ -58,7 +58,8 @@ public typealias AuthenticationChallengeHandler =
       challengeHandler: AuthenticationChallengeHandler? = nil,
       onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)? = nil
     ) {
-      requests = URLSessionRequests(challengeHandler: challengeHandler, onMetrics: onMetrics)
+      requests = URLSessionRequests(
+        .init(challengeHandler: challengeHandler, onMetrics: onMetrics))
     }
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
@@ -70,3 +71,85 @@ public typealias AuthenticationChallengeHandler =
     }
   }
 #endif
+
+/// Sends requests over URLSession, for `URLSessionTransport`.
+///
+/// Compiled on Linux for the tests alone: there the task is not suspended, so that a body that
+/// arrives faster than it is read is held in memory; dot segments are removed from a URL's path;
+/// the body of a redirect is missing; and URLSession ends the process on some redirects ("Fatal
+/// error: Invalid URL") and on a connection that breaks within a head ("Transfer completed, but
+/// there's no response").
+struct URLSessionRequests: RelayingTransport {
+  struct Settings: Sendable {
+    /// The most unread bytes of a response whose rest can be requested later.
+    var mostUnread = URLSessionExchange.mostUnread
+    var challengeHandler: AuthenticationChallengeHandler?
+    #if !canImport(FoundationNetworking)
+      var onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
+    #endif
+  }
+
+  private let sessions = URLSessions()
+  private let settings: Settings
+
+  #if canImport(FoundationNetworking)
+    /// - Parameter mostUnread: none by default, since without suspending the task any reader that is
+    ///   slower than its origin would reach it.
+    init(mostUnread: Int = .max) { settings = Settings(mostUnread: mostUnread) }
+  #else
+    init(_ settings: Settings = Settings()) { self.settings = settings }
+  #endif
+
+  func send(_ request: OriginRequest) async throws -> OriginResponse {
+    try request.check()
+    if request.waitsForConnectivity, request.access != NetworkPolicy.Access() {
+      // A waiting session does not report why there is no network. So the first request does not
+      // wait, to detect a network that may not be used.
+      var prompt = request
+      prompt.waitsForConnectivity = false
+      do {
+        return try await exchange(prompt)
+      } catch let error as TransportError where error.cause == .noNetwork {}
+    }
+    return try await exchange(request)
+  }
+
+  func relay(_ request: RelayedRequest) async throws -> OriginResponse {
+    let outgoing = OriginRequest(url: request.url, headers: request.headers)
+    try outgoing.check()
+    // URLSession could also read a stream, but on a thread that waits for it.
+    let file: UploadFile? = if let body = request.body { try await UploadFile(body) } else { nil }
+    return try await exchange(outgoing, relaying: (request, file))
+  }
+
+  private func exchange(
+    _ request: OriginRequest, relaying relayed: URLSessionExchange.Relayed? = nil
+  ) async throws -> OriginResponse {
+    let exchange = URLSessionExchange(
+      request: request, relayed: relayed, queue: sessions.queue, settings: settings)
+    return try await exchange.send { [sessions] in sessions.task(for: exchange) }
+  }
+}
+
+/// The body of a relayed request in a temporary file, removed when its last user releases it.
+final class UploadFile: Sendable {
+  let url: URL
+
+  /// Writes the whole body.
+  init(_ body: RelayedRequest.Body) async throws {
+    url = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-upload-\(UUID().uuidString)")
+    let url = url
+    let handle = try await IOThreads.shared.run {
+      try Data().write(to: url, options: .withoutOverwriting)
+      return try FileHandle(forWritingTo: url)
+    }
+    while let part = try await body.next() {
+      try await IOThreads.shared.run { try handle.write(contentsOf: part) }
+    }
+    try await IOThreads.shared.run { try handle.close() }
+  }
+
+  // The system clears the directory of files that cannot be removed here.
+  deinit { try? FileManager.default.removeItem(at: url) }
+}

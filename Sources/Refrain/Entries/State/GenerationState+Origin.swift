@@ -1,5 +1,46 @@
 // SPDX-License-Identifier: MIT
 
+/// How the origin handles requests for ranges, by its responses so far.
+enum OriginRanges: Sendable {
+  /// Nothing is known but the announcement (`ContentInformation.supportsRanges`).
+  case announced
+  /// It has sent a range.
+  case answered
+  /// It sends the whole resource instead, whatever it announces: readers wait for that response.
+  case ignored
+  /// It has a usable response only to requests without a range: no further request names one.
+  case refused
+}
+
+extension GenerationState {
+  /// Records what became of a request for a range: it was answered, ignored, or refused, and the
+  /// response came once the range had been dropped.
+  mutating func note(_ found: OriginRanges) {
+    if ranges == .refused || (ranges == .answered && found == .refused) { return }
+    ranges = found
+  }
+
+  /// Returns the range of a request if the same request may be sent without it: an error of an
+  /// origin that has never sent a range may be due to the range alone.
+  func optionalRange(_ range: ByteRange) -> ByteRange? { ranges == .answered ? nil : range }
+
+  /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
+  /// document that is not known to have ranges. Origins that compress it would respond with a range
+  /// of the compressed bytes.
+  ///
+  /// So do those for a version of one response, unless the rest of it can be requested.
+  var isRequestedWhole: Bool {
+    if ranges == .refused { return true }
+    if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
+    return representation.isDocument && info?.supportsRanges != true
+  }
+
+  /// Whether each response begins at the first byte: readers wait for it wherever they are.
+  var comesWhole: Bool {
+    ranges == .ignored || ranges == .refused || isOneResponse || info?.supportsRanges == false
+  }
+}
+
 /// Origins whose validator, or length, changes with each response: podcasts with inserted
 /// advertisements, servers behind one name whose ETags differ, files that are still being written.
 ///
@@ -17,15 +58,11 @@ extension GenerationState {
   /// Whether one response is this generation.
   var isOneResponse: Bool { validator.isOfOneResponse }
 
-  /// Whether each response begins at the first byte: readers wait for it wherever they are.
-  var comesWhole: Bool { ignoresRanges || isOneResponse || info?.supportsRanges == false }
-
   /// Whether a fetch is received to its end, although nobody may want its bytes now: another
   /// response could not bring them.
   func isKeptToEnd(_ fetch: RunningFetch) -> Bool {
     isOneResponse && !fetch.isConfirmation && (fetch.isReceivingWhole || fetch.hasBody)
-      && !isTransient
-      && length != nil
+      && !isTransient && length != nil
   }
 
   /// Whether the response that is this generation ended before all of it had come. What is stored
@@ -60,14 +97,14 @@ extension GenerationState {
     if isOneResponse { representation.follow(replacements: Validator.mostReplacements) }
   }
 
+  /// Requests ranges again once the origin has confirmed all that one response brought.
+  mutating func noteConstancy() {
+    if isComplete { representation.follow(replacements: 0) }
+  }
+
   static let keepsChanging = MediaCacheError(
     .invalidResponse,
     "The origin sends another version with each response, and none of the last \(mostVersions) "
       + "arrived to its end.",
     remedy: "Try again later, or use another source.")
-
-  /// Requests ranges again once the origin has confirmed all that one response brought.
-  mutating func noteConstancy() {
-    if isComplete { representation.follow(replacements: 0) }
-  }
 }

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+
+/// Groups as one thing (`ResourcePolicy.Group`): the first resource, and the others that were used
+/// as its parts.
+extension MediaCache {
+  /// Returns everything that is stored, with the parts of each group as one item, the most recently
+  /// used first. Looks at every entry.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  public func storedItems() async throws -> [StoredItem] {
+    StoredItem.grouped(try await entries())
+  }
+
+  /// Returns what is stored of a group; nil if none of its parts is stored. Looks at every entry.
+  ///
+  /// - Parameter key: of the first resource, which may be missing.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  public func group(_ key: CacheKey) async throws -> GroupSummary? {
+    for case .group(let group) in try await storedItems() where group.key == key { return group }
+    return nil
+  }
+
+  /// Removes a group: its first resource, and every part of it. Entries in use are removed as by
+  /// `remove(_:)`. Only the entry under the key is removed if it is not the first of a group. Looks
+  /// at every entry.
+  ///
+  /// - Parameters:
+  ///   - key: of the first resource, which may be missing.
+  ///   - progress: called for each removed entry, on several threads at once.
+  /// - Returns: nil if nothing was stored.
+  /// - Throws: `MediaCacheError`: `.inUse` if another process is writing an entry, after the others
+  ///   were removed; `.storage`; `CancellationError`, with some of the entries removed.
+  @discardableResult
+  public func remove(
+    group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
+  ) async throws -> RemovedGroup? {
+    let (removal, inspector) = (removal, inspector)
+    let keys = try await reportingStorage { try await inspector.members(of: key) }
+    let outcome = try await removal.remove(keys, progress: progress)
+    if let failure = outcome.failures.first { throw failure }
+    if outcome.entries > 0 {
+      return RemovedGroup(
+        freedBytes: outcome.freedBytes, parts: outcome.entries - (keys.contains(key) ? 1 : 0))
+    }
+    return try await remove(key).map { RemovedGroup(freedBytes: $0) }
+  }
+
+  public struct RemovedGroup: Sendable, Hashable {
+    /// The disk space freed, in bytes.
+    public var freedBytes: Int64
+    /// The number of removed entries besides the first resource.
+    public var parts = 0
+
+    package init(freedBytes: Int64, parts: Int = 0) {
+      (self.freedBytes, self.parts) = (freedBytes, parts)
+    }
+  }
+}
+
+/// The stored state of one group (`ResourcePolicy.Group`): its first resource, and the others that
+/// were used as its parts.
+public struct GroupSummary: Sendable, Hashable {
+  /// The key of the first resource.
+  public var key: CacheKey
+  /// The first resource; nil if it is not stored any more.
+  public var first: EntrySummary?
+  /// The number of stored entries besides the first resource.
+  public var parts = 0
+  /// The stored bytes of all entries.
+  public var cachedBytes: Int64 = 0
+  /// The disk space of all entries, in bytes of allocated blocks.
+  public var allocatedBytes: Int64 = 0
+  /// The last access of any entry.
+  public var lastAccess: Date
+  /// Whether a process has any entry open for writing.
+  public var isInUse = false
+  /// Whether every entry is pinned.
+  public var isPinned = true
+  /// Whether some entries are pinned, but not all.
+  public var isPartlyPinned: Bool { hasPinnedEntry && !isPinned }
+  private var hasPinnedEntry = false
+
+  /// The URL of the first resource; nil if neither an entry nor its key states one.
+  public var url: URL? {
+    if let first { return first.url }
+    return WebURL(key.rawValue) == nil ? nil : URL(string: key.rawValue)
+  }
+
+  init(_ key: CacheKey, lastAccess: Date) {
+    (self.key, self.lastAccess) = (key, lastAccess)
+  }
+
+  mutating func add(_ entry: EntrySummary) {
+    if first != nil { parts += 1 }
+    if entry.key == key || (first == nil && Selection.resourceKey(of: entry.key) == key) {
+      // That of the key itself replaces another representation.
+      first = entry
+    } else if first == nil {
+      parts += 1
+    }
+    cachedBytes += entry.cachedBytes
+    allocatedBytes += entry.allocatedBytes
+    lastAccess = max(lastAccess, entry.lastAccess)
+    isInUse = isInUse || entry.isInUse
+    isPinned = isPinned && entry.isPinned
+    hasPinnedEntry = hasPinnedEntry || entry.isPinned
+  }
+}
+
+/// What is stored of one resource, or of one group.
+public enum StoredItem: Sendable, Hashable {
+  case entry(EntrySummary)
+  case group(GroupSummary)
+
+  /// Returns entries with those of a group as one item, in the order of the first entry of each.
+  /// Takes time linear in their number.
+  package static func grouped(_ entries: [EntrySummary]) -> [StoredItem] {
+    let roots = GroupRoots(entries) {
+      $0.key
+    } group: {
+      $0.group
+    }
+    var items: [StoredItem] = []
+    items.reserveCapacity(roots.isEmpty ? entries.count : 0)
+    var groups: [CacheKey: (item: Int, summary: GroupSummary)] = [:]
+    for entry in entries {
+      guard let root = roots.root(of: entry.key, group: entry.group) else {
+        items.append(.entry(entry))
+        continue
+      }
+      if groups[root] == nil {
+        groups[root] = (items.count, GroupSummary(root, lastAccess: entry.lastAccess))
+        items.append(.entry(entry))
+      }
+      groups[root]?.summary.add(entry)
+    }
+    // A first resource alone stays an entry.
+    for (item, summary) in groups.values where summary.parts > 0 { items[item] = .group(summary) }
+    return items
+  }
+}
+
+/// Finds the first resource of each group.
+///
+/// An entry is recorded in the group as a part of which it was used. A resource that was the first of
+/// a group may have become a part of another one since; the entries of its group are then parts of
+/// that one too, although their records name the earlier first resource.
+package struct GroupRoots {
+  /// The first resources of the groups that entries name, by the keys that they name.
+  private var roots: [CacheKey: CacheKey] = [:]
+
+  /// Takes time linear in the number of entries.
+  ///
+  /// - Parameters:
+  ///   - key: returns the key of an entry.
+  ///   - group: returns the group that its record names.
+  package init<Element>(
+    _ entries: [Element], key: (borrowing Element) -> CacheKey,
+    group: (borrowing Element) -> CacheKey?
+  ) {
+    // The entries of a group often follow each other.
+    var last: CacheKey?
+    for index in entries.indices {
+      guard let next = group(entries[index]), next != last, next != key(entries[index]) else {
+        continue
+      }
+      roots[next] = next
+      last = next
+    }
+    guard !roots.isEmpty else { return }
+    for index in entries.indices {
+      let own = key(entries[index])
+      if let next = group(entries[index]), next != own, roots[own] != nil { roots[own] = next }
+    }
+    for key in roots.keys { follow(key) }
+  }
+
+  private mutating func follow(_ key: CacheKey) {
+    var path = [key]
+    var visited: Set<CacheKey> = [key]
+    var last = key
+    while let next = roots[last], visited.insert(next).inserted {
+      path.append(next)
+      last = next
+    }
+    // The last one is the root, or in a circle: then resources name each other.
+    let start = roots[last].flatMap(path.firstIndex) ?? path.endIndex - 1
+    let root = path[start...].min { $0.rawValue < $1.rawValue }
+    for key in path { roots[key] = root }
+  }
+
+  /// Whether no entry belongs to a group.
+  package var isEmpty: Bool { roots.isEmpty }
+
+  /// Returns the key of the first resource of an entry's group; nil if it belongs to none.
+  package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {
+    guard !roots.isEmpty else { return nil }
+    if let group, group != key { return roots[group] ?? group }
+    return roots[key] ?? Selection.resourceKey(of: key).flatMap { roots[$0] }
+  }
+}

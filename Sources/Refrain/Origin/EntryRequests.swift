@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import RefrainLocks
+
+/// An entry's requests to the origin: the resource that they ask for at present, as the newest reader
+/// gave it or as the user's hook replaced it, the end of its last chain of redirects, and what they
+/// brought while the entry was open. May be used from any thread.
+final class EntryRequests: Sendable {
+  private struct State {
+    var resource: Resource
+    /// The resource as the latest opener gave it.
+    var given: Resource
+    /// The number of replacements by the hook.
+    var authorization = 0
+    var chain: (of: Resource, RedirectPolicy)?
+    var sums: (received: Int64, requests: Int) = (0, 0)
+    var last: (status: Int, way: HeaderFields, at: Date)?
+  }
+
+  let key: CacheKey
+  let origin: Origin
+  private let events: EventStreams
+  private let state: Mutex<State>
+
+  init(_ resource: Resource, key: CacheKey, to origin: Origin, events: EventStreams) {
+    (self.key, self.origin, self.events) = (key, origin, events)
+    state = Mutex(State(resource: resource, given: resource))
+  }
+
+  var resource: Resource { state.withLock { $0.resource } }
+
+  /// Returns the resource that a reader gave for a requested `resource`: the same one, or the one
+  /// that the hook replaced; nil if `resource` is no longer current.
+  func given(for resource: Resource) -> Resource? {
+    state.withLock { $0.resource == resource ? $0.given : nil }
+  }
+
+  /// Adopts the newest URL and headers given for the key. In a cache of one person, a request without
+  /// credentials does not take away those with which another one goes on.
+  func renew(_ resource: Resource) {
+    state.withLock { state in
+      let resource = origin.isShared ? resource : resource.keepingCredentials(of: state.given)
+      // The same resource given again is no newer than the hook's replacement for it.
+      guard resource != state.given else { return }
+      state.given = resource
+      state.resource = resource
+    }
+  }
+
+  // MARK: Authorization
+
+  /// Returns the resource to request, with what the hook has changed for its group, and the number
+  /// of its authorization.
+  func authorized() -> (Resource, number: Int) {
+    state.withLock { state in
+      let renewed = origin.renewals.current(state.resource)
+      if renewed != state.resource {
+        state.resource = renewed
+        state.authorization += 1
+      }
+      return (state.resource, state.authorization)
+    }
+  }
+
+  /// Adopts the hook's answer for a refused request, unless that was done.
+  ///
+  /// - Parameter number: that of the refused request.
+  func adopt(_ answer: Resource, insteadOf number: Int) {
+    state.withLock { state in
+      guard state.authorization == number else { return }
+      state.resource = state.resource.replaced(by: answer)
+      state.resource.key = key
+      state.authorization += 1
+    }
+  }
+
+  // MARK: Redirects
+
+  /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
+  /// which has to see the chain, that of another observer's resource will do.
+  func chain(for resource: Resource) -> RedirectPolicy? {
+    state.withLock { state in
+      guard case (var followed, let chain)? = state.chain else { return nil }
+      if resource.observer == nil { followed.observer = nil }
+      return followed == resource ? chain : nil
+    }
+  }
+
+  func note(_ chain: RedirectPolicy, for resource: Resource) {
+    state.withLock { $0.chain = (resource, chain) }
+  }
+
+  /// Has the chain followed from its start.
+  func forgetChain() { state.withLock { $0.chain = nil } }
+
+  // MARK: Traffic
+
+  func countReceived(_ bytes: Int) {
+    state.withLock { $0.sums.received += Int64(bytes) }
+    origin.counters.originBytes.add(Int64(bytes), ordering: .relaxed)
+    events.sendTraffic(.received(key, bytes))
+  }
+
+  func countRequest() {
+    state.withLock { $0.sums.requests += 1 }
+    origin.counters.originRequests.add(1, ordering: .relaxed)
+  }
+
+  /// Records the status of the origin's last response, and the way on which it came.
+  func note(status: Int, _ headers: HeaderFields, at time: Date) {
+    let way = StoredFields.way(of: headers)
+    state.withLock { $0.last = (status, way, time) }
+  }
+
+  /// The status of the last response.
+  var lastStatus: Int? { state.withLock { $0.last?.status } }
+
+  /// Returns Via and Cache-Status of the origin's last response; none if it came before that time.
+  func way(since time: Date) -> HeaderFields {
+    guard let last = state.withLock({ $0.last }), last.at >= time else { return [:] }
+    return last.way
+  }
+
+  var sums: (received: Int64, requests: Int) { state.withLock { $0.sums } }
+}
+
+extension Resource {
+  /// Returns the resource with the credentials of an earlier one, if it has none of its own.
+  fileprivate func keepingCredentials(of earlier: Resource) -> Resource {
+    guard Credentials.of(self) == Credentials.none, Credentials.of(earlier) != Credentials.none,
+      WebOrigin.isOne(of: url, earlier.url)
+    else { return self }
+    var next = self
+    next.headers["Authorization"] =
+      earlier.headers["Authorization"] ?? earlier.url.basicAuthorization
+    return next
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import RefrainLocks
+
+/// What has arrived of one response, between the thread of a library, which receives it, and the task
+/// that reads it.
+final class ResponseBuffer: Sendable {
+  typealias Head = (status: Int, headers: HeaderFields)
+
+  struct State {
+    /// Until the task takes it.
+    var head: Head?
+    /// What the task takes next, in order.
+    private(set) var chunks: [Data] = []
+    /// The bytes of all chunks.
+    private(set) var byteCount = 0
+    /// The task, while it waits for the head or the next chunk.
+    fileprivate(set) var waiter: CheckedContinuation<Void, Never>?
+    /// `CancellationError` if nobody wants the rest.
+    var end: Result<Void, any Error>?
+    /// Whether the library delivers nothing until `TransportExchange.goOn`.
+    var isPaused = false
+
+    /// Whether the task has anything to take.
+    fileprivate var hasNews: Bool { head != nil || !chunks.isEmpty || end != nil }
+
+    mutating func append(_ chunk: Data) {
+      chunks.append(chunk)
+      byteCount += chunk.count
+    }
+
+    mutating func appendToLast(_ bytes: UnsafeRawBufferPointer) {
+      chunks[chunks.count - 1].append(contentsOf: bytes)
+      byteCount += bytes.count
+    }
+
+    fileprivate mutating func takeChunk() -> Data? {
+      guard !chunks.isEmpty else { return nil }
+      let chunk = chunks.removeFirst()
+      byteCount -= chunk.count
+      return chunk
+    }
+
+    /// Ends the response at once, in place of what is unread.
+    fileprivate mutating func abort(_ error: any Error) {
+      (head, chunks, byteCount, end) = (nil, [], 0, .failure(error))
+    }
+  }
+
+  /// The number of unread bytes at which a paused library goes on.
+  fileprivate let few: Int
+  private let state = Mutex(State())
+  /// Whether there are `chunks`, as of a moment ago. Asked for each chunk while the library's thread
+  /// copies the next ones under the lock.
+  private let hasBytes = Atomic(false)
+
+  init(goingOnAt few: Int = .max) { self.few = few }
+
+  /// Whether the response has ended, or nobody waits for it any more.
+  var isOver: Bool { state.withLock { $0.end != nil } }
+
+  var isPaused: Bool { state.withLock(\.isPaused) }
+
+  /// Whether no bytes are available without waiting, as of a moment ago.
+  var isEmpty: Bool { !hasBytes.load(ordering: .relaxed) }
+
+  /// Whether the task waits although there are bytes.
+  var isHoldingBack: Bool { state.withLock { $0.waiter != nil && !$0.chunks.isEmpty } }
+
+  /// Changes what has arrived, and wakes the task if the closure says so.
+  func change<Part: Sendable>(_ body: (inout State) -> (Part, wakes: Bool)) -> Part {
+    let (part, waiter) = state.withLock { state in
+      let (part, wakes) = body(&state)
+      hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
+      return (part, wakes ? state.waiter.take() : nil)
+    }
+    waiter?.resume()
+    return part
+  }
+
+  func wake() { change { _ in ((), wakes: true) } }
+
+  func receive(_ head: Head) { change { ($0.head = head, wakes: true) } }
+
+  /// Ends the response, after what has arrived.
+  func end(_ result: Result<Void, any Error>) {
+    change { ($0.end = $0.end ?? result, wakes: true) }
+  }
+
+  /// Returns what the closure takes, as soon as there is something for it.
+  fileprivate func take<Part: Sendable>(
+    _ part: @Sendable (inout State) throws -> Part?
+  ) async throws -> Part {
+    while true {
+      let taken = try state.withLock { state in
+        defer { hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed) }
+        return try part(&state)
+      }
+      if let taken { return taken }
+      await withCheckedContinuation { continuation in
+        let hasNews = state.withLock { state in
+          if !state.hasNews { state.waiter = continuation }
+          return state.hasNews
+        }
+        if hasNews { continuation.resume() }
+      }
+    }
+  }
+}
+
+/// One request and its response, over a library that has a thread of its own.
+protocol TransportExchange: AnyObject, Sendable {
+  var response: ResponseBuffer { get }
+  /// Lets a library deliver more that has to pause while bytes are unread.
+  func goOn()
+  /// Lets the library close the connection: nobody wants the rest. Called once at most.
+  func abandon()
+}
+
+extension TransportExchange {
+  /// Waits for the head of the response.
+  ///
+  /// - Throws: `TransportError`; `CancellationError` if the task is cancelled.
+  func head() async throws -> OriginResponse {
+    let body = TransportBody(self)
+    let head = try await take { state in
+      if let head = state.head.take() { return head }
+      guard let end = state.end else { return nil }
+      try end.get()
+      throw CancellationError()
+    }
+    return OriginResponse(status: head.status, headers: head.headers, body: body)
+  }
+
+  /// Returns the next bytes of the body; nil at its end. One caller at a time.
+  func next() async throws -> Data? {
+    let few = response.few
+    let (chunk, goesOn) = try await take { state -> (Data?, Bool)? in
+      guard let chunk = state.takeChunk() else {
+        try state.end?.get()
+        return state.end.map { _ in (nil, false) }
+      }
+      let goesOn = state.isPaused && state.byteCount <= few
+      if goesOn { state.isPaused = false }
+      return (chunk, goesOn)
+    }
+    if goesOn { goOn() }
+    return chunk
+  }
+
+  /// Waits until there is something to take. Cancellation stops the exchange.
+  private func take<Part: Sendable>(
+    _ part: @Sendable (inout ResponseBuffer.State) throws -> Part?
+  ) async throws -> Part {
+    try await withTaskCancellationHandler {
+      try await response.take(part)
+    } onCancel: {
+      stop()
+    }
+  }
+
+  /// Gives up the rest, also what has arrived. May be called again, and after the end.
+  func stop() { end(with: CancellationError()) { $0.end == nil || !$0.chunks.isEmpty } }
+
+  /// Ends the response at once, in place of what is unread.
+  func end(with error: any Error, if mayEnd: (ResponseBuffer.State) -> Bool = { $0.end == nil }) {
+    let isRunning = response.change { state in
+      guard mayEnd(state) else { return (false, wakes: false) }
+      let isRunning = state.end == nil
+      state.abort(error)
+      return (isRunning, wakes: true)
+    }
+    if isRunning { abandon() }
+  }
+}
+
+/// A response's body as it arrives. Releasing it, or its iterator, gives up the rest.
+struct TransportBody: AsyncSequence, Sendable {
+  private let hold: Hold
+
+  init(_ exchange: any TransportExchange) { hold = Hold(exchange) }
+
+  /// An iterator holds the body, too: `for try await … in send().body` keeps no other reference.
+  func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(body: hold, iteration: Hold(hold.exchange))
+  }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let body: Hold
+    /// Iterated once: without the iterator, nobody can request more.
+    fileprivate let iteration: Hold
+
+    mutating func next() async throws -> Data? { try await iteration.exchange.next() }
+  }
+
+  fileprivate final class Hold: Sendable {
+    let exchange: any TransportExchange
+
+    init(_ exchange: any TransportExchange) { self.exchange = exchange }
+
+    deinit { exchange.stop() }
+  }
+}
