@@ -52,26 +52,28 @@ struct Prefetch: Sendable {
         try await bring()
         rounds += 1
       } catch let error as MediaCacheError where error.code == .storage {
+        failures += 1
         let isForGood =
           error == StorageProblem.otherVersion.error || error == StorageProblem.forbidden.error
+        guard failures < Self.mostFailures, !isForGood else { throw error }
+        try await Task.sleep(for: Self.pause)
+        guard error.hasNoRoom else { continue }
         let stored = reader.cachedSpans.byteCount
         // There seemed to be room, and nothing could be stored in it.
-        if isForGood || error.hasNoRoom && stored == storedBefore { throw error }
-        if error.hasNoRoom { storedBefore = stored }
-        repeat {
+        guard stored != storedBefore else { throw error }
+        storedBefore = stored
+        while await !hasRoom() {
           failures += 1
           guard failures < Self.mostFailures else { throw error }
           try await Task.sleep(for: Self.pause)
-        } while await !hasRoom(after: error)
+        }
       }
     }
   }
 
   /// Whether the limit has room for more bytes, after an eviction if need be: as for bytes that
-  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries. True if
-  /// storing failed for another reason.
-  private func hasRoom(after error: MediaCacheError) async -> Bool {
-    guard error.hasNoRoom else { return true }
+  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries.
+  private func hasRoom() async -> Bool {
     let (storage, length) = (reader.entry.storage, reader.knownInformation?.length)
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
@@ -83,9 +85,11 @@ struct Prefetch: Sendable {
   }
 
   private func isTaken() async -> Bool {
-    await withTaskExecutorPreference(IOThreads.background) {
-      await reader.entry.storage.isTaken(for: reader.generation)
-    }
+    let (storage, generation) = (reader.entry.storage, reader.generation)
+    // Not cancelled with the caller: what is prepared then serves other readers, too.
+    return await Task(executorPreference: IOThreads.background) {
+      await storage.isTaken(for: generation)
+    }.value
   }
 
   private func isStored() async throws -> Bool {

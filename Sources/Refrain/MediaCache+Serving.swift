@@ -21,7 +21,9 @@ extension MediaCache {
     let key = await storedKey(from: key, for: resource)
     try await withStored(key, resource) { entry in
       guard let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
-        let known
+        let known,
+        // It may have been opened only now, with the response to another request.
+        known.otherKey(than: key, for: resource.headers) == nil
       else { return }
       let lengthDiffers = headers.bodyLength.map { $0 != known.information.length } ?? false
       if lengthDiffers || validator.matches(Validator(headers: headers)) == .different {

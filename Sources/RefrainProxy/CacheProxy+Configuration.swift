@@ -129,3 +129,47 @@ extension CacheProxy {
     }
   }
 }
+
+/// The parts of a proxy, each with what it needs of the configuration.
+
+extension ProxyService {
+  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  package convenience init(
+    cache: MediaCache, configuration: CacheProxy.Configuration
+  ) throws(CacheProxyError) {
+    let configuration = configuration.resolved
+    let node = configuration.nodeName
+    guard CacheStatus.isNodeName(node) else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
+        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
+    }
+    let routes = try Routes(configuration)
+    self.init(
+      ServingRules(
+        origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
+        relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
+        servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
+        redirectsPages: configuration.redirectsPages),
+      routes,
+      at: ListeningPlace(
+        ListeningAddress(host: configuration.address, port: configuration.port),
+        configuration.socket),
+      cache: cache,
+      log: RequestLog(
+        write: configuration.log, hasClientFields: configuration.logsClientFields, routes: routes),
+      connections: ConnectionCount { [most = configuration.maximumConnections] in
+        min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+      },
+      headers: configuration.headers, nodeName: node, token: configuration.token)
+  }
+}
+
+extension Routes {
+  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
+    try self.init(
+      address: configuration.address, token: configuration.token, origin: configuration.origin,
+      allowedHosts: configuration.allowedHosts, names: configuration.names)
+  }
+}

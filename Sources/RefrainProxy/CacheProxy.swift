@@ -12,7 +12,7 @@ import RefrainStreams
 /// All methods may be called from any thread.
 public final class CacheProxy: Sendable {
   /// What the proxy was created with.
-  public var configuration: Configuration { service.rules }
+  public let configuration: Configuration
   let service: ProxyService
   let setup: ConnectionSetup
   private let listener: Listener
@@ -25,15 +25,19 @@ public final class CacheProxy: Sendable {
     throws(CacheProxyError)
   {
     self.init(
-      try ProxyService(cache: cache, configuration: configuration), front: FrontHandlers())
+      try ProxyService(cache: cache, configuration: configuration), configuration,
+      front: FrontHandlers())
   }
 
   /// Creates a proxy with what its operator adds.
-  package init(_ service: ProxyService, front: FrontHandlers) {
-    self.service = service
-    var settings = service.rules.connection
+  ///
+  /// - Parameter configuration: that with which `service` was created.
+  package init(_ service: ProxyService, _ configuration: Configuration, front: FrontHandlers) {
+    let configuration = configuration.resolved
+    (self.service, self.configuration) = (service, configuration)
+    var settings = configuration.connection
     settings.endedInputTimeout = settings.endedInputTimeout ?? service.cache.longestSilence
-    settings.isSocketGiven = service.rules.socket != nil
+    settings.isSocketGiven = configuration.socket != nil
     setup = ConnectionSetup(settings, service.phase, ClientSide(service, front))
     listener = Listener(setup, at: service.place, service.connections, service.cache) {
       await Responder(delivery: Delivery(service, $0, $1)).run(front)
@@ -80,7 +84,7 @@ public final class CacheProxy: Sendable {
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called after the last response.
   package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
-    var housekeeping: Task<Void, Never>?
+    var housekeeping: [Task<Void, Never>] = []
     var holds: UInt64?
     try await listener.run {
       await service.sessions.refresh()
@@ -88,7 +92,7 @@ public final class CacheProxy: Sendable {
       housekeeping = keepHouse()
       try await atStart()
     } atEnd: {
-      housekeeping?.cancel()
+      for task in housekeeping { task.cancel() }
       if let holds { service.cache.forgetIdleLeases(holds) }
       await listener.settle(within: configuration.stopTimeout)
       await service.fills.stop()
@@ -98,15 +102,18 @@ public final class CacheProxy: Sendable {
     }
   }
 
-  private func keepHouse() -> Task<Void, Never> {
-    Task { [self] in
-      while (try? await Task.sleep(for: Listener.pace)) != nil {
+  private func keepHouse() -> [Task<Void, Never>] {
+    func every(_ step: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+      Task { while (try? await Task.sleep(for: Listener.pace)) != nil { await step() } }
+    }
+    return [
+      every { [self] in
         service.hits.releaseUnused()
         await listener.examineIfSuspended()
-        // Follows what other processes do in the cache directory.
-        await service.cache.noticeOtherProcesses()
-      }
-    }
+      },
+      // Follows what other processes do in the cache directory; a slow disk holds up nothing else.
+      every { [self] in await service.cache.noticeOtherProcesses() },
+    ]
   }
 
   /// Reports from now on that the proxy is about to end: connections are closed after the responses
@@ -182,38 +189,4 @@ extension Resource {
     if headers["Authorization"] == nil { headers["Authorization"] = url.basicAuthorization }
     return headers
   }
-}
-
-/// Why a proxy cannot be created or cannot run: a code to act on, what failed and why, and what to
-/// do about it.
-public struct CacheProxyError: Error, Sendable, Hashable, CustomStringConvertible {
-  public enum Code: String, Sendable, Hashable, Codable {
-    /// The configuration would make an open proxy, or contains an invalid token, origin, host,
-    /// name, path or limit.
-    case invalidConfiguration
-    /// The port is in use.
-    case addressInUse
-    /// Nothing can listen at the address.
-    case addressUnavailable
-    /// The proxy does not listen yet, so that its port is unknown.
-    case notListening
-    /// The proxy runs already.
-    case alreadyRunning
-    /// The proxy has ended.
-    case closed
-  }
-
-  public var code: Code
-  /// The failure and its cause, in one sentence.
-  public var reason: String
-  /// The action that may help the user, in one sentence.
-  public var remedy: String
-
-  public init(_ code: Code, _ reason: String, remedy: String) {
-    self.code = code
-    self.reason = reason
-    self.remedy = remedy
-  }
-
-  public var description: String { "\(reason) \(remedy)" }
 }

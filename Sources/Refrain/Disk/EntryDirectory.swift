@@ -131,17 +131,19 @@ struct EntryDirectory: Sendable {
   ) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     if kept.isEmpty { try remove(recordPath) }
-    for name in try disk.names(in: path)
-    where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
-      try remove("\(path)/\(name)")
-    }
-    guard kept.isEmpty else { return }
-    do throws(DiskError) {
-      try disk.removeDirectory(path)
-    } catch {
-      guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
-      // Files were added since the directory was listed.
-      return try removeFiles(keepsShard: keepsShard)
+    for isLast in [false, true] {
+      for name in try disk.names(in: path)
+      where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
+        try remove("\(path)/\(name)")
+      }
+      guard kept.isEmpty else { return }
+      do throws(DiskError) {
+        try disk.removeDirectory(path)
+        break
+      } catch {
+        // Files were added since the directory was listed.
+        guard !isLast, error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
+      }
     }
     if !keepsShard { removeShardIfEmpty() }
   }

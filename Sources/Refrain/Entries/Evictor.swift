@@ -107,6 +107,7 @@ actor Evictor {
     let start = ContinuousClock.now
     var freed = removeOverdue()
     var spared: Set<String> = []
+    var used: Set<String> = []
     while freed < bytes,
       let entry = budget.index.withLock({ [spared] in $0.oldest(except: spared) })
     {
@@ -114,7 +115,10 @@ actor Evictor {
       if let time, freed > 0, ContinuousClock.now - start > time { break }
       let more = evict(entry, toFree: bytes - freed)
       freed += more ?? 0
-      if more == 0 { spared.insert(entry.name) }
+      // An entry that was used since is ranked again, and may have its turn once more.
+      if more == 0 || (more == nil && !used.insert(entry.name).inserted) {
+        spared.insert(entry.name)
+      }
     }
     return freed
   }

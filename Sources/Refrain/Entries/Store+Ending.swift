@@ -27,6 +27,9 @@ extension Store {
     open = nil
     let policy = generation.entry.withPolicy { $0 }
     if policy.keep != policy.marked { mark(keep: policy.keep) }
+    // The lock is held until the entry is measured.
+    let lock = writer?.lock
+    defer { withExtendedLifetime(lock) {} }
     endWriting(isClosed: true)
     budget.markClosed(name, isBrief: policy.isBrief)
     // Those before it may be over.

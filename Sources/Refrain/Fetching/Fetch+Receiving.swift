@@ -52,7 +52,10 @@ extension Fetch {
         return .askAnew
       } catch {
         exchange.rest()
-        guard let problem = exchange.problem(error) else { return .done }
+        guard let problem = exchange.problem(error) else {
+          // Given up for a request that begins anew, whose response came after all.
+          return exchange.isCancelled ? .askAnew : .done
+        }
         return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
       }
       meter.add(chunk?.count ?? 0, after: .now - began)

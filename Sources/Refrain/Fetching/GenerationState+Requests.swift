@@ -93,7 +93,10 @@ extension GenerationState {
     }
     // The length of a replacement is not known.
     limits.length = nil
-    if reader.fillsWhole { demand.readsOn = true }
+    if reader.fillsWhole {
+      demand.readsOn = true
+      if start >= demand.end { demand.end = .max }
+    }
     guard
       case .start(let range) = limits.decide(
         for: demand, isWaiting: true, readable: .init(), running: [])

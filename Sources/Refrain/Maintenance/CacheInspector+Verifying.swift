@@ -102,13 +102,17 @@ extension EntryDirectory {
     let survey = try survey()
     guard survey.data?.kind == .file else { throw .broken("its data file is missing") }
     var held = survey.spansInFile
+    let data: Int32
     do throws(DiskError) {
-      try withData(of: survey.record) { data throws(DiskError) in
-        held.subtract(try disk.holes(in: data))
-      }
+      data = try disk.open("\(path)/\(survey.record.file)", .read)
     } catch {
       guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
       throw .broken("its data file is missing or unreadable (\(error))")
+    }
+    defer { disk.close(data) }
+    // A file system that cannot tell them says nothing about the entry.
+    do throws(DiskError) { held.subtract(try disk.holes(in: data)) } catch {
+      throw .unreadable(error)
     }
     let foreign = survey.files.statuses.filter { name, _ in
       name != EntryRecord.fileName && name != survey.record.file && !Self.isMark(name)
@@ -121,15 +125,9 @@ extension EntryDirectory {
   /// Removes spans that the data file does not hold from the record, and foreign files.
   fileprivate func repair(_ found: Examination) throws {
     // The record is about to include spans that only a journal held.
-    try withData(of: found.record) { data throws(DiskError) in try disk.sync(data) }
+    let data = try disk.open("\(path)/\(found.record.file)", .read)
+    defer { disk.close(data) }
+    try disk.sync(data)
     try replaceSpans(of: found.record, by: found.held)
-  }
-
-  private func withData(
-    of record: EntryRecord, _ body: (Int32) throws(DiskError) -> Void
-  ) throws(DiskError) {
-    let descriptor = try disk.open("\(path)/\(record.file)", .read)
-    defer { disk.close(descriptor) }
-    try body(descriptor)
   }
 }

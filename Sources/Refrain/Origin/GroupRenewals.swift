@@ -78,7 +78,11 @@ final class GroupRenewals: Sendable {
           // Whoever was refused may have left, and the hook may have been called again.
           try Task.checkCancellation()
           // Before another fetch of the resource can ask.
-          if let renewed { requests.adopt(renewed, insteadOf: number) }
+          if let renewed {
+            requests.adopt(renewed, insteadOf: number)
+            // Afterwards: the resource takes the whole answer, not what its group may share of it.
+            self.remember(renewed, insteadOf: refused)
+          }
           return Answer(refused: refused, renewed: .success(renewed))
         } catch {
           return Answer(refused: refused, renewed: .failure(error))
@@ -104,16 +108,19 @@ final class GroupRenewals: Sendable {
       if error is CancellationError || Task.isCancelled { throw CancellationError() }
       throw MediaCacheError(authorizationFailed: error, status: status)
     }
-    guard let answer else { return nil }
-    let renewed = refused.replaced(by: answer)
-    if let group = group(of: refused), let renewal = GroupRenewal(from: refused, to: renewed) {
-      renewals.withLock { renewals in
-        if renewals.count >= Self.mostGroups, renewals[group] == nil { renewals = [:] }
-        let others = renewals[group, default: []].filter { $0 != renewal }
-        renewals[group] = (others + [renewal]).suffix(Self.mostRenewals)
-      }
+    return answer.map { refused.replaced(by: $0) }
+  }
+
+  /// Keeps what the hook has changed, for the other resources of the group.
+  private func remember(_ renewed: Resource, insteadOf refused: Resource) {
+    guard let group = group(of: refused),
+      let renewal = GroupRenewal(from: refused, to: renewed)
+    else { return }
+    renewals.withLock { renewals in
+      if renewals.count >= Self.mostGroups, renewals[group] == nil { renewals = [:] }
+      let others = renewals[group, default: []].filter { $0 != renewal }
+      renewals[group] = (others + [renewal]).suffix(Self.mostRenewals)
     }
-    return renewed
   }
 }
 

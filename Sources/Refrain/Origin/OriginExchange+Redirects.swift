@@ -11,7 +11,7 @@ extension OriginExchange {
       } catch {
         // Also after a timeout: the next attempt follows the chain.
         requests.forgetChain()
-        if Task.isCancelled { throw error }
+        if Task.isCancelled { throw error is ChainIsOutdated ? CancellationError() : error }
       }
     }
     requests.forgetChain()

@@ -179,7 +179,6 @@ extension ProxyConnection {
     service.traffic.noteFirstByte(after: Self.seconds(since: started))
     if closes { closeAfterResponse() }
     boundSending(false, context)
-    writes += 1
     // The bytes of the body that the socket has accepted: the client may leave before the end.
     var bytesSent: Int64 = 0
     let promise = context.eventLoop.makePromise(of: Void.self)

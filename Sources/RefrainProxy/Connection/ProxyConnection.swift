@@ -31,7 +31,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   private(set) var isInputClosed = false
   private var isProcessing = false
 
-  /// The number of writes so far.
+  /// The number of writes and requests so far.
   var writes: UInt64 = 0
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
@@ -279,6 +279,8 @@ final class ProxyConnection: ChannelDuplexHandler {
     let started = NIODeadline.now()
     since = started
     requestNumber += 1
+    // The client's wait begins anew (`EndedInput`).
+    writes += 1
     answering = Answering(
       isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)

@@ -77,7 +77,12 @@ enum StatusPhrase {
 
   static func of(_ status: Int) -> String {
     if let phrase = phrases[status] { return phrase }
-    return status < 200 ? "Interim" : status < 400 ? "Success" : "Error"
+    return switch status {
+    case ..<200: "Interim"
+    case ..<300: "Success"
+    case ..<400: "Redirection"
+    default: "Error"
+    }
   }
 }
 

@@ -59,10 +59,9 @@ final class Delivery: Sendable {
     head.length = mayHaveBody ? length : nil
     head.hasBody = mayHaveBody && !request.head.isHEAD
     note { $0.served.status = head.status }
-    if isCounted {
-      service.traffic.noteFirstByte(after: ProxyConnection.seconds(since: request.started))
-    }
+    let seconds = ProxyConnection.seconds(since: request.started)
     try await writer.begin(head)
+    if isCounted { service.traffic.noteFirstByte(after: seconds) }
     if head.hasBody { try await body() }
     try await writer.end()
   }

@@ -129,11 +129,12 @@ struct RelayedAnswer: Sendable {
     status.key = key.rawValue
     var fields = fields(stored.fields, status)
     fields["Age"] = String(AnswerFields.age(stored.freshness, at: now))
-    delivery.note { record in
-      record.served.source = .hit
-      if !exchange.isHEAD { record.served.bytesFromCache = Int64(stored.body.count) }
+    delivery.note { $0.served.source = .hit }
+    try await send(stored.status, fields, stored.body, length: Int64(stored.body.count)) {
+      // The body above is sent.
+      delivery.note { $0.served.bytesFromCache = Int64(stored.body.count) }
+      return nil
     }
-    try await send(stored.status, fields, stored.body, length: Int64(stored.body.count))
   }
 
   /// Sends a response.

@@ -110,6 +110,7 @@ struct ServedOrigin: Sendable {
   let text: String
   private let origin: WebOrigin
   private let path: String
+  private let hasTrailingDot: Bool
 
   /// - Parameter url: its query is ignored. Returns nil if it is not an http or https URL.
   init?(_ url: URL) {
@@ -118,6 +119,7 @@ struct ServedOrigin: Sendable {
     guard let parts = WebURL(String(text)), let origin = WebOrigin(parts) else { return nil }
     let path = parts.requestTarget
     (self.text, self.origin, self.path) = (String(text), origin, path == "/" ? "" : path)
+    hasTrailingDot = url.host()?.hasSuffix(".") == true
   }
 
   /// Returns the URL that is requested for a target in origin form.
@@ -134,8 +136,17 @@ struct ServedOrigin: Sendable {
     return try ProxyURL.url(text, path: path, query: String(target[end...]))
   }
 
-  /// Returns the target for a URL, without its fragment; nil if it is not of this origin.
+  /// Returns the target for a URL, without its fragment; nil if it is not of this origin. A client
+  /// sends the user and the password in a URL itself, and servers may distinguish a name with a
+  /// trailing dot: such a URL stays as it is.
   func target(of url: URL) -> String? {
+    guard url.withoutUserInfo == url, (url.host()?.hasSuffix(".") == true) == hasTrailingDot else {
+      return nil
+    }
+    return anyTarget(of: url)
+  }
+
+  private func anyTarget(of url: URL) -> String? {
     guard let parts = WebURL(url.absoluteString), WebOrigin(parts) == origin,
       parts.requestTarget.hasPrefix(path)
     else { return nil }
@@ -146,7 +157,7 @@ struct ServedOrigin: Sendable {
 
   /// Whether a URL is the origin's. A URL whose path could be resolved to another is not.
   func contains(_ url: URL) -> Bool {
-    target(of: url).map { !URLSpelling.hasDotSegment(path: $0.prefix { $0 != "?" }) } ?? false
+    anyTarget(of: url).map { !URLSpelling.hasDotSegment(path: $0.prefix { $0 != "?" }) } ?? false
   }
 }
 

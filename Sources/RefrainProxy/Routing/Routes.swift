@@ -15,20 +15,25 @@ struct Routes: Sendable {
   private let privateFilter: URLFilter
   private let hostCheck: HostCheck
 
-  /// - Throws: `.invalidConfiguration`, if an address, a name or the token is not valid, or the proxy
-  ///   would be an open one.
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    hostCheck = HostCheck(names: configuration.names, machine: ProcessInfo.processInfo.hostName)
-    for name in configuration.names where Authority(name) == nil {
+  /// - Parameters:
+  ///   - address: that on which the proxy listens.
+  ///   - token: nil: a new random one, unless there is an `origin`.
+  ///   - names: those of the proxy besides its addresses.
+  /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
+  init(
+    address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
+  ) throws(CacheProxyError) {
+    hostCheck = HostCheck(names: names, machine: ProcessInfo.processInfo.hostName)
+    for name in names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
         remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
     }
-    let hosts = try AllowedHosts(configuration.allowedHosts)
+    let hosts = try AllowedHosts(allowedHosts)
     self.hosts = hosts
     privateFilter = URLFilter(remedy: AllowedHosts.remedy) { hosts.allows($0) }
-    if let url = configuration.origin {
+    if let url {
       let origin = try Self.served(url)
       // Other targets of the origin's redirects could be in the proxy's own network.
       hostsFilter = URLFilter(remedy: AllowedHosts.remedy) {
@@ -42,17 +47,17 @@ struct Routes: Sendable {
       ? URLFilter(remedy: AllowedHosts.remedy, checksAddresses: true) {
         !PrivateNetwork.contains($0)
       } : privateFilter
-    let token = configuration.token ?? TokenCheck.random()
+    let token = token ?? TokenCheck.random()
     guard TokenCheck.isValid(token) else {
       throw CacheProxyError(
         .invalidConfiguration,
         "The token is too short or contains characters that a URL must encode.",
         remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
     }
-    guard NetworkAddress.isLoopback(host: configuration.address) || !hosts.isEmpty else {
+    guard NetworkAddress.isLoopback(host: address) || !hosts.isEmpty else {
       throw CacheProxyError(
         .invalidConfiguration,
-        "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
+        "On \(address) this would be an open proxy: others could fetch any URL.",
         remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
     }
     (self.origin, self.token) = (nil, token)

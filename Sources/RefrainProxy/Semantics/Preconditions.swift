@@ -23,7 +23,12 @@ struct Preconditions: Sendable, Hashable {
 
   /// Returns nil if there are none.
   init?(fields: HeaderFields) {
-    guard Self.names.contains(where: { fields[$0] != nil }) else { return nil }
+    let isConditional = Self.names.contains { name in
+      guard let value = fields[name] else { return false }
+      // An invalid date is no condition (§13.1.3, §13.1.4).
+      return !name.hasSuffix("Since") || HTTPDate.parse(value) != nil
+    }
+    guard isConditional else { return nil }
     self.fields = fields
   }
 

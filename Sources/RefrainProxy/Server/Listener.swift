@@ -146,9 +146,11 @@ package final class Listener: Sendable {
   /// Examines the listening socket if the program was probably suspended: iOS takes it from such a
   /// program, and reports no event (Apple's Technical Note TN2277).
   func examineIfSuspended() async {
+    let now = ContinuousClock.now
     // Until the examination has ended, further callers begin their own.
-    if ContinuousClock.now - lastSeen.withLock({ $0 }) > Self.longestSilence { await examine() }
-    lastSeen.withLock { $0 = .now }
+    if now - lastSeen.withLock({ $0 }) > Self.longestSilence { await examine() }
+    // Not the time by then: the program may have been suspended again meanwhile.
+    lastSeen.withLock { $0 = max($0, now) }
   }
 
   /// Closes a listening socket that refuses connections: it is then bound again.

@@ -4,11 +4,23 @@ package import Refrain
 import RefrainLocks
 import RefrainStreams
 
+/// How a proxy responds, as it was configured (`CacheProxy.Configuration`).
+struct ServingRules: Sendable {
+  /// The only origin; nil if there are many.
+  var origin: URL?
+  var allowedWebOrigin: String?
+  var relayedMethods: RelayedMethods
+  /// The app's.
+  var handlers: [any ProxyHandler]
+  var servesOnePlay: Bool
+  var fetchesWhole: Bool
+  var redirectsPages: Bool
+}
+
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
-  /// How the proxy was configured, with the address of a given socket.
-  let rules: CacheProxy.Configuration
+  let rules: ServingRules
   let routes: Routes
   let place: ListeningPlace
   package let phase = ProxyPhase()
@@ -34,29 +46,19 @@ package final class ProxyService: Sendable {
   /// Whether origins could be reached, as the requests for manifests have shown.
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
-  package init(
-    cache: MediaCache, configuration: CacheProxy.Configuration
-  ) throws(CacheProxyError) {
-    let rules = configuration.resolved
-    let (node, isForManyOrigins) = (rules.nodeName, rules.origin == nil)
-    guard CacheStatus.isNodeName(node) else {
-      throw CacheProxyError(
-        .invalidConfiguration,
-        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
-        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
-    }
-    (self.cache, self.rules, routes) = (cache, rules, try Routes(rules))
-    place = ListeningPlace(ListeningAddress(host: rules.address, port: rules.port), rules.socket)
-    log = RequestLog(write: rules.log, hasClientFields: rules.logsClientFields, routes: routes)
-    connections = ConnectionCount { [most = rules.maximumConnections] in
-      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-    }
+  init(
+    _ rules: ServingRules, _ routes: Routes, at place: ListeningPlace, cache: MediaCache,
+    log: RequestLog, connections: ConnectionCount, headers: HeaderFields, nodeName: String,
+    token: String?
+  ) {
+    let isForManyOrigins = rules.origin == nil
+    (self.rules, self.routes, self.place, self.cache) = (rules, routes, place, cache)
+    (self.log, self.connections) = (log, connections)
     fields = AnswerFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: node)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: rules.headers, isForManyOrigins: isForManyOrigins, viaName: "\(node)-\(number)",
+      own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     requestPolicy = RequestPolicy(
       hasOrigin: !isForManyOrigins, methods: rules.relayedMethods,
@@ -65,7 +67,7 @@ package final class ProxyService: Sendable {
     invalidations = Invalidations(since: cache.now.wall)
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? rules.token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
   }
 
   package var nodeName: String { fields.node }

@@ -84,8 +84,8 @@ extension DiskBudget {
 
   /// The number of entries among which, in a large cache, one was probably not used for long.
   private static let sample = 50
-  /// The time in which some hundred entries are scanned: all of most caches.
-  private static let quickScan: Duration = .milliseconds(5)
+  /// The time in which some thousand entries are scanned: all of most caches.
+  private static let quickScan: Duration = .milliseconds(25)
 
   /// Waits until enough entries are known to select from: all of a few, or a sample of many; and
   /// while the usage is a guess, because nothing should be evicted for a guess if the exact value

@@ -79,10 +79,11 @@ extension GenerationState {
       case asking
       /// It waits before its first request or a further one, without one running.
       case resting
-      /// The body of a response is arriving.
-      case receiving
-      /// The head of a whole response has been received; its body does not arrive yet, or is paused.
-      case paused
+      /// The body of a response to a range is arriving.
+      case part
+      /// The head of a whole response has been received, and its body is arriving unless it is
+      /// paused.
+      case whole(isPaused: Bool)
       /// Its end is being reported: it sends no further request.
       case ended
     }
@@ -102,7 +103,7 @@ extension GenerationState {
     /// The number of new bytes that it brought.
     var brought: Int64 = 0
     /// The end of all that it brought so far: a whole response starts at the first byte again.
-    var furthest: Int64
+    var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
     /// The span that it extends, as recorded in the journal.
@@ -120,7 +121,6 @@ extension GenerationState {
       (self.range, self.purpose, self.isWhole) = (range, purpose, isWhole)
       self.isBackground = isBackground
       self.position = position ?? range.lowerBound
-      furthest = range.lowerBound
     }
 
     /// The range that it has yet to bring.
@@ -134,10 +134,12 @@ extension GenerationState {
     var isResting: Bool { phase == .resting }
 
     /// Whether the body of a response is arriving.
-    var hasBody: Bool { phase == .receiving }
+    var hasBody: Bool { phase == .part || phase == .whole(isPaused: false) }
 
     /// Whether the head of a whole response has been received.
-    var isReceivingWhole: Bool { isWhole && (phase == .receiving || phase == .paused) }
+    var isReceivingWhole: Bool {
+      if case .whole = phase { true } else { false }
+    }
 
     mutating func beginRest() { phase = .resting }
 
@@ -145,14 +147,16 @@ extension GenerationState {
 
     /// A whole response runs from the first byte to the end, whatever range was requested.
     mutating func beginWhole(to end: Int64) {
-      if !hasBody { phase = .paused }
+      phase = .whole(isPaused: !hasBody)
       (isWhole, range, position) = (true, 0..<end, 0)
     }
 
-    mutating func beginBody() { phase = .receiving }
+    mutating func beginBody() { phase = isReceivingWhole ? .whole(isPaused: false) : .part }
 
     /// Ends the body, or pauses it.
-    mutating func endBody() { if hasBody { phase = isWhole ? .paused : .asking } }
+    mutating func endBody() {
+      if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
+    }
 
     mutating func end() { phase = .ended }
 

@@ -41,14 +41,17 @@ extension GenerationState {
     else { return }
     let limits = currentLimits
     let readable = reader.isBackground ? stored : readable
-    // One response for all of it cannot be contradicted by another.
-    if reader.fillsWhole, info == nil { reader.readsOn = true }
     let offsets =
       isWaiting
       ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
       reader.position = offset
+      // One response for all of it cannot be contradicted by another.
+      if reader.fillsWhole, info == nil {
+        reader.readsOn = true
+        if offset >= reader.end { reader.end = .max }
+      }
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
         let running = fetches.filter { $0.value.bringsBytes }
@@ -65,7 +68,10 @@ extension GenerationState {
         }
         // Another attempt says more than what became of earlier ones.
         for id in readers.ids { readers[id]?.missed = nil }
-        start(RunningFetch(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
+        var fetch = RunningFetch(
+          range: range, isWhole: comesWhole, isBackground: reader.isBackground)
+        fetch.furthest = range.lowerBound
+        start(fetch)
       }
       if isWaiting, !reader.isBackground { promote(at: offset) }
     }
@@ -239,6 +245,10 @@ extension GenerationState {
   private func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
+    let isAwaited = readers.waits.contains { wait in
+      !wait.reader.isBackground && wait.offset.map(fetch.ahead.contains) == true
+    }
+    if isAwaited { return true }
     let readable = readable
     let least = min(Self.leastSafe, limits.maximumReadAhead / 2)
     return readers.values.contains { reader in
