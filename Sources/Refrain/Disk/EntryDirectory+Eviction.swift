@@ -13,8 +13,9 @@ extension EntryDirectory {
 
   /// Removes the entry unless a process reads it.
   ///
+  /// - Parameter found: its files, if they were just listed.
   /// - Returns: its key, if it has a record.
-  func removeUnused() throws -> CacheKey? {
+  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
     let record: EntryRecord
     do throws(Problem) {
       record = try EntryRecord.decode(readRecord()).0
@@ -24,12 +25,12 @@ extension EntryDirectory {
       case .empty, .broken: break
       }
       // No process can have opened an entry without a readable record.
-      try removeFiles()
+      try removeFiles(found)
       return nil
     }
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { disk.closeLocked(descriptor) } }
-    try removeFiles()
+    try removeFiles(found)
     return CacheKey(rawValue: record.key)
   }
 

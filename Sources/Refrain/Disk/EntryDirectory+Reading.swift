@@ -186,12 +186,19 @@ extension EntryDirectory {
   }
 
   /// Lists the directory and gets the status of each file; nil if there is no directory.
-  func files() throws(DiskError) -> Files? {
+  ///
+  /// - Parameter record: gets that of the record in another way.
+  func files(
+    record: (() throws(DiskError) -> FileStatus?)? = nil
+  ) throws(DiskError) -> Files? {
     guard let own = try disk.status(of: path) else { return nil }
     var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
     for name in try disk.names(in: path) {
-      guard let status = try disk.status(of: "\(path)/\(name)") else { continue }
-      if name == EntryRecord.fileName { files.lastAccess = status.changed }
+      let isRecord = name == EntryRecord.fileName
+      let found =
+        if isRecord, let record { try record() } else { try disk.status(of: "\(path)/\(name)") }
+      guard let status = found else { continue }
+      if isRecord { files.lastAccess = status.changed }
       files.statuses.append((name, status))
       files.allocatedBytes += status.allocated
     }
@@ -221,8 +228,18 @@ extension EntryDirectory {
   /// So if no journal was listed, the record that is read afterwards claims everything. If one was
   /// listed, `loadRecord` reads both.
   func survey() throws(Problem) -> Survey {
-    guard let found = try reading({ () throws(DiskError) in try files() }) else { throw .empty }
-    var (record, spans) = try EntryRecord.decode(readRecord())
+    var bytes: [UInt8]?
+    let listed = try reading { () throws(DiskError) in
+      try files { () throws(DiskError) in
+        // Its contents come with its status; why it cannot be read is found below.
+        let file = try? disk.file(at: recordPath)
+        bytes = file?.bytes
+        return if let file { file.status } else { try disk.status(of: recordPath) }
+      }
+    }
+    guard let found = listed else { throw .empty }
+    if bytes == nil { bytes = try readRecord() }
+    var (record, spans) = try EntryRecord.decode(bytes ?? [])
     let hasJournal = found.statuses.contains {
       SpanJournal.epoch(of: $0.name, generation: record.generation) != nil
     }

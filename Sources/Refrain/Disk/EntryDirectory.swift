@@ -125,15 +125,21 @@ struct EntryDirectory: Sendable {
   /// Removes every file except those named and the marks; if none is named, everything, and the
   /// directory too. Processes that have a file open can still read it (unlink(2)).
   ///
-  /// - Parameter keepsShard: whether the shard stays, even if it is empty then.
+  /// - Parameters:
+  ///   - found: the files, if they were just listed.
+  ///   - keepsShard: whether the shard stays, even if it is empty then.
   func removeFiles(
-    except kept: Set<String> = [], keepsShard: Bool = false
+    _ found: Files? = nil, except kept: Set<String> = [], keepsShard: Bool = false
   ) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     if kept.isEmpty { try remove(recordPath) }
     for isLast in [false, true] {
-      for name in try disk.names(in: path)
+      let names =
+        if let found, !isLast { found.statuses.map(\.name) } else { try disk.names(in: path) }
+      for name in names
       where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
+        // Removed above.
+        if kept.isEmpty, name == EntryRecord.fileName { continue }
         try remove("\(path)/\(name)")
       }
       guard kept.isEmpty else { return }

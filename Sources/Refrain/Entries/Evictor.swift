@@ -162,11 +162,12 @@ actor Evictor {
       }
       defer { withExtendedLifetime(lock) {} }
       guard !budget.isOpen(name) else { return 0 }
-      guard let before = try budget.measure(name) else {
+      guard let files = try directory.files() else {
         // Another process has removed it.
         budget.index.withLock { $0.forget(name) }
         return 0
       }
+      let before = budget.measured(name, directory, files)
       // Another process may have pinned it. The time may also be earlier, if the clock was set back.
       if before.pinnedBytes != nil || before.lastAccess != entry.lastAccess {
         budget.index.withLock { $0.note(before) }
@@ -175,7 +176,7 @@ actor Evictor {
       let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
       var key: CacheKey?
       let freed = try budget.changing(name, before: before.allocatedBytes) {
-        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused()
+        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused(files)
       }
       budget.remeasure(name)
       guard let freed, freed > 0 else { return 0 }

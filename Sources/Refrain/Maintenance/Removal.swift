@@ -156,7 +156,7 @@ struct Removal: Sendable {
         guard let files = try directory.files() else { return nil }
         let record = directory.writtenRecord
         try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
-          try directory.removeFiles(keepsShard: isSweep)
+          try directory.removeFiles(files, keepsShard: isSweep)
         }
         noteRemoval(name, record.map { CacheKey(rawValue: $0.key) }, files.allocatedBytes)
         return (record?.generation, files.allocatedBytes)

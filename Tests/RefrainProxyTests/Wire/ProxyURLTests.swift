@@ -128,6 +128,19 @@ import Testing
     #expect(url.absoluteString == "https://a.example/p" + target)
   }
 
+  @Test(arguments: [
+    ("https://a.example/p/x?y", "/x?y"), ("HTTPS://A.example:443/p", "/"),
+    // The client sends these itself.
+    ("https://user:pass@a.example/p/x", nil), ("https://a.example./p/x", nil),
+    ("https://a.example/q/x", nil), ("http://a.example/p/x", nil),
+  ])
+  func `A URL of the origin has a target, unless it names a user or another host`(
+    _ url: String, _ target: String?
+  ) throws {
+    let origin = try #require(URL(string: "https://a.example/p").flatMap { ServedOrigin($0) })
+    #expect(origin.target(of: try #require(URL(string: url))) == target)
+  }
+
   @Test func `An absolute-form target is split into authority and path`() {
     let parts = ProxyURL.splitAbsolute("http://127.0.0.1:80/a?b")
     #expect(parts?.authority == "127.0.0.1:80")

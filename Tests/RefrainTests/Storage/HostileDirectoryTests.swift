@@ -188,6 +188,27 @@ struct HostileDirectoryTests {
     #expect(try directory.isWhole())
   }
 
+  #if os(Linux)
+    @Test func `A file whose name cannot be spelled ends a removal with an error`() async throws {
+      let directory = CacheDirectory(length: length)
+      try await directory.withCache { try await $0.prefetch(directory.url()) }
+      let path = try directory.stored().directory.path
+      // Not UTF-8.
+      let name = Array("\(path)/".utf8CString.dropLast()) + [CChar(bitPattern: 0xFF), 0]
+      let descriptor = name.withUnsafeBufferPointer { name in
+        name.baseAddress.map { open($0, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600) } ?? -1
+      }
+      #expect(descriptor >= 0)
+      close(descriptor)
+      let cache = try directory.cache(transport: directory.transport())
+      let error = await #expect(throws: MediaCacheError.self) {
+        _ = try await cache.remove(directory.url())
+      }
+      #expect(error?.code == .storage)
+      await cache.close()
+    }
+  #endif
+
   @Test func `Files removed during playback do not interrupt it`() async throws {
     let directory = CacheDirectory(length: length)
     let cache = try directory.cache()

@@ -313,7 +313,13 @@ final class DiskBudget: Sendable {
   /// Blocks.
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
-    guard let files = try directory.files() else { return nil }
+    return try directory.files().map { measured(name, directory, $0) }
+  }
+
+  /// As `measure`, of files that were just listed.
+  func measured(
+    _ name: String, _ directory: EntryDirectory, _ files: EntryDirectory.Files
+  ) -> MeasuredEntry {
     let length = files.isPinned ? directory.writtenRecord?.length : nil
     return MeasuredEntry(
       name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
