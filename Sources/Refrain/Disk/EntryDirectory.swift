@@ -138,8 +138,8 @@ struct EntryDirectory: Sendable {
         if let found, !isLast { found.statuses.map(\.name) } else { try disk.names(in: path) }
       for name in names
       where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
-        // Removed above.
-        if kept.isEmpty, name == EntryRecord.fileName { continue }
+        // Removed above, unless it was added since.
+        if kept.isEmpty, !isLast, name == EntryRecord.fileName { continue }
         try remove("\(path)/\(name)")
       }
       guard kept.isEmpty else { return }

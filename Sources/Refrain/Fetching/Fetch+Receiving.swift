@@ -53,7 +53,7 @@ extension Fetch {
       } catch {
         exchange.rest()
         guard let problem = exchange.problem(error) else {
-          // Given up for a request that begins anew, whose response came after all.
+          // It was ended so that the request is sent again, and its response came after all.
           return exchange.isCancelled ? .askAnew : .done
         }
         return brokenOff(hasBegun ? problem : problem.withoutFirstByte)

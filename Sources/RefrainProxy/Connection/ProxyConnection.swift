@@ -279,7 +279,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     let started = NIODeadline.now()
     since = started
     requestNumber += 1
-    // The client's wait begins anew (`EndedInput`).
+    // A client that has ended its side waits from here on (`EndedInput`).
     writes += 1
     answering = Answering(
       isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
