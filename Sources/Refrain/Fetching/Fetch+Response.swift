@@ -241,7 +241,13 @@ extension Fetch {
   private func confirmed(
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
-    let (isOfUse, earlier) = generation.withState { state in
+    let earlier = generation.withState { $0.representation.confirm(at: response.url) }
+    if let earlier {
+      // Before readers go on: they may ask where the resource has moved at once.
+      let resource = entry.resource
+      origin.withMemory { $0.moved.note(resource, from: earlier, to: response.url) }
+    }
+    return generation.withState { state in
       if response.droppedRange { state.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
@@ -256,18 +262,12 @@ extension Fetch {
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
       state.representation.respond(merged, selectedBy: response.resource.headers)
-      let earlier = state.representation.confirm(at: response.url)
       state.noteConstancy()
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
       state.confirmed(at: now)
-      return (isOfUse, earlier)
+      return isOfUse
     }
-    if let earlier {
-      let resource = entry.resource
-      origin.withMemory { $0.moved.note(resource, from: earlier, to: response.url) }
-    }
-    return isOfUse
   }
 
   func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
