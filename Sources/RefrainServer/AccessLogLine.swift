@@ -93,7 +93,7 @@ public struct AccessLogLine: Sendable {
 extension ServedRequest {
   /// The URL without a password, which must not appear in a log.
   package var shownURL: String {
-    guard url.contains("@"), let parsed = URL(text: url) else { return url }
+    guard url.utf8.contains(UInt8(ascii: "@")), let parsed = URL(text: url) else { return url }
     return parsed.withoutUserInfo.absoluteString
   }
 }

@@ -27,7 +27,7 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
 
 /// Returns at most `width` characters of the text, without its middle: both ends of a URL matter.
 func shortened(_ text: String, to width: Int) -> String {
-  guard text.count > width else { return text }
+  guard text.utf8.count > width, text.count > width else { return text }
   guard width > 1 else { return String(text.prefix(max(0, width))) }
   let tail = width / 2
   return "\(text.prefix(width - 1 - tail))…\(text.suffix(tail))"

@@ -12,17 +12,17 @@ struct RequestLogLine: Sendable {
 
   /// - Parameter width: the line's width, to which the URL is shortened; nil without a terminal.
   func text(width: Int? = nil) -> String {
-    let facts = [
-      left(printable(String(request.method.prefix(8))), 4), right("\(request.status)", 3),
-      left(request.source.rawValue, 11), right(ByteSize.text(request.bytesSent), 10),
-      right(TimeText.span(.seconds(max(0, request.seconds))), 7),
-    ].joined(separator: " ")
+    let method = left(printable(String(request.method.prefix(8))), 4)
+    let time = right(TimeText.span(.seconds(max(0, request.seconds))), 7)
+    let facts =
+      "\(method) \(right("\(request.status)", 3)) \(left(request.source.rawValue, 11)) "
+      + "\(right(ByteSize.text(request.bytesSent), 10)) \(time)"
     var end = ""
     if let range = request.range {
       end += "  bytes \(range.lowerBound)-\(range.upperBound - 1)"
     }
     if let error = request.error { end += "  \(printable(error))" }
-    let room = width.map { max(32, $0 - facts.count - 2 - end.count) } ?? 120
+    let room = width.map { max(32, $0 - facts.utf8.count - 2 - end.count) } ?? 120
     return "\(facts)  \(shortened(printable(request.shownURL), to: room))\(end)"
   }
 
