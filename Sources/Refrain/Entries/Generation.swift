@@ -124,7 +124,7 @@ final class Generation: Sendable {
         if !isPaused { continuation.resume() }
       }
     } onCancel: {
-      withState { state in state.actions += state.fetches.resume(id) }
+      withState { $0.resume(id) }
     }
   }
 

@@ -251,13 +251,11 @@ struct ChunkSink: Sendable {
     if !isKnown { generation.learnPace() }
     generation.carryOut(commit.actions)
     events.sendTraffic(.committed(entry.key, range))
-    if let (journal, number, span) = commit.journal {
-      do {
-        try journal.write(span, number: number)
-      } catch {
-        // Only a killed process loses by this: it would fetch the range again.
-        events.send(.warning("The journal of \(url) could not be written: \(error)."))
-      }
+    do {
+      try commit.journal?.write()
+    } catch {
+      // Only a killed process loses by this: it would fetch the range again.
+      events.send(.warning("The journal of \(url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
     if commit.wantsRecord { await entry.storage.recordFirstBytes(generation) }

@@ -61,7 +61,7 @@ extension Entry {
       // for any more.
       task = generation.withState { state in
         state.endBody(fetch.id)
-        return state.fetches.remove(fetch.id)?.task
+        return state.fetches.removeValue(forKey: fetch.id)?.task
       }
     }
     guard let verdict, isReplaced else {

@@ -169,7 +169,7 @@ extension Fetch {
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
           .varying(by: response.redirections) : headers,
       selectedBy: response.resource.headers)
-    state.lastContact = .responded(at: now.uptime)
+    state.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.note(.answered) }
     // A station's support for ranges is useless: the same range of its next response has other

@@ -39,7 +39,7 @@ struct Fetch: Sendable {
     if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
-    var cuts = generation.withState { $0.fetches.lastCut?.count(at: range.lowerBound) } ?? 0
+    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
     var error: MediaCacheError?
     var isForBackground = false
     var unconfirmed: MediaCacheError?
@@ -133,7 +133,7 @@ struct Fetch: Sendable {
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
       let position = state.fetches[id]?.position ?? 0
-      state.fetches.lastCut = LastCut(position: position, count: count)
+      state.lastCut = LastCut(position: position, count: count)
       return (position, state.length)
     }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"

@@ -66,7 +66,7 @@ import Testing
     var state = state(length: 1000)
     let reader = attach(&state, awaitsConfirmation: true)
     _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.ids.first)
+    let id = try #require(state.fetches.keys.first)
     #expect(state.fetching.isEmpty)
     state.fetches[id]?.purpose = .bytes
     #expect(!state.fetching.isEmpty)
@@ -77,7 +77,7 @@ import Testing
     state.storage.refuse(.noRoom, until: .now)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.ids.first)
+    let id = try #require(state.fetches.keys.first)
     state.detach(reader)
     state.commitTransient(id, Data(count: 1000), at: 5_000_000)
     #expect(!state.transient.spans.contains(5_000_999))
@@ -89,7 +89,7 @@ import Testing
     var state = state(length: 1 << 20)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = state.fetches.ids.min() ?? 0
+    let id = state.fetches.keys.min() ?? 0
     let other = state.makeID()
     state.fetches[other] = .init(range: 0..<1 << 20)
     #expect(!state.endsInVain(id))
@@ -101,7 +101,7 @@ import Testing
     var state = state()
     let reader = attach(&state)
     _ = wait(&state, reader, at: 500)
-    let id = state.fetches.ids.first ?? 0
+    let id = state.fetches.keys.first ?? 0
     state.fetches.move(id, to: 900)
     // The origin reports a length below the fetch's position.
     state.establish(Self.information(600))
@@ -137,7 +137,7 @@ import Testing
     state.storage.refuse(.noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = state.fetches.ids.first ?? 0
+    let id = state.fetches.keys.first ?? 0
     state.commitTransient(id, Data(count: 100), at: 0)
     #expect(wakes(state.takeActions()) == 1)
     #expect(!state.transient.isEmpty)
@@ -164,7 +164,7 @@ import Testing
       for step in 0..<60 {
         let op = Int.random(in: 0..<12, using: &random)
         log.append("\(op)")
-        let fetch = state.fetches.ids.sorted().randomElement(using: &random)
+        let fetch = state.fetches.keys.sorted().randomElement(using: &random)
         let reader = state.readers.ids.sorted().randomElement(using: &random)
         switch op {
         case 0, 1:
@@ -199,7 +199,7 @@ import Testing
         check(state, "seed \(seed), round \(round), step \(step), \(log.joined(separator: " "))")
       }
       for _ in 0..<2000 {
-        guard let fetch = state.fetches.ids.min() else { break }
+        guard let fetch = state.fetches.keys.min() else { break }
         if state.fetches[fetch]?.isConfirmation == true {
           state.confirmed(at: .now)
         } else {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Testing
 
 @testable import Refrain
@@ -111,14 +112,18 @@ import Testing
   }
 
   @Test func `No fetch goes back, or beyond the length of the resource`() {
-    var fetches = GenerationState.Fetches()
-    fetches[1] = .init(range: 0..<500)
-    fetches[2] = .init(range: 400..<900)
-    fetches.move(1, to: 50)
-    fetches.move(1, to: 20)
-    fetches.bound(to: 300)
-    #expect(fetches.positions == [1: 50, 2: 400])
-    #expect(fetches[1]?.range == 0..<300 && fetches[2]?.range == 300..<300)
+    var state = GenerationState(
+      limits: FetchPlan(patience: nil, firstRequest: 1, maximumReadAhead: 1), isOffline: false)
+    state.fetches[1] = .init(range: 0..<500)
+    state.fetches[2] = .init(range: 400..<900)
+    state.fetches.move(1, to: 50)
+    state.fetches.move(1, to: 20)
+    state.establish(
+      ContentInformation(
+        length: 300, mimeType: nil, supportsRanges: true, validator: nil,
+        finalURL: URL(filePath: "/")))
+    #expect(state.fetches.mapValues(\.position) == [1: 50, 2: 400])
+    #expect(state.fetches[1]?.range == 0..<300 && state.fetches[2]?.range == 300..<300)
   }
 
   @Test func `A generation that was closed is not replaced after all`() {

@@ -65,7 +65,7 @@ extension GenerationState {
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) {
-    guard let fetch = fetches.remove(id) else { return }
+    guard let fetch = fetches.removeValue(forKey: id) else { return }
     recount()
     if let error {
       let waiting = readers.waitingIDs
@@ -105,7 +105,8 @@ extension GenerationState {
 
   /// Ends the generation after a newer one has replaced it.
   mutating func supersede() {
-    end(.superseded)
+    // Readers of a closed cache are told of nothing else.
+    if life != .closed { life = .superseded }
     // The file has no users here: closing it frees its blocks once it is removed.
     if !storage.isPrepared, !readers.values.contains(where: \.hasRead) { storage.releaseFile() }
     endAll(waitsWith: nil)
@@ -113,7 +114,7 @@ extension GenerationState {
 
   /// Ends the generation for good.
   mutating func close() {
-    end(.closed)
+    life = .closed
     endAll(waitsWith: Self.closed)
   }
 
@@ -128,8 +129,8 @@ extension GenerationState {
   }
 
   private mutating func endAll(waitsWith error: (any Error)?) {
-    for id in fetches.ids { actions += fetches.resume(id) }
-    actions += fetches.cancelAll()
+    for id in fetches.keys { resume(id) }
+    actions += fetches.values.compactMap(\.task).map { .cancel($0) }
     wake(readers.waits, with: error)
   }
 }

@@ -54,7 +54,7 @@ extension GenerationState {
       }
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
-        let running = fetches.filter { $0.value.bringsBytes }
+        let running = Array(fetches).filter(\.value.bringsBytes)
         let range: ByteRange
         switch limits.decide(
           for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
@@ -189,9 +189,14 @@ extension GenerationState {
 
   mutating func endRest(_ id: FetchID) { fetches[id]?.endRest() }
 
+  /// Resumes a fetch if it is paused.
+  mutating func resume(_ id: FetchID) {
+    if let wake = fetches[id]?.paused.take() { actions.append(.wake([wake], nil)) }
+  }
+
   private mutating func resumePaused() {
     for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
-      actions += fetches.resume(id)
+      resume(id)
     }
   }
 
@@ -281,16 +286,24 @@ extension GenerationState {
     if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
     if abandoned.isEmpty { return }
     for id in abandoned.dropLast(endsAll ? 0 : Self.mostAbandoned) {
-      actions += fetches.callOff(id)
+      callOff(id)
     }
     watch()
   }
 
   /// Has fetches without readers watched, unless they are.
   private mutating func watch() {
-    if fetches.watched != nil { return }
-    fetches.watched = abandonedPositions
+    if watched != nil { return }
+    watched = abandonedPositions
     actions.append(.watchAbandoned)
+  }
+
+  /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
+  private mutating func callOff(_ id: FetchID) {
+    guard let fetch = fetches[id] else { return }
+    fetches[id]?.isCalledOff = true
+    if !fetch.isWhole, !fetch.isConfirmation { fetches[id]?.endAtPosition() }
+    if let task = fetch.task { actions.append(.cancel(task)) }
   }
 
   /// Ends fetches without readers that have made no progress since the last check.
@@ -298,18 +311,17 @@ extension GenerationState {
   /// - Returns: whether there are any left to check.
   mutating func releaseStalled() -> Bool {
     let positions = abandonedPositions
-    for (id, position) in positions where fetches.watched?[id] == position {
-      actions += fetches.callOff(id)
+    for (id, position) in positions where watched?[id] == position {
+      callOff(id)
     }
-    fetches.watched = positions.isEmpty ? nil : positions
+    watched = positions.isEmpty ? nil : positions
     return !positions.isEmpty
   }
 
   /// The position of each fetch without readers.
   private var abandonedPositions: [FetchID: Int64] {
-    if !readers.mayWant { return fetches.positions }
-    let abandoned = Set(abandonedFetches)
-    return fetches.positions.filter { abandoned.contains($0.key) }
+    let abandoned = readers.mayWant ? Set(abandonedFetches) : Set(fetches.keys)
+    return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
   /// The fetches without readers whose rest another request could bring, and too long to be received
@@ -346,7 +358,8 @@ extension GenerationState {
     guard !readers.mayWant else { return }
     for (id, fetch) in fetches
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-      actions += fetches.resume(id) + fetches.callOff(id)
+      resume(id)
+      callOff(id)
     }
     if !fetches.isEmpty { watch() }
   }

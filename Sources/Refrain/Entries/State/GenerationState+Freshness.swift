@@ -41,10 +41,10 @@ extension GenerationState {
   /// at the same time or, if each is a separate request, one after the other.
   private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
     guard !terms.directives.noCache,
-      let elapsed = lastContact.time.flatMap({ now.uptime.seconds(since: $0) })
+      let elapsed = lastContact.flatMap({ now.uptime.seconds(since: $0.time) })
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
-    if case .unreachable = lastContact,
+    if lastContact?.isReached == false,
       !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
     {
       return false
@@ -98,7 +98,7 @@ extension GenerationState {
 
   /// Records that the origin has confirmed the generation, or cannot be asked.
   mutating func confirmed(at now: Moment) {
-    lastContact = .responded(at: now.uptime)
+    lastContact = (now.uptime, true)
     confirmed()
   }
 
@@ -113,7 +113,7 @@ extension GenerationState {
 
   /// Records that the origin could not be asked: readers that accept stale bytes continue.
   mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) {
-    lastContact = .unreachable(at: now.uptime)
+    lastContact = (now.uptime, false)
     let refused = readers.filter { $0.value.awaitsConfirmation && !playsStale($0.value, at: now) }
     let ids = Set(refused.map(\.key))
     wake(readers.waits.filter { ids.contains($0.readerID) }, with: error)

@@ -78,7 +78,7 @@ extension GenerationState {
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
-      let age = (lastContact.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
+      let age = (lastContact?.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
       guard let age, age < Self.soon else { return 0 }
     }
     return (validator.replacements ?? 0) + 1

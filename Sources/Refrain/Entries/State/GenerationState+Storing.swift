@@ -74,8 +74,8 @@ extension GenerationState {
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var actions: [Action]
-    /// The journal record to write.
-    var journal: (file: JournalFile, number: Int, span: ByteRange)?
+    /// What to write to the journal.
+    var journal: JournalRun?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
     /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
@@ -94,7 +94,9 @@ extension GenerationState {
     fetches.move(id, to: range.upperBound)
     guard file === self.file else { return nil }
     let isNew = storage.commit(range)
-    fetches[id]?.stored(range, isNew: isNew)
+    let count = range.upperBound - range.lowerBound
+    if isNew { fetches[id]?.brought += count }
+    fetches[id]?.unannounced += count
     if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
     return Commit(
       actions: takeActions(), journal: note(range, of: id), syncDelay: storage.nextSync(now),
@@ -105,19 +107,18 @@ extension GenerationState {
   /// moment.
   private mutating func note(
     _ range: ByteRange, of id: FetchID
-  ) -> (file: JournalFile, number: Int, span: ByteRange)? {
+  ) -> JournalRun? {
     guard let journal = storage.journal else { return nil }
-    var run = JournalRun(journal: journal, first: 0, span: range)
     if let last = fetches[id]?.journalRun, last.journal === journal,
       last.span.upperBound == range.lowerBound
     {
-      (run.first, run.turn) = (last.first, 1 - last.turn)
-      run.span = last.span.lowerBound..<range.upperBound
-    } else {
-      run.first = journal.reserve(2)
+      fetches[id]?.journalRun?.turn = 1 - last.turn
+      fetches[id]?.journalRun?.span = last.span.lowerBound..<range.upperBound
+      return fetches[id]?.journalRun
     }
+    let run = JournalRun(journal: journal, first: journal.reserve(2), span: range)
     fetches[id]?.journalRun = run
-    return (journal, run.first + run.turn, run.span)
+    return run
   }
 
   /// Wakes readers that wait for recently stored bytes.
@@ -140,7 +141,7 @@ extension GenerationState {
   var storingMemory: StoringDecision.Memory {
     .init(
       generation: generationID, length: length, validator: validator,
-      answeredAt: lastContact.time == nil ? nil : freshness?.confirmedAt,
+      answeredAt: lastContact == nil ? nil : freshness?.confirmedAt,
       replaced: storage.replaced)
   }
 

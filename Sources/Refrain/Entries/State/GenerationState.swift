@@ -38,23 +38,6 @@ struct GenerationState: Sendable {
     case closed
   }
 
-  /// When the origin was last in contact about the generation.
-  enum Contact: Sendable {
-    /// It has not been since the entry was opened, as far as known.
-    case unasked
-    /// It responded for this generation.
-    case responded(at: Uptime)
-    /// It could not be asked.
-    case unreachable(at: Uptime)
-
-    var time: Uptime? {
-      switch self {
-      case .unasked: nil
-      case .responded(let time), .unreachable(let time): time
-      }
-    }
-  }
-
   /// What a reader finds: bytes at an offset, or the properties of the resource.
   enum Lookup<Found: Sendable>: Sendable {
     case found(Found)
@@ -67,11 +50,13 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   var isOffline: Bool
   /// Whether stored bytes are never revalidated.
-  let trustsStored: Bool
-  private(set) var life = Life.current
+  var trustsStored = false
+  var life = Life.current
 
-  var representation: Representation
-  var lastContact = Contact.unasked
+  var representation = Representation()
+  /// When the origin last responded for this generation, or could not be asked; nil if neither has
+  /// happened since the entry was opened.
+  var lastContact: (time: Uptime, isReached: Bool)?
   var ranges = OriginRanges.announced
   var delivery = Delivery.everyone
 
@@ -79,22 +64,17 @@ struct GenerationState: Sendable {
   var transient = TransientBytes()
 
   var readers = Readers()
-  var fetches = Fetches()
+  var fetches: [FetchID: RunningFetch] = [:]
+  /// The positions of fetches without readers, as last looked at; nil: they are not being watched
+  /// (`Action.watchAbandoned`).
+  var watched: [FetchID: Int64]?
+  var lastCut: LastCut?
   /// The number of fetches that a player is short of, as last reported.
   var shortCount = 0
   var nextID: UInt64 = 1
 
   /// The actions that follow from the changes made since they were last taken.
   var actions: [Action] = []
-
-  init(
-    limits: FetchPlan, isOffline: Bool, trustsStored: Bool = false,
-    representation: Representation = Representation()
-  ) {
-    self.representation = representation
-    self.limits = limits
-    (self.isOffline, self.trustsStored) = (isOffline, trustsStored)
-  }
 
   mutating func takeActions() -> [Action] {
     if actions.isEmpty { return [] }
@@ -115,11 +95,6 @@ struct GenerationState: Sendable {
   /// Whether another generation has replaced it, or the cache was closed.
   var isOver: Bool { life != .current }
 
-  mutating func end(_ life: Life) {
-    // Readers of a closed cache are told of nothing else.
-    if self.life != .closed { self.life = life }
-  }
-
   var readable: RangeSet<Int64> {
     transient.isEmpty ? stored : stored.union(transient.spans)
   }
@@ -137,7 +112,11 @@ struct GenerationState: Sendable {
   /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
-    if let length { fetches.bound(to: length) }
+    if let length {
+      for (id, fetch) in fetches where fetch.range.upperBound > length {
+        fetches[id]?.range = min(fetch.range.lowerBound, length)..<length
+      }
+    }
     wakeServed()
   }
 

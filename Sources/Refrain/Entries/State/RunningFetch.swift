@@ -1,67 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 extension GenerationState {
-  /// The fetches that run for a generation. A pure value.
-  struct Fetches: Sendable, Sequence {
-    private var running: [FetchID: RunningFetch] = [:]
-    /// The positions of those without readers, as last looked at; nil: they are not being watched
-    /// (`Action.watchAbandoned`).
-    var watched: [FetchID: Int64]?
-    var lastCut: LastCut?
-
-    subscript(id: FetchID) -> RunningFetch? {
-      get { running[id] }
-      set { running[id] = newValue }
-    }
-
-    func makeIterator() -> Dictionary<FetchID, RunningFetch>.Iterator { running.makeIterator() }
-
-    var ids: Dictionary<FetchID, RunningFetch>.Keys { running.keys }
-    var values: Dictionary<FetchID, RunningFetch>.Values { running.values }
-    var isEmpty: Bool { running.isEmpty }
-    var count: Int { running.count }
-    var positions: [FetchID: Int64] { running.mapValues(\.position) }
-
-    /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
-    func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
-      running.contains {
-        $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset)
-      }
-    }
-
-    mutating func remove(_ id: FetchID) -> RunningFetch? { running.removeValue(forKey: id) }
-
-    mutating func move(_ id: FetchID, to position: Int64) {
-      guard let fetch = running[id] else { return }
-      running[id]?.position = Swift.max(fetch.position, position)
-    }
-
-    /// Limits every fetch to the length of the resource.
-    mutating func bound(to length: Int64) {
-      for (id, fetch) in running where fetch.range.upperBound > length {
-        running[id]?.range = Swift.min(fetch.range.lowerBound, length)..<length
-      }
-    }
-
-    // MARK: Pausing and ending
-
-    /// Resumes a fetch if it is paused.
-    mutating func resume(_ id: FetchID) -> [Action] {
-      running[id]?.paused.take().map { [.wake([$0], nil)] } ?? []
-    }
-
-    /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests
-    /// it.
-    mutating func callOff(_ id: FetchID) -> [Action] {
-      guard let fetch = running[id] else { return [] }
-      running[id]?.isCalledOff = true
-      if !fetch.isWhole, !fetch.isConfirmation { running[id]?.endAtPosition() }
-      return fetch.task.map { [.cancel($0)] } ?? []
-    }
-
-    func cancelAll() -> [Action] { running.values.compactMap(\.task).map { .cancel($0) } }
-  }
-
   /// One request to the origin, or a row of them, that fills a hole. A pure value: `Fetch` beside the
   /// state carries it out.
   struct RunningFetch: Sendable {
@@ -160,13 +99,6 @@ extension GenerationState {
 
     mutating func end() { phase = .ended }
 
-    /// Records bytes that were stored.
-    mutating func stored(_ range: ByteRange, isNew: Bool) {
-      let count = range.upperBound - range.lowerBound
-      if isNew { brought += count }
-      unannounced += count
-    }
-
     /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     var mayDeferWakes: Bool { brought >= 1 << 20 && unannounced < 256 << 10 }
 
@@ -184,6 +116,19 @@ extension GenerationState {
     /// The record that is written next, 0 or 1.
     var turn = 0
     var span: ByteRange
+
+    func write() throws(DiskError) { try journal.write(span, number: first + turn) }
+  }
+}
+
+extension [FetchID: GenerationState.RunningFetch] {
+  /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
+  func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
+    contains { $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset) }
+  }
+
+  mutating func move(_ id: FetchID, to position: Int64) {
+    if let fetch = self[id] { self[id]?.position = Swift.max(fetch.position, position) }
   }
 }
 
