@@ -8,11 +8,7 @@ struct ChunkSink: Sendable {
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
   /// The room that was granted for bytes which have been written since the file was last measured.
-  private var granted: Int64 = 0
-
-  init(id: FetchID, generation: Generation, hasMore: (@Sendable () -> Bool)?) {
-    (self.id, self.generation, self.hasMore) = (id, generation, hasMore)
-  }
+  var granted: Int64 = 0
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
@@ -41,8 +37,14 @@ struct ChunkSink: Sendable {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part, admission) { continue }
-      admission.refuse()
-      if let problem = passOn(bytes, at: part.lowerBound) { return .onlyForPlayback(problem) }
+      admission.isPrepared = false
+      let problem = generation.withState { state -> MediaCacheError? in
+        guard state.isOfUse(id, from: part.lowerBound) else { return state.storageProblem.error }
+        state.commitTransient(id, bytes, at: part.lowerBound)
+        return nil
+      }
+      // Nobody can use the bytes.
+      if let problem { return .onlyForPlayback(problem) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
       // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
@@ -64,14 +66,20 @@ struct ChunkSink: Sendable {
     attempts: for _ in 0..<5 {
       let (decision, measured) = generation.withState { state in
         let admission = state.admit(id, range)
-        return (admission, admission?.isForFile == true ? Self.measure(&state) : nil)
+        let isForFile = admission.map { $0.isPrepared && !$0.missing.isEmpty } == true
+        return (admission, isForFile ? Self.measure(&state) : nil)
       }
       let hasLost = settle(by: measured)
       guard let admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
-      if admission.isUnrepeatable, !mayGrow(to: end) { break }
+      // A stream without length, ranges and validator may be endless: it must not evict everything
+      // else.
+      if admission.isUnrepeatable, end > min(budget.limit ?? .max, 4 << 30) / 4 {
+        generation.withState { $0.storage.refuse(.endless) }
+        break
+      }
       switch measured {
       case nil:
         // While the file is the one that was written to.
@@ -88,7 +96,7 @@ struct ChunkSink: Sendable {
       }
     }
     var admission = generation.withState { $0.admit(id, range) }
-    admission?.refuse()
+    admission?.isPrepared = false
     return admission
   }
 
@@ -172,39 +180,26 @@ struct ChunkSink: Sendable {
     guard admission.isPrepared, let file = admission.file else { return false }
     // Blocks at either end may be new.
     let room = Int64(bytes.count) + 8192
-    var isFirst = true
-    while true {
+    for isLast in [false, true] {
       guard await reserve(room) else { return false }
       granted += room
       do throws(DiskError) {
         try file.write(bytes, at: range.lowerBound)
-        break
+        await commit(range, to: file, isExamined: admission.mayBeDocument)
+        return true
       } catch {
         settle()
-        if isFirst, error.isNoSpace {
-          isFirst = false
+        if !isLast, error.isNoSpace {
           generation.withState { $0.announce(id) }
-          let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
-          let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
-          if hasRoom { continue }
+          if await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0 { continue }
+          if await entry.storage.giveUpReplaced(generation) { continue }
         }
         await entry.storage.writeFailed(generation, error)
         return false
       }
     }
-    await commit(range, to: file, isExamined: admission.mayBeDocument)
-    return true
+    return false
   }
-
-  /// Whether the file may grow. A stream without length, ranges and validator may be endless: it
-  /// must not evict everything else.
-  private func mayGrow(to end: Int64) -> Bool {
-    let most = min(budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
-    if end > most { generation.withState { $0.storage.refuse(.endless) } }
-    return end <= most
-  }
-
-  private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   private func reserve(_ bytes: Int64) async -> Bool {
     if budget.reserve(bytes) { return true }
@@ -219,16 +214,10 @@ struct ChunkSink: Sendable {
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
       if budget.reserve(bytes) { return true }
     }
-    if await giveUpReplaced(), budget.reserve(bytes) { return true }
+    if await entry.storage.giveUpReplaced(generation), budget.reserve(bytes) { return true }
     // Entries in use fill the limit; retried soon.
     generation.refuse(.noRoom, for: .milliseconds(500))
     return false
-  }
-
-  /// See `Store.giveUpReplaced`.
-  private func giveUpReplaced() async -> Bool {
-    guard generation.withState({ $0.storage.recordState == .replacing }) else { return false }
-    return await entry.storage.giveUpReplaced(generation)
   }
 
   private mutating func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
@@ -259,17 +248,6 @@ struct ChunkSink: Sendable {
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
     if commit.wantsRecord { await entry.storage.recordFirstBytes(generation) }
-  }
-
-  // MARK: Passing on
-
-  /// - Returns: why nobody can use the bytes; nil if they were passed on.
-  private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
-    generation.withState { state in
-      guard state.isOfUse(id, from: offset) else { return state.storageProblem.error }
-      state.commitTransient(id, bytes, at: offset)
-      return nil
-    }
   }
 
   // MARK: Comparing

@@ -35,7 +35,7 @@ struct Fetch: Sendable {
   /// - Parameter first: the outcome of the first attempt, if another fetch has already made it.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
-    var isConfirming = isConfirmation == true
+    var isConfirming = running?.isConfirmation == true
     if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
@@ -44,16 +44,16 @@ struct Fetch: Sendable {
     var isForBackground = false
     var unconfirmed: MediaCacheError?
     attempts: while !Task.isCancelled {
-      let before = first == nil ? progress.brought : 0
+      let before = first == nil ? running?.brought ?? 0 : 0
       var outcome = if let first { first } else { await attempt(range) }
       first = nil
+      let fetch = running
       // The response may have brought bytes.
-      if isConfirmation == false { isConfirming = false }
-      let (brought, position) = progress
-      let gained = brought - before
+      if fetch?.isConfirmation == false { isConfirming = false }
+      let gained = (fetch?.brought ?? 0) - before
       if gained > 0 { failures = 0 }
       // If a response has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
+      if gained > 0, LastCut.isProgress(gained, at: fetch?.position ?? 0) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
         outcome = .again(GenerationState.nothingCame)
       }
@@ -62,8 +62,7 @@ struct Fetch: Sendable {
       case .askAnew: continue attempts
       case .movedOn(let fetch, let outcome):
         if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
-        let range = fetch.generation.withState { $0.fetches[fetch.id]?.range }
-        return await fetch.run(range ?? 0..<0, after: outcome)
+        return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
       case .failed(let reason):
         error = reason
         break attempts
@@ -105,11 +104,11 @@ struct Fetch: Sendable {
         if delay > .zero {
           do { try await Task.sleep(for: delay) } catch { break attempts }
         }
-        generation.withState { $0.endRest(id) }
+        generation.withState { $0.fetches[id]?.endRest() }
       }
     }
     // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.end() }
+    generation.withState { $0.fetches[id]?.phase = .ended }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
     if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
     generation.withState { state in
@@ -118,17 +117,10 @@ struct Fetch: Sendable {
     }
   }
 
-  /// Nil if the fetch is over.
-  private var isConfirmation: Bool? {
-    generation.withState { $0.fetches[id]?.isConfirmation }
-  }
+  /// Its present state; nil if it is over.
+  var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
 
   private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
-
-  /// The number of new bytes that this fetch has brought, and where it is.
-  private var progress: (brought: Int64, position: Int64) {
-    generation.withState { ($0.fetches[id]?.brought ?? 0, $0.fetches[id]?.position ?? 0) }
-  }
 
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
@@ -152,12 +144,18 @@ struct Fetch: Sendable {
   private func attempt(_ range: ByteRange) async -> Outcome {
     let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
     guard var request = next else { return .done }
-    if !request.isConfirmation, isBackground, !(await waitForTurn()) { return .done }
+    if !request.isConfirmation, isBackground {
+      // It can be cancelled while somebody plays.
+      guard generation.withState({ $0.beginRest(id) }) else { return .done }
+      await entry.starter.gate.waitTurn { !isBackground }
+      generation.withState { $0.fetches[id]?.endRest() }
+      if Task.isCancelled { return .done }
+    }
     request.purpose = purpose
     let exchange = exchange(for: request)
     defer {
       generation.withState { state in
-        state.endRest(id)
+        state.fetches[id]?.endRest()
         state.fetches[id]?.beginAnew = nil
       }
     }
@@ -186,7 +184,7 @@ struct Fetch: Sendable {
     } onConnectivity: { connectivity in
       generation.withState { state in
         guard connectivity == .waiting else {
-          state.endRest(id)
+          state.fetches[id]?.endRest()
           return true
         }
         // A player may have begun to wait for it in the meantime, which may use other networks.
@@ -201,17 +199,5 @@ struct Fetch: Sendable {
     return exchange
   }
 
-  /// Waits while somebody plays; this fetch in the background can be cancelled meanwhile.
-  ///
-  /// - Returns: false if nobody wants it any more.
-  private func waitForTurn() async -> Bool {
-    guard generation.withState({ $0.beginRest(id) }) else { return false }
-    await entry.starter.gate.waitTurn { !isBackground }
-    generation.withState { $0.endRest(id) }
-    return !Task.isCancelled
-  }
-
-  var isBackground: Bool {
-    generation.withState { $0.fetches[id]?.isBackground == true }
-  }
+  var isBackground: Bool { running?.isBackground == true }
 }

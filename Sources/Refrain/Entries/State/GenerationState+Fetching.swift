@@ -183,11 +183,9 @@ extension GenerationState {
   /// - Returns: false if no readers are left.
   mutating func beginRest(_ id: FetchID) -> Bool {
     guard isWantedStill(id) else { return false }
-    fetches[id]?.beginRest()
+    fetches[id]?.phase = .resting
     return true
   }
-
-  mutating func endRest(_ id: FetchID) { fetches[id]?.endRest() }
 
   /// Resumes a fetch if it is paused.
   mutating func resume(_ id: FetchID) {

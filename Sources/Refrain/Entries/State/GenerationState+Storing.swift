@@ -46,12 +46,6 @@ extension GenerationState {
     var isUnrepeatable: Bool
     /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
-
-    /// Whether some of it may be written to the file.
-    var isForFile: Bool { isPrepared && !isRefused && !missing.isEmpty }
-
-    /// Has nothing stored of the chunk.
-    mutating func refuse() { (isPrepared, isRefused) = (false, true) }
   }
 
   /// Decides on a chunk that has been received.

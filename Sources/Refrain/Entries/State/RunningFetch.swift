@@ -30,7 +30,7 @@ extension GenerationState {
     var range: ByteRange
     var position: Int64
     var purpose: Purpose
-    private(set) var phase = Phase.asking
+    var phase = Phase.asking
     /// Whether its response is the whole resource.
     var isWhole: Bool
     var isBackground: Bool
@@ -80,8 +80,6 @@ extension GenerationState {
       if case .whole = phase { true } else { false }
     }
 
-    mutating func beginRest() { phase = .resting }
-
     mutating func endRest() { if isResting { phase = .asking } }
 
     /// A whole response runs from the first byte to the end, whatever range was requested.
@@ -96,8 +94,6 @@ extension GenerationState {
     mutating func endBody() {
       if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
     }
-
-    mutating func end() { phase = .ended }
 
     /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     var mayDeferWakes: Bool { brought >= 1 << 20 && unannounced < 256 << 10 }
