@@ -67,11 +67,18 @@ extension Fetch {
       case .whole(let facts):
         if response.droppedRange { state.note(.refused) }
         if response.isLive || state.isLive {
-          switch state.liveAnswer(to: id) {
-          case .first: state.beginLive()
-          case .needless: return (nil, [])
-          case .other: return (.changed, [])
+          // Readers wait for another response, which is arriving already.
+          if state.isLive,
+            state.fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole })
+          {
+            return (nil, [])
           }
+          // One response is all of a generation.
+          let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
+          guard isFirst else { return (.changed, []) }
+          state.delivery = .live(end: 0)
+          state.note(.ignored)
+          state.storage.refuse(.endless)
         }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
         note(facts, response, isWhole: true, in: &state)
@@ -172,24 +179,23 @@ extension Fetch {
     state.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.note(.answered) }
-    // A station's support for ranges is useless: the same range of its next response has other
-    // bytes.
-    let supportsRanges = facts.supportsRanges && !state.isLive && state.ranges != .refused
     let isFirst = state.info == nil
     if isFirst { state.representation.identify(by: facts.validator) }
     var information =
       state.info
       ?? ContentInformation(
-        length: facts.length, mimeType: facts.mimeType, supportsRanges: supportsRanges,
-        validator: nil, finalURL: response.url)
+        length: nil, mimeType: nil, supportsRanges: false, validator: nil, finalURL: response.url)
     if isFirst || state.representation.learn(from: facts.validator) {
       information.validator = state.validator.display
       state.storage.noteRecordStale()
     }
     information.mimeType = information.mimeType ?? facts.mimeType
     information.length = information.length ?? facts.length
-    if state.ranges == .refused { information.supportsRanges = false }
-    information.supportsRanges = information.supportsRanges || supportsRanges
+    // A station's support for ranges is useless: the same range of its next response has other
+    // bytes.
+    information.supportsRanges =
+      state.ranges != .refused
+      && (information.supportsRanges || facts.supportsRanges && !state.isLive)
     information.finalURL = response.url
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
@@ -222,7 +228,12 @@ extension Fetch {
       guard confirmed(response, bringing: verdict) else { return .done }
       events.send(.fetchStarted(entry.key, request.range))
     case .part, .whole, .changed, .beyondEnd:
-      generation.withState { $0.isReplacedOnRequest() }
+      // A reader asked for the newest version: its request is not one of a row.
+      generation.withState { state in
+        if state.isOneResponse {
+          state.representation.follow(replacements: Validator.mostReplacements)
+        }
+      }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .transient(let error, _), .invalid(let error):
       // Readers that may use the stale bytes do not wait for the body of the error.
@@ -262,7 +273,8 @@ extension Fetch {
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
       state.representation.respond(merged, selectedBy: response.resource.headers)
-      state.noteConstancy()
+      // Ranges are requested again once all that one response brought is confirmed.
+      if state.isComplete { state.representation.follow(replacements: 0) }
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
       state.confirmed(at: now)

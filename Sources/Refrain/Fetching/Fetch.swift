@@ -112,7 +112,7 @@ struct Fetch: Sendable {
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
     if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
     generation.withState { state in
-      if let unconfirmed { state.unconfirmed(unconfirmed, at: now) }
+      if let unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
       state.fetchEnded(id, error: error, isForBackground: isForBackground)
     }
   }

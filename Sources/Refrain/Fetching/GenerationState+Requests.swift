@@ -28,7 +28,8 @@ extension GenerationState {
       request.range = start..<fetch.range.upperBound
       request.usesShortcut = info != nil
     }
-    if !request.isWhole { request.optionalRange = optionalRange(request.range) }
+    // An error of an origin that has never sent a range may be due to the range alone.
+    if !request.isWhole, ranges != .answered { request.optionalRange = request.range }
     return request
   }
 

@@ -77,7 +77,14 @@ extension GenerationState {
           && offset < fetch.range.upperBound
       }
       wake(failed, with: error)
-      if isForBackground { restBackground() }
+      if isForBackground {
+        // A failed fetch must not restart whenever another reader waits: those in the background
+        // that wait for nothing else rest until they ask again.
+        let waiting = readers.waitingIDs
+        for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
+          readers[id]?.activity = .idle
+        }
+      }
       keepMissed(error, of: fetch, except: waiting)
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
@@ -90,15 +97,6 @@ extension GenerationState {
     if readers.waiters.isEmpty { return }
     guard handed != nil, fetches.isEmpty else { return plan() }
     wake(readers.waits, with: Self.handedInPart)
-  }
-
-  /// Deactivates background readers that received an error and wait for nothing else, until they
-  /// ask again: a failed fetch must not restart whenever another reader waits.
-  private mutating func restBackground() {
-    let waiting = readers.waitingIDs
-    for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
-      readers[id]?.activity = .idle
-    }
   }
 
   // MARK: The generation

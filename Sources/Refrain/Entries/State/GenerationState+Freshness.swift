@@ -96,28 +96,20 @@ extension GenerationState {
 
   // MARK: The origin's answer
 
-  /// Records that the origin has confirmed the generation, or cannot be asked.
-  mutating func confirmed(at now: Moment) {
-    lastContact = (now.uptime, true)
-    confirmed()
-  }
-
-  private mutating func confirmed(except refused: Set<ReaderID> = []) {
-    for id in readers.ids where !refused.contains(id) {
-      readers[id]?.awaitsConfirmation = false
-    }
+  /// Records that the origin has confirmed the generation.
+  ///
+  /// - Parameter error: why it could not be asked: readers that accept stale bytes continue.
+  mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
+    lastContact = (now.uptime, error == nil)
+    let continuing = Set(
+      readers.filter {
+        error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
+      }.map(\.key))
+    if let error { wake(readers.waits.filter { !continuing.contains($0.readerID) }, with: error) }
+    for id in continuing { readers[id]?.awaitsConfirmation = false }
     // All readers look again: their bytes may have been there all along.
     wakeServed()
     plan()
-  }
-
-  /// Records that the origin could not be asked: readers that accept stale bytes continue.
-  mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) {
-    lastContact = (now.uptime, false)
-    let refused = readers.filter { $0.value.awaitsConfirmation && !playsStale($0.value, at: now) }
-    let ids = Set(refused.map(\.key))
-    wake(readers.waits.filter { ids.contains($0.readerID) }, with: error)
-    confirmed(except: ids)
   }
 
   /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays

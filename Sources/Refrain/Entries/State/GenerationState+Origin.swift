@@ -20,10 +20,6 @@ extension GenerationState {
     ranges = found
   }
 
-  /// Returns the range of a request if the same request may be sent without it: an error of an
-  /// origin that has never sent a range may be due to the range alone.
-  func optionalRange(_ range: ByteRange) -> ByteRange? { ranges == .answered ? nil : range }
-
   /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
   /// document that is not known to have ranges. Origins that compress it would respond with a range
   /// of the compressed bytes.
@@ -90,16 +86,6 @@ extension GenerationState {
     guard life != .superseded, replacements(at: now) >= Self.mostVersions else { return false }
     representation.follow(replacements: Validator.mostReplacements)
     return true
-  }
-
-  /// Records that a reader asked for the newest version: its request is not one of a row.
-  mutating func isReplacedOnRequest() {
-    if isOneResponse { representation.follow(replacements: Validator.mostReplacements) }
-  }
-
-  /// Requests ranges again once the origin has confirmed all that one response brought.
-  mutating func noteConstancy() {
-    if isComplete { representation.follow(replacements: 0) }
   }
 
   static let keepsChanging = MediaCacheError(

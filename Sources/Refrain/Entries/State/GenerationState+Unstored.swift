@@ -24,7 +24,7 @@ extension GenerationState {
   /// Keeps received bytes that are not stored, for as long as a reader is near.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
-    storage.passUnstored(upTo: range.upperBound)
+    storage.reached = max(storage.reached, range.upperBound)
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
@@ -110,7 +110,7 @@ extension GenerationState {
 
   /// Stores no more of a response that the origin forbids to store.
   mutating func obeyNoStore() {
-    storage.obeyNoStore()
+    storage.ignoresNoStore = false
     if isForbidden { storage.refuse(.forbidden) }
   }
 }
@@ -124,29 +124,6 @@ extension GenerationState {
 
   /// The end of the bytes received of a live stream; nil if it is none.
   var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
-
-  /// Marks the generation as a live stream on its first response.
-  mutating func beginLive() {
-    delivery = .live(end: 0)
-    note(.ignored)
-    storage.refuse(.endless)
-  }
-
-  /// The use of a live stream's response.
-  enum LiveAnswer: Sendable {
-    /// The response becomes the only one of the generation.
-    case first
-    /// Another response is arriving already, and readers wait for that one.
-    case needless
-    /// The response belongs to another generation.
-    case other
-  }
-
-  func liveAnswer(to id: FetchID) -> LiveAnswer {
-    guard let liveEnd else { return info == nil ? .first : .other }
-    if fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole }) { return .needless }
-    return liveEnd == 0 ? .first : .other
-  }
 
   /// Whether the start of the live stream has passed, or nothing follows it any more: a new reader
   /// needs a response of its own.

@@ -150,6 +150,5 @@ extension GenerationState {
   /// Whether bytes are not stored.
   var isTransient: Bool { storage.refusal != nil }
   var storageProblem: StorageProblem { storage.refusal?.problem ?? .noRoom }
-  /// Whether bytes were stored since the last sync, and a sync may succeed.
   var needsSync: Bool { storage.needsSync && life != .closed }
 }

@@ -20,7 +20,7 @@ struct StoredBytes: Sendable {
   /// Bytes that the file no longer holds, though its record may still claim them.
   private(set) var lost = RangeSet<Int64>()
   /// The end of the furthest known byte of this version, even if it is no longer there.
-  private(set) var reached: Int64 = 0
+  var reached: Int64 = 0
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
@@ -61,9 +61,7 @@ struct StoredBytes: Sendable {
 
   /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
   /// them.
-  private(set) var ignoresNoStore = false
-
-  mutating func obeyNoStore() { ignoresNoStore = false }
+  var ignoresNoStore = false
 
   mutating func ignoreNoStore() {
     ignoresNoStore = true
@@ -158,11 +156,6 @@ struct StoredBytes: Sendable {
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
     return isNew
-  }
-
-  /// Records that readers received bytes up to `end` that are not stored.
-  mutating func passUnstored(upTo end: Int64) {
-    reached = max(reached, end)
   }
 
   /// Drops a range that could not be read back from the file: it is fetched again.

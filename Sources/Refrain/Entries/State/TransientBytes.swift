@@ -22,9 +22,6 @@ struct TransientBytes: Sendable {
 
   var isEmpty: Bool { chunks.isEmpty }
 
-  /// The number of chunks to search.
-  var chunkCount: Int { chunks.count }
-
   /// Adds the part of `bytes` that is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
