@@ -39,7 +39,7 @@ extension Entry {
       )
     }
     let successor = next.withState { state in
-      state.readers.expected = coming
+      state.expected = coming
       let id = state.makeID()
       state.fetches[id] = .init(range: asked, isBackground: isBackground)
       return Fetch(id: id, generation: next)
@@ -75,7 +75,7 @@ extension Entry {
     if isLate { task?.cancel() }
     superseded(generation, isContradicted: isContradicted)
     // Readers that left before the old generation was superseded are unknown to the new one.
-    let left = generation.withState { coming.subtracting($0.readers.ids) }
+    let left = generation.withState { coming.subtracting($0.readers.keys) }
     for id in left { next.withState { $0.stopExpecting(id) } }
     next.carryOut(actions)
     return (successor, verdict)

@@ -94,7 +94,7 @@ import Testing
     state.fetches[other] = .init(range: 0..<1 << 20)
     #expect(!state.endsInVain(id))
     state.fetchEnded(id, error: nil)
-    #expect(state.readers.waiters.count == 1)
+    #expect(state.waiters.count == 1)
   }
 
   @Test func `A fetch that fails beyond its range ends without a trap`() {
@@ -165,7 +165,7 @@ import Testing
         let op = Int.random(in: 0..<12, using: &random)
         log.append("\(op)")
         let fetch = state.fetches.keys.sorted().randomElement(using: &random)
-        let reader = state.readers.ids.sorted().randomElement(using: &random)
+        let reader = state.readers.keys.sorted().randomElement(using: &random)
         switch op {
         case 0, 1:
           let id = attach(
@@ -182,7 +182,7 @@ import Testing
             _ = wait(&state, reader, at: isNil ? nil : offset)
           }
         case 6:
-          if let waiter = state.readers.waiters.keys.sorted().randomElement(using: &random) {
+          if let waiter = state.waiters.keys.sorted().randomElement(using: &random) {
             state.cancelWaiter(waiter)
           }
         case 7, 8, 9:
@@ -209,12 +209,12 @@ import Testing
         state.fetchEnded(fetch, error: nil)
       }
       try #require(
-        state.readers.waiters.isEmpty && state.fetches.isEmpty,
+        state.waiters.isEmpty && state.fetches.isEmpty,
         """
         seed \(seed), round \(round), length \(length), ranges \(ranges):
         readers \(state.readers)
         fetches \(state.fetches)
-        waiters \(state.readers.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+        waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
         transient \(state.isTransient) \(state.transient.spans), stored \(state.stored)
         """)
     }
@@ -244,7 +244,7 @@ import Testing
   }
 
   private func check(_ state: GenerationState, _ what: @autoclosure () -> String) {
-    for waiter in state.readers.waiters.values {
+    for waiter in state.waiters.values {
       let isAwaiting = state.readers[waiter.reader]?.awaitsConfirmation == true
       let isLookedAfter = state.fetches.values.contains { fetch in
         if isAwaiting { return fetch.isConfirmation }
@@ -258,7 +258,7 @@ import Testing
       }
     }
     for (id, fetch) in state.fetches where fetch.isWhole {
-      let waits = state.readers.waiters.values.contains { waiter in
+      let waits = state.waiters.values.contains { waiter in
         guard let offset = waiter.offset else { return false }
         return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(
           offset)

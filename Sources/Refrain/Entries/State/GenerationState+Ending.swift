@@ -10,7 +10,7 @@ extension GenerationState {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
     else { return false }
-    return readers.waits.contains { wait in
+    return waits.contains { wait in
       guard !wait.reader.awaitsConfirmation,
         !isServed(wait.readerID, wait.reader, at: wait.offset)
       else { return false }
@@ -68,8 +68,8 @@ extension GenerationState {
     guard let fetch = fetches.removeValue(forKey: id) else { return }
     recount()
     if let error {
-      let waiting = readers.waitingIDs
-      let failed = readers.waits.filter { wait in
+      let waiting = waitingReaders
+      let failed = waits.filter { wait in
         if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
         if isForBackground, !wait.reader.isBackground { return false }
         guard let offset = wait.offset else { return info == nil }
@@ -80,7 +80,7 @@ extension GenerationState {
       if isForBackground {
         // A failed fetch must not restart whenever another reader waits: those in the background
         // that wait for nothing else rest until they ask again.
-        let waiting = readers.waitingIDs
+        let waiting = waitingReaders
         for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
           readers[id]?.activity = .idle
         }
@@ -89,14 +89,14 @@ extension GenerationState {
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
     if fetch.isConfirmation, !isOver,
-      let wait = readers.waits.first(where: \.reader.awaitsConfirmation)
+      let wait = waits.first(where: \.reader.awaitsConfirmation)
     {
       confirm(for: wait.reader, at: wait.offset)
     }
     wakeServed()
-    if readers.waiters.isEmpty { return }
+    if waiters.isEmpty { return }
     guard handed != nil, fetches.isEmpty else { return plan() }
-    wake(readers.waits, with: Self.handedInPart)
+    wake(waits, with: Self.handedInPart)
   }
 
   // MARK: The generation
@@ -121,7 +121,7 @@ extension GenerationState {
     guard self.isOffline != isOffline else { return }
     self.isOffline = isOffline
     guard isOffline else { return }
-    for id in readers.ids { readers[id]?.awaitsConfirmation = false }
+    for id in readers.keys { readers[id]?.awaitsConfirmation = false }
     // Waiting readers look up their offset again: they receive stored bytes, or an error.
     endAll(waitsWith: nil)
   }
@@ -129,6 +129,6 @@ extension GenerationState {
   private mutating func endAll(waitsWith error: (any Error)?) {
     for id in fetches.keys { resume(id) }
     actions += fetches.values.compactMap(\.task).map { .cancel($0) }
-    wake(readers.waits, with: error)
+    wake(waits, with: error)
   }
 }

@@ -20,7 +20,7 @@ extension GenerationState {
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() {
-    let waiting = readers.waitingIDs
+    let waiting = waitingReaders
     let order = readers.map { id, reader in
       ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
     }
@@ -43,7 +43,7 @@ extension GenerationState {
     let readable = reader.isBackground ? stored : readable
     let offsets =
       isWaiting
-      ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
+      ? waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
       reader.position = offset
@@ -67,7 +67,7 @@ extension GenerationState {
           range = hole
         }
         // Another attempt says more than what became of earlier ones.
-        for id in readers.ids { readers[id]?.missed = nil }
+        for id in readers.keys { readers[id]?.missed = nil }
         var fetch = RunningFetch(
           range: range, isWhole: comesWhole, isBackground: reader.isBackground)
         fetch.furthest = range.lowerBound
@@ -89,7 +89,7 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.usualRun = readers.usualRun
+    limits.usualRun = usualRun
     // Memory is scarcer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, Self.mostInMemory) }
     return limits
@@ -136,8 +136,8 @@ extension GenerationState {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
-    if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
-    for waiter in readers.waiters.values {
+    if !expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
+    for waiter in waiters.values {
       guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
       let nearer = fetches.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
@@ -164,7 +164,7 @@ extension GenerationState {
   /// - Returns: whether it pauses.
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
     guard let fetch = fetches[id], !isOver, !isWanted(id),
-      readers.mayWant || !(fetch.isWhole || fetch.isConfirmation)
+      hasReaders || !(fetch.isWhole || fetch.isConfirmation)
     else { return false }
     fetches[id]?.paused = resume
     return true
@@ -173,7 +173,7 @@ extension GenerationState {
   /// Whether there are readers that may come to want the bytes of a fetch, which is called off
   /// otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
-    if readers.mayWant && !isOver { return true }
+    if hasReaders && !isOver { return true }
     fetches[id]?.isCalledOff = true
     return false
   }
@@ -248,7 +248,7 @@ extension GenerationState {
   private func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    let isAwaited = readers.waits.contains { wait in
+    let isAwaited = waits.contains { wait in
       !wait.reader.isBackground && wait.offset.map(fetch.ahead.contains) == true
     }
     if isAwaited { return true }
@@ -277,11 +277,11 @@ extension GenerationState {
   /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
   /// the oldest at once if there are too many; or all, once a player waits after a long run.
   mutating func watchAbandoned() {
-    guard readers.departure != .nobody else { return }
+    guard departure != .nobody else { return }
     let abandoned = abandonedFetches
-    let isAfterLongRun = readers.departure == .afterLongRun
-    let endsAll = isAfterLongRun && readers.isPlayerWaiting
-    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
+    let isAfterLongRun = departure == .afterLongRun
+    let endsAll = isAfterLongRun && isPlayerWaiting
+    if abandoned.isEmpty || endsAll || !isAfterLongRun { departure = .nobody }
     if abandoned.isEmpty { return }
     for id in abandoned.dropLast(endsAll ? 0 : Self.mostAbandoned) {
       callOff(id)
@@ -318,14 +318,14 @@ extension GenerationState {
 
   /// The position of each fetch without readers.
   private var abandonedPositions: [FetchID: Int64] {
-    let abandoned = readers.mayWant ? Set(abandonedFetches) : Set(fetches.keys)
+    let abandoned = hasReaders ? Set(abandonedFetches) : Set(fetches.keys)
     return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
   /// The fetches without readers whose rest another request could bring, and too long to be received
   /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else { return [] }
+    guard info != nil, !isOneResponse, expected.isEmpty, !isOver else { return [] }
     let candidates = fetches.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
@@ -336,7 +336,7 @@ extension GenerationState {
       covered.insert(contentsOf: fetch.ahead)
     }
     // One reader may wait in several places at once.
-    var places = readers.waits.compactMap { wait in
+    var places = waits.compactMap { wait in
       wait.offset.map { (at: $0, end: wait.reader.end) }
     }
     places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
@@ -353,7 +353,7 @@ extension GenerationState {
   /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
   /// requested again; a longer one is kept for a while.
   mutating func releaseUnwanted() {
-    guard !readers.mayWant else { return }
+    guard !hasReaders else { return }
     for (id, fetch) in fetches
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
       resume(id)
@@ -364,12 +364,12 @@ extension GenerationState {
 
   /// Stops expecting a reader of the previous generation, which has arrived or left for good.
   mutating func stopExpecting(_ id: ReaderID) {
-    if readers.expected.remove(id) != nil { releaseUnwanted() }
+    if expected.remove(id) != nil { releaseUnwanted() }
   }
 
   /// Stops expecting readers: another generation has become the current one.
   mutating func stopExpecting() {
-    readers.expected = []
+    expected = []
     releaseUnwanted()
   }
 }

@@ -105,7 +105,7 @@ extension GenerationState {
       readers.filter {
         error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
       }.map(\.key))
-    if let error { wake(readers.waits.filter { !continuing.contains($0.readerID) }, with: error) }
+    if let error { wake(waits.filter { !continuing.contains($0.readerID) }, with: error) }
     for id in continuing { readers[id]?.awaitsConfirmation = false }
     // All readers look again: their bytes may have been there all along.
     wakeServed()

@@ -93,11 +93,6 @@ extension GenerationState {
     if count > 0 { reader.hasRead = true }
   }
 
-  /// Records that a reader has jumped elsewhere, or leaves.
-  private mutating func runEnded(_ reader: Reader) {
-    readers.runEnded(of: reader, length: length, longRun: 2 * limits.firstRequest)
-  }
-
   /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
@@ -107,7 +102,7 @@ extension GenerationState {
   }
 
   mutating func detach(_ id: ReaderID) {
-    wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
+    wake(waits.filter { $0.readerID == id }, with: CancellationError())
     if let reader = readers[id] { runEnded(reader) }
     readers[id] = nil
     // The file is unlinked; closing the descriptor frees its blocks.
@@ -135,7 +130,7 @@ extension GenerationState {
     if let error = takeMissed(by: waiter) { return .failure(error) }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
-    readers.add(waiter, as: id)
+    waiters[id] = waiter
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
     watchAbandoned()
     recount()
@@ -154,14 +149,14 @@ extension GenerationState {
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
-    let waits = readers.waits.filter { $0.id == id }
+    let waits = waits.filter { $0.id == id }
     if waits.isEmpty { return }
     wake(waits, with: CancellationError())
     releaseUnwanted()
   }
 
   mutating func wakeServed() {
-    wake(readers.waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
+    wake(waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
 
   // MARK: Errors that were missed
@@ -208,7 +203,7 @@ extension GenerationState {
   /// Whether a request for others is running, or about to, while nothing is known of the resource.
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
-    !fetches.isEmpty || !readers.waiters.isEmpty
+    !fetches.isEmpty || !waiters.isEmpty
       || readers.contains { (other, reader) in
         other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
       }

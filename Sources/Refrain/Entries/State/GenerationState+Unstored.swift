@@ -35,7 +35,7 @@ extension GenerationState {
     }
     if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
     wakeServed()
-    let unserved = readers.waits.filter {
+    let unserved = waits.filter {
       $0.reader.isBackground && $0.offset.map(range.contains) == true
     }
     wake(unserved, with: storageProblem.error)
@@ -52,7 +52,7 @@ extension GenerationState {
   /// The ranges near readers.
   func transientWindows() -> [ByteRange] {
     let ahead = min(limits.maximumReadAhead, Self.mostInMemory)
-    let waiting = readers.waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
+    let waiting = waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
     // A reader that has begun a live stream cannot get its start elsewhere.
     let near = readers.values.filter { !$0.isBackground && ($0.isActive || isLive && $0.hasRead) }
     return (near.map(\.position) + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
@@ -72,7 +72,7 @@ extension GenerationState {
   /// - Parameter given: the request, as its reader gave it; nil if that is not known.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
-    let waiting = readers.waitingIDs
+    let waiting = waitingReaders
     return readers.filter { (id, reader) in
       guard waiting.contains(id) || reader.activity == .aboutToWait else { return false }
       return !reader.isBackground && !reader.fillsWhole
@@ -84,7 +84,7 @@ extension GenerationState {
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
     delivery = .handed(Handed(reader: reader, headers: headers, status: status))
-    wake(readers.waits.filter { $0.readerID != reader })
+    wake(waits.filter { $0.readerID != reader })
   }
 
   static let handedInPart = MediaCacheError(

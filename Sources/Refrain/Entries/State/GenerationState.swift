@@ -63,7 +63,15 @@ struct GenerationState: Sendable {
   var storage = StoredBytes()
   var transient = TransientBytes()
 
-  var readers = Readers()
+  var readers: [ReaderID: Reader] = [:]
+  var waiters: [WaiterID: Waiter] = [:]
+  /// Readers of the previous generation, under their identifiers there, that had requested
+  /// something and read nothing when this one replaced it. They are about to arrive, so fetches
+  /// begun for them continue.
+  var expected: Set<ReaderID> = []
+  /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+  var runs: [Int64] = []
+  var departure = Departure.nobody
   var fetches: [FetchID: RunningFetch] = [:]
   /// The positions of fetches without readers, as last looked at; nil: they are not being watched
   /// (`Action.watchAbandoned`).
@@ -80,11 +88,6 @@ struct GenerationState: Sendable {
     if actions.isEmpty { return [] }
     defer { actions = [] }
     return actions
-  }
-
-  /// Ends the waits of readers.
-  mutating func wake(_ waits: [Readers.Wait], with error: (any Error)? = nil) {
-    if !waits.isEmpty { actions.append(.wake(readers.take(waits), error)) }
   }
 
   mutating func makeID() -> UInt64 {
