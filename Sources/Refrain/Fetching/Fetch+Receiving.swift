@@ -91,7 +91,9 @@ extension Fetch {
   }
 
   private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond { generation.withState { $0.limits.noteRate(rate) } }
+    if let rate = meter.bytesPerSecond {
+      generation.withState { $0.limits.rate = $0.limits.rate.map { $0 * 0.7 + rate * 0.3 } ?? rate }
+    }
     meter = RateMeter()
   }
 

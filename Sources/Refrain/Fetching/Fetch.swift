@@ -162,7 +162,8 @@ struct Fetch: Sendable {
     let began = ContinuousClock.now
     return await exchange.run { [request] response in
       if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
-      generation.withState { $0.limits.noteLatency(.now - began) }
+      let latency = (ContinuousClock.now - began).seconds
+      generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
       guard let verdict = await judge(response, to: request) else { return .done }
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     } failure: { [request] error, isLasting in

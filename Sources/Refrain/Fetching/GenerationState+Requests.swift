@@ -68,9 +68,8 @@ extension GenerationState {
     limits.supportsRanges = nil
     var demand = reader
     demand.position = start
-    var there = reader.isBackground ? stored : readable
     // Bytes in transit are not requested again.
-    for fetch in fetches.values where !fetch.ahead.isEmpty { there.insert(contentsOf: fetch.ahead) }
+    let there = (reader.isBackground ? stored : readable).with(fetches.values)
     let one = (range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }

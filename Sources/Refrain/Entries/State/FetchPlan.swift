@@ -7,11 +7,10 @@ struct FetchPlan: Sendable {
   typealias Running = GenerationState.RunningFetch
 
   enum Decision: Sendable, Hashable {
-    /// Nothing to do: the bytes are readable, or in transit.
+    /// The bytes are readable, or in transit.
     case none
-    /// Start a fetch of this range.
     case start(ByteRange)
-    /// Start a fetch of this range, and end the running one (by index) where it begins.
+    /// Start a fetch, and end the running one (by index) where it begins.
     case startAndTruncate(ByteRange, Int)
   }
 
@@ -19,9 +18,9 @@ struct FetchPlan: Sendable {
   var length: Int64?
   /// Whether the origin answers ranges; nil while unknown.
   var supportsRanges: Bool?
-  /// The recent rate in bytes per second; nil while unknown.
+  /// The recent rate in bytes per second.
   var rate: Double?
-  /// The shortest time from a request to the head of its response, in seconds; nil while unknown.
+  /// The shortest time from a request to the head of its response, in seconds.
   var latency: Double?
   /// How far readers of this resource usually read in sequence before they seek or leave; nil while
   /// unknown.
@@ -32,18 +31,6 @@ struct FetchPlan: Sendable {
   /// The size of the first request after a seek.
   var firstRequest: Int64
   var maximumReadAhead: Int64
-
-  mutating func noteRate(_ bytesPerSecond: Double) {
-    rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
-  }
-
-  /// - Parameter time: from a request to the head of its response.
-  mutating func noteLatency(_ time: Duration) {
-    latency = min(latency ?? .infinity, time.seconds)
-  }
-
-  /// The assumed bytes per second of an unknown origin: a media bit rate.
-  private static let assumedRate = 1_048_576.0
 
   /// A reader that has read this far in sequence is expected to continue to the end: one request
   /// covers the rest.
@@ -57,23 +44,8 @@ struct FetchPlan: Sendable {
   /// transit would arrive anyway, and the connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
-  /// Returns how far ahead of a running fetch a reader may be to join it, in bytes: those that
-  /// arrive within the time of another request are as good as in transit. A response that brings
-  /// everything is worth a longer wait.
-  private func joinDistance(isWhole: Bool) -> Int64 {
-    if let patience { return distance(within: patience) }
-    if isWhole { return distance(within: Self.longestPatience) }
-    let time = min(latency ?? Self.longestPatience, Self.longestPatience)
-    return min(distance(within: time), Self.longestJoin)
-  }
-
   /// In seconds.
   private static let longestPatience = 0.5
-
-  private func distance(within seconds: Double) -> Int64 {
-    let bytes = max(rate ?? Self.assumedRate, 1) * max(seconds, 0)
-    return max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
-  }
 
   /// A measured rate may be too high, if the bytes had arrived before the measurement.
   private static let longestJoin: Int64 = 2 << 20
@@ -86,8 +58,8 @@ struct FetchPlan: Sendable {
 
   private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
 
-  /// Returns how many bytes a reader still reads before it seeks or leaves, if it reads as many in
-  /// sequence as others did; nil if it has read more already.
+  /// Returns how many bytes a reader has left if it reads as many in sequence as others did; nil if
+  /// it has read more already.
   private func usualRest(of reader: Reader) -> Int64? {
     usualRun.flatMap { reader.runLength <= $0 ? $0 - reader.runLength : nil }
   }
@@ -105,10 +77,7 @@ struct FetchPlan: Sendable {
 
   /// Decides what a reader at its position requires.
   ///
-  /// - Parameters:
-  ///   - isWaiting: whether it cannot continue before the byte at its position arrives.
-  ///   - readable: the readable bytes.
-  ///   - running: the running fetches.
+  /// - Parameter isWaiting: whether it cannot continue before the byte at its position arrives.
   func decide(
     for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
   ) -> Decision {
@@ -126,10 +95,8 @@ struct FetchPlan: Sendable {
       return isMissing && coming == nil ? .start(0..<(length ?? .max)) : .none
     }
     let late = coming.flatMap { joins(running[$0], at: position) ? nil : $0 }
-    var covered = readable
-    for (index, fetch) in running.enumerated() where index != late && !fetch.ahead.isEmpty {
-      covered.insert(contentsOf: fetch.ahead)
-    }
+    let others = running.enumerated().filter { $0.offset != late }
+    let covered = readable.with(others.map(\.element))
     if let late {
       // Only the bytes that the shortened fetch would still have brought are requested again.
       return .startAndTruncate(hole(at: position, for: reader, covered: covered), late)
@@ -153,9 +120,18 @@ struct FetchPlan: Sendable {
     return .start(hole(at: first, for: reader, covered: covered))
   }
 
+  /// Whether a reader waits for a running fetch that brings its byte: those that arrive within the
+  /// time of another request are as good as in transit. A response that brings everything is worth a
+  /// longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
-    return offset - fetch.position <= joinDistance(isWhole: fetch.isWhole)
+    var time = Self.longestPatience
+    if !fetch.isWhole { time = min(latency ?? time, time) }
+    // Of an unknown origin, a media bit rate is assumed.
+    let bytes = max(rate ?? 1_048_576, 1) * max(patience ?? time, 0)
+    let distance = max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
+    let most = patience == nil && !fetch.isWhole ? Self.longestJoin : .max
+    return offset - fetch.position <= min(distance, most)
   }
 
   /// Returns the part of the hole at `offset` to request. Beyond the reader's end it extends only

@@ -27,15 +27,7 @@ extension GenerationState {
     for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
   }
 
-  /// Plans fetches for a reader that continues.
-  mutating func readAhead(for id: ReaderID) {
-    if isComplete || isOffline { return }
-    plan(for: id, isWaiting: false)
-    watchAbandoned()
-    resumePaused()
-  }
-
-  private mutating func plan(for id: ReaderID, isWaiting: Bool) {
+  mutating func plan(for id: ReaderID, isWaiting: Bool) {
     guard !isOver, !isOffline, handed == nil, var reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
     else { return }
@@ -73,7 +65,11 @@ extension GenerationState {
         fetch.furthest = range.lowerBound
         start(fetch)
       }
-      if isWaiting, !reader.isBackground { promote(at: offset) }
+      guard isWaiting, !reader.isBackground else { continue }
+      for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
+        fetches[id]?.isBackground = false
+        actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
+      }
     }
     if isWaiting { resumePaused() }
   }
@@ -91,18 +87,10 @@ extension GenerationState {
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
     limits.usualRun = usualRun
     // Memory is scarcer than disk.
-    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, Self.mostInMemory) }
-    return limits
-  }
-
-  /// The most bytes that are kept in memory ahead of a reader.
-  static let mostInMemory: Int64 = 2 << 20
-
-  private mutating func promote(at offset: Int64) {
-    for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
-      fetches[id]?.isBackground = false
-      actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
+    if isTransient {
+      limits.maximumReadAhead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     }
+    return limits
   }
 
   /// Begins a whole response, perhaps to a request for a range.
@@ -192,7 +180,7 @@ extension GenerationState {
     if let wake = fetches[id]?.paused.take() { actions.append(.wake([wake], nil)) }
   }
 
-  private mutating func resumePaused() {
+  mutating func resumePaused() {
     for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
       resume(id)
     }
@@ -248,10 +236,11 @@ extension GenerationState {
   private func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    let isAwaited = waits.contains { wait in
-      !wait.reader.isBackground && wait.offset.map(fetch.ahead.contains) == true
+    if waits.contains(where: {
+      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
+    }) {
+      return true
     }
-    if isAwaited { return true }
     let readable = readable
     let least = min(Self.leastSafe, limits.maximumReadAhead / 2)
     return readers.values.contains { reader in
@@ -289,7 +278,6 @@ extension GenerationState {
     watch()
   }
 
-  /// Has fetches without readers watched, unless they are.
   private mutating func watch() {
     if watched != nil { return }
     watched = abandonedPositions
@@ -331,10 +319,7 @@ extension GenerationState {
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
     }
     if candidates.isEmpty { return [] }
-    var covered = readable
-    for fetch in fetches.values where !fetch.ahead.isEmpty {
-      covered.insert(contentsOf: fetch.ahead)
-    }
+    let covered = readable.with(fetches.values)
     // One reader may wait in several places at once.
     var places = waits.compactMap { wait in
       wait.offset.map { (at: $0, end: wait.reader.end) }
@@ -362,14 +347,11 @@ extension GenerationState {
     if !fetches.isEmpty { watch() }
   }
 
-  /// Stops expecting a reader of the previous generation, which has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID) {
-    if expected.remove(id) != nil { releaseUnwanted() }
-  }
-
-  /// Stops expecting readers: another generation has become the current one.
-  mutating func stopExpecting() {
-    expected = []
+  /// Stops expecting readers of the previous generation: all of them once another generation has
+  /// become the current one, and one that has arrived or left for good.
+  mutating func stopExpecting(_ id: ReaderID? = nil) {
+    if let id, expected.remove(id) == nil { return }
+    if id == nil { expected = [] }
     releaseUnwanted()
   }
 }

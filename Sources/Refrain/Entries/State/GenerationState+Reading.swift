@@ -22,19 +22,21 @@ extension GenerationState {
     default: break
     }
     readers[id] = reader
-    if looksAhead { readAhead(for: id) }
+    if looksAhead, !isComplete, !isOffline {
+      plan(for: id, isWaiting: false)
+      watchAbandoned()
+      resumePaused()
+    }
     if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
     return found
   }
 
-  /// Looks up the properties of the resource for a reader.
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
     return obstacle(for: id, reader) ?? info.map { .found($0) } ?? .wait
   }
 
-  /// Returns what a reader finds at an offset. A pure question.
   private func available(
     to id: ReaderID, _ reader: Reader, at offset: Int64
   ) -> Lookup<AvailableBytes> {
@@ -115,9 +117,9 @@ extension GenerationState {
 
   // MARK: Waiting
 
-  /// Registers a waiter, unless its bytes are there or can never come.
+  /// Registers a waiter.
   ///
-  /// - Returns: an outcome to deliver at once, if there is one.
+  /// - Returns: its outcome, if its bytes are there or can never come.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return .success(()) }
@@ -161,9 +163,7 @@ extension GenerationState {
 
   // MARK: Errors that were missed
 
-  /// Keeps the error of a fetch for readers that were not waiting for its bytes when it ended.
-  ///
-  /// - Parameter waiting: the readers that received the error, or wait for other bytes.
+  /// Keeps the error of a fetch for readers that were not `waiting` when it ended.
   mutating func keepMissed(
     _ error: MediaCacheError, of fetch: RunningFetch, except waiting: Set<ReaderID>
   ) {

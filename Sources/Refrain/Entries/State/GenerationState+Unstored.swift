@@ -51,7 +51,7 @@ extension GenerationState {
 
   /// The ranges near readers.
   func transientWindows() -> [ByteRange] {
-    let ahead = min(limits.maximumReadAhead, Self.mostInMemory)
+    let ahead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     let waiting = waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
     // A reader that has begun a live stream cannot get its start elsewhere.
     let near = readers.values.filter { !$0.isBackground && ($0.isActive || isLive && $0.hasRead) }

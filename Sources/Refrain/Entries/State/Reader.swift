@@ -2,7 +2,7 @@
 
 extension GenerationState {
   struct Reader: Sendable {
-    enum Activity {
+    enum Activity: Comparable {
       /// It has asked for nothing yet, or rests.
       case idle
       /// It has asked for the properties of the resource, and for no bytes.
@@ -37,9 +37,9 @@ extension GenerationState {
     var resource: Resource?
 
     /// Whether it has asked for something.
-    var isActive: Bool { activity != .idle }
+    var isActive: Bool { activity > .idle }
     /// Whether it has asked for bytes.
-    var isReading: Bool { activity == .reading || activity == .aboutToWait }
+    var isReading: Bool { activity >= .aboutToWait }
   }
 
   struct Waiter: Sendable {

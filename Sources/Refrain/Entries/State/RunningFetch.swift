@@ -113,7 +113,18 @@ extension GenerationState {
     var turn = 0
     var span: ByteRange
 
-    func write() throws(DiskError) { try journal.write(span, number: first + turn) }
+    var number: Int { first + turn }
+
+    func write() throws(DiskError) { try journal.write(span, number: number) }
+  }
+}
+
+extension RangeSet<Int64> {
+  /// Returns these bytes with those that fetches have yet to bring.
+  func with(_ fetches: some Sequence<GenerationState.RunningFetch>) -> Self {
+    var covered = self
+    for fetch in fetches where !fetch.ahead.isEmpty { covered.insert(contentsOf: fetch.ahead) }
+    return covered
   }
 }
 

@@ -19,6 +19,8 @@ struct TransientBytes: Sendable {
   private(set) var spans = RangeSet<Int64>()
 
   private static let chunkSize = 64 << 10
+  /// The most bytes that are kept ahead of a reader.
+  static let mostAhead: Int64 = 2 << 20
 
   var isEmpty: Bool { chunks.isEmpty }
 
