@@ -187,8 +187,8 @@ actor Store {
         return nil
       }
     }
-    let memory = generation.withState(\.storingMemory)
-    switch (StoringDecision.decide(for: contents?.record, memory), contents) {
+    let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
+    switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream(let problem), _):
       generation.withState { $0.storage.refuse(problem) }

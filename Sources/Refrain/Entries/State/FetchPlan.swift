@@ -14,16 +14,13 @@ struct FetchPlan: Sendable {
     case startAndTruncate(ByteRange, Int)
   }
 
-  /// The length of the resource; nil while unknown.
   var length: Int64?
-  /// Whether the origin answers ranges; nil while unknown.
   var supportsRanges: Bool?
   /// The recent rate in bytes per second.
   var rate: Double?
   /// The shortest time from a request to the head of its response, in seconds.
   var latency: Double?
-  /// How far readers of this resource usually read in sequence before they seek or leave; nil while
-  /// unknown.
+  /// How far readers of this resource usually read in sequence before they seek or leave.
   var usualRun: Int64?
   /// The longest wait for a running fetch to reach a reader's offset, in seconds; nil: the time
   /// that another request would take.
@@ -36,24 +33,14 @@ struct FetchPlan: Sendable {
   /// covers the rest.
   private static let longRun: Int64 = 2 << 20
 
-  /// Up to this size, the window ahead of a reader equals the bytes it has read in sequence;
-  /// beyond, a quarter of them.
-  private static let equalWindow: Int64 = 1 << 20
-
   /// The most bytes of a request that are received although nobody wants them any more: bytes in
   /// transit would arrive anyway, and the connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
-  /// In seconds.
-  private static let longestPatience = 0.5
-
-  /// A measured rate may be too high, if the bytes had arrived before the measurement.
-  private static let longestJoin: Int64 = 2 << 20
-
   /// Returns how far ahead of a reader bytes are received, after a run of that many.
   func window(afterRun run: Int64) -> Int64 {
-    let window = max(4 * firstRequest, min(run, Self.equalWindow), run / 4)
-    return min(window, mostAhead)
+    // As many as were read in sequence, up to 1 MiB; beyond, a quarter of them.
+    min(max(4 * firstRequest, min(run, 1 << 20), run / 4), mostAhead)
   }
 
   private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
@@ -125,12 +112,12 @@ struct FetchPlan: Sendable {
   /// longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
-    var time = Self.longestPatience
-    if !fetch.isWhole { time = min(latency ?? time, time) }
+    let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))
     // Of an unknown origin, a media bit rate is assumed.
-    let bytes = max(rate ?? 1_048_576, 1) * max(patience ?? time, 0)
+    let bytes = max(rate ?? 1_048_576, 1) * max(time, 0)
     let distance = max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
-    let most = patience == nil && !fetch.isWhole ? Self.longestJoin : .max
+    // A measured rate may be too high, if the bytes had arrived before the measurement.
+    let most: Int64 = patience == nil && !fetch.isWhole ? 2 << 20 : .max
     return offset - fetch.position <= min(distance, most)
   }
 
@@ -139,14 +126,13 @@ struct FetchPlan: Sendable {
   private func hole(
     at offset: Int64, for reader: Reader, covered: RangeSet<Int64>
   ) -> ByteRange {
-    let wanted = Self.sum(offset, max(requestLength(for: reader), reader.minimum))
-    let end = min(max(reader.end, Self.sum(offset, reader.minimum)), length ?? .max)
+    func end(after count: Int64) -> Int64 {
+      let (sum, overflow) = offset.addingReportingOverflow(count)
+      return overflow ? .max : sum
+    }
+    let wanted = end(after: max(requestLength(for: reader), reader.minimum))
+    let most = min(max(reader.end, end(after: reader.minimum)), length ?? .max)
     let next = covered.nextLowerBound(atOrAfter: offset + 1) ?? .max
-    return offset..<max(min(wanted, end, next), offset + 1)
-  }
-
-  private static func sum(_ offset: Int64, _ count: Int64) -> Int64 {
-    let (sum, overflow) = offset.addingReportingOverflow(count)
-    return overflow ? .max : sum
+    return offset..<max(min(wanted, most, next), offset + 1)
   }
 }

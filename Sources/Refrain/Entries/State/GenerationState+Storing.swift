@@ -131,14 +131,6 @@ extension GenerationState {
     storage.adopt(contents)
   }
 
-  /// The facts that `StoringDecision` needs.
-  var storingMemory: StoringDecision.Memory {
-    .init(
-      generation: generationID, length: length, validator: validator,
-      answeredAt: lastContact == nil ? nil : freshness?.confirmedAt,
-      replaced: storage.replaced)
-  }
-
   /// Stops storing after the entry was removed from the disk: remaining readers continue with the
   /// open file, then from memory.
   mutating func filesRemoved() {

@@ -24,7 +24,6 @@ struct GenerationState: Sendable {
     case wake([Wake], (any Error)?)
     /// A player waits for bytes of a background fetch, which may have to repeat its request.
     case promoted(beginAnew: (@Sendable () -> Void)?)
-    /// Watch fetches without readers, which continue while they progress.
     case watchAbandoned
     /// Change the number of fetches that a player is short of.
     case countShort(Int)
@@ -34,7 +33,6 @@ struct GenerationState: Sendable {
     case current
     /// Another generation has replaced it.
     case superseded
-    /// Its entry was closed.
     case closed
   }
 
@@ -73,15 +71,13 @@ struct GenerationState: Sendable {
   var runs: [Int64] = []
   var departure = Departure.nobody
   var fetches: [FetchID: RunningFetch] = [:]
-  /// The positions of fetches without readers, as last looked at; nil: they are not being watched
-  /// (`Action.watchAbandoned`).
+  /// The positions of fetches without readers, as last looked at; nil: they are not being watched.
   var watched: [FetchID: Int64]?
   var lastCut: LastCut?
   /// The number of fetches that a player is short of, as last reported.
   var shortCount = 0
   var nextID: UInt64 = 1
 
-  /// The actions that follow from the changes made since they were last taken.
   var actions: [Action] = []
 
   mutating func takeActions() -> [Action] {
@@ -95,7 +91,6 @@ struct GenerationState: Sendable {
     return nextID
   }
 
-  /// Whether another generation has replaced it, or the cache was closed.
   var isOver: Bool { life != .current }
 
   var readable: RangeSet<Int64> {

@@ -16,7 +16,7 @@ extension GenerationState {
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
-    /// Whether it has declared that it reads everything up to `end`.
+    /// Whether it reads everything up to `end`.
     var readsOn = false
     var isBackground = false
     /// Whether all of the resource is fetched while it is open (`FillPolicy.wholeResource`).
@@ -36,9 +36,7 @@ extension GenerationState {
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
 
-    /// Whether it has asked for something.
     var isActive: Bool { activity > .idle }
-    /// Whether it has asked for bytes.
     var isReading: Bool { activity >= .aboutToWait }
   }
 
@@ -49,7 +47,6 @@ extension GenerationState {
     var wake: Wake
   }
 
-  /// Wakes what waits: a task, or a thread that blocks.
   typealias Wake = @Sendable (Result<Void, any Error>) -> Void
 
   /// Whether a reader has jumped elsewhere, or left, since requests without readers were last looked

@@ -8,7 +8,6 @@ struct Representation: Sendable {
   }
   private(set) var validator = Validator() { didSet { lastKnown = nil } }
   private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
-  /// The other fields of the origin's response.
   private(set) var headers = HeaderFields() { didSet { lastKnown = nil } }
   /// The request field values that select this representation.
   private(set) var variant: String? { didSet { lastKnown = nil } }
@@ -22,17 +21,15 @@ struct Representation: Sendable {
 
   /// The rules by which the resource may be a document; nil: it is none.
   let documents: (any DocumentRules)?
-  /// The length of the longest document; 0 without rules.
-  let longestDocument: Int64
-  /// Whether the URL of the request names a document.
   private let isRequestedAsDocument: Bool
 
   init(documents: (any DocumentRules)? = nil, requestedAt url: URL? = nil) {
     self.documents = documents
-    longestDocument = documents?.longest ?? 0
     isRequestedAsDocument =
       url.flatMap { documents?.isDocument(mimeType: nil, url: $0) } ?? false
   }
+
+  var longestDocument: Int64 { documents?.longest ?? 0 }
 
   /// The stored response, the same object until something changes; nil before the first response.
   var known: StoredResponse? {
@@ -44,7 +41,6 @@ struct Representation: Sendable {
 
   var selection: Selection { Selection(headers: headers, variant: variant) }
 
-  /// Adopts the record found on disk.
   mutating func adopt(_ record: EntryRecord) {
     info = ContentInformation(
       length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
@@ -91,7 +87,6 @@ struct Representation: Sendable {
     self.validator.replacements = replacements
   }
 
-  /// See `Validator.replacements`.
   mutating func follow(replacements: Int) {
     validator.replacements = replacements > 0 ? replacements : nil
   }
@@ -107,7 +102,6 @@ struct Representation: Sendable {
     if let time { invalidatedAt = time }
   }
 
-  /// Whether the head of the response names a document.
   private var isNamedDocument: Bool {
     guard let documents, let info else { return false }
     return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)

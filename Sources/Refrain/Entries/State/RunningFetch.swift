@@ -31,7 +31,6 @@ extension GenerationState {
     var position: Int64
     var purpose: Purpose
     var phase = Phase.asking
-    /// Whether its response is the whole resource.
     var isWhole: Bool
     var isBackground: Bool
     /// The end of the range that its response announced; nil before the first one.
@@ -39,7 +38,7 @@ extension GenerationState {
     /// Whether it was ended for lack of readers, so that a missing response says nothing about the
     /// origin.
     var isCalledOff = false
-    /// The number of new bytes that it brought.
+    /// The number of new bytes.
     var brought: Int64 = 0
     /// The end of all that it brought so far: a whole response starts at the first byte again.
     var furthest: Int64 = 0
@@ -72,13 +71,10 @@ extension GenerationState {
 
     var isResting: Bool { phase == .resting }
 
-    /// Whether the body of a response is arriving.
     var hasBody: Bool { phase == .part || phase == .whole(isPaused: false) }
 
     /// Whether the head of a whole response has been received.
-    var isReceivingWhole: Bool {
-      if case .whole = phase { true } else { false }
-    }
+    var isReceivingWhole: Bool { if case .whole = phase { true } else { false } }
 
     mutating func endRest() { if isResting { phase = .asking } }
 
@@ -90,7 +86,6 @@ extension GenerationState {
 
     mutating func beginBody() { phase = isReceivingWhole ? .whole(isPaused: false) : .part }
 
-    /// Ends the body, or pauses it.
     mutating func endBody() {
       if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
     }

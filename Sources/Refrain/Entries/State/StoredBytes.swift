@@ -25,7 +25,7 @@ struct StoredBytes: Sendable {
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
   /// The name under which the generation is stored; nil while it is not.
-  private(set) var generationID: String?
+  var generationID: String?
   /// Stored generations that this one replaces.
   private(set) var replaced: Set<String> = []
   private(set) var recordState = RecordState.written
@@ -73,7 +73,6 @@ struct StoredBytes: Sendable {
   /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
 
-  /// Records the stored generations that this one replaces.
   mutating func replace(_ generations: Set<String>) { replaced = generations }
 
   /// The stored generations that one after this replaces.
@@ -83,11 +82,9 @@ struct StoredBytes: Sendable {
   mutating func begin(
     _ id: String, in file: EntryFile, _ journal: JournalFile?, _ recordState: RecordState
   ) {
-    generationID = id
-    self.file = file
-    self.journal = journal
+    (generationID, self.file) = (id, file)
+    (self.journal, self.recordState) = (journal, recordState)
     (accounted, accountedSpans) = (0, 0)
-    self.recordState = recordState
     allow()
   }
 
@@ -115,7 +112,7 @@ struct StoredBytes: Sendable {
     unsyncedBytes = 0
   }
 
-  /// Releases the file, which frees its blocks if it was removed.
+  /// Frees the blocks of a file that was removed.
   mutating func releaseFile() { file = nil }
 
   /// Forgets the bytes, which are gone with their directory.
@@ -201,12 +198,10 @@ struct StoredBytes: Sendable {
     switch recordState {
     case .written: false
     case .replacing: true
-    case .deferred: unsyncedBytes >= Self.mostWithoutRecord
+    // As much of what was received may be lost with a killed process: the size of a first request.
+    case .deferred: unsyncedBytes >= 64 << 10
     }
   }
-
-  /// The most bytes that a killed process may lose of those received: the size of a first request.
-  private static let mostWithoutRecord: Int64 = 64 << 10
 
   /// Records that a first record without spans was written: those so far go to the journal.
   ///
@@ -219,7 +214,7 @@ struct StoredBytes: Sendable {
     return all
   }
 
-  /// Records that the record was written with these spans and changes, and synced.
+  /// - Parameter changes: those that the record has.
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
     recordedChanges = changes
@@ -228,7 +223,6 @@ struct StoredBytes: Sendable {
 
   // MARK: Syncing
 
-  /// Whether bytes were stored since the last sync, and a sync may succeed.
   var needsSync: Bool { unsyncedBytes > 0 && isPrepared }
 
   /// Begins a sync if it is due. A power cut loses at most 4 MiB or 2 s of data, whichever is more:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The decision of the entry's writer how to store a generation, given the contents of the disk. A
-/// pure value.
+/// The decision of the entry's writer how to store a generation, given the contents of the disk.
 ///
 /// The rule: a generation that another process has stored under the key, and that anybody could
 /// still use, is continued or left alone. Only one that is known to be outdated or useless is
@@ -12,47 +11,28 @@ enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  /// Store nothing.
   case stream(StorageProblem)
+}
 
-  /// The known facts about the generation in memory.
-  struct Memory: Sendable, Hashable {
-    /// The name under which it is stored; nil if it never was.
-    var generation: String?
-    var length: Int64?
-    var validator: Validator
-    /// When the origin last sent a response for it.
-    var answeredAt: Date?
-    /// Stored generations that this one replaces.
-    var replaced: Set<String> = []
-  }
-
+extension GenerationState {
   /// - Parameter record: of the entry stored under the key; nil: nothing readable.
-  static func decide(for record: EntryRecord?, _ memory: Memory) -> StoringDecision {
+  func storingDecision(for record: EntryRecord?) -> StoringDecision {
     guard let record else { return .start }
-    if memory.generation == record.generation { return .resume }
+    if generationID == record.generation { return .resume }
     // The readers hold bytes of files that another process has replaced.
-    if memory.generation != nil { return .stream(.otherVersion) }
-    if memory.replaced.contains(record.generation) { return .start }
-    if let mine = memory.length, let theirs = record.length, mine != theirs {
-      return newer(record, memory)
+    if generationID != nil { return .stream(.otherVersion) }
+    if storage.replaced.contains(record.generation) { return .start }
+    let isOutdated = record.freshness.isOutdated == true
+    let match = validator.matches(record.validator)
+    let isOtherLength = if let length, let other = record.length { length != other } else { false }
+    if !isOtherLength {
+      if match == .same || match == .weaklySame { return .resume }
+      if match == .unknown { return isOutdated ? .start : .stream(.otherVersion) }
     }
-    switch memory.validator.matches(record.validator) {
-    case .same, .weaklySame: return .resume
-    case .different: return newer(record, memory)
-    case .unknown: return isOutdated(record) ? .start : .stream(.otherVersion)
-    }
-  }
-
-  /// Returns the decision for two versions: the origin's most recently confirmed one wins.
-  private static func newer(_ record: EntryRecord, _ memory: Memory) -> StoringDecision {
-    let isNewer = memory.answeredAt.map { $0 > record.freshness.confirmedAt } ?? false
-    return isOutdated(record) || isNewer ? .start : .stream(.otherVersion)
-  }
-
-  /// Whether the origin is known to have another version.
-  private static func isOutdated(_ record: EntryRecord) -> Bool {
-    record.freshness.isOutdated == true
+    // Of two versions, the origin's most recently confirmed one wins.
+    let confirmedAt = lastContact == nil ? nil : freshness?.confirmedAt
+    let isNewer = confirmedAt.map { $0 > record.freshness.confirmedAt } ?? false
+    return isOutdated || isNewer ? .start : .stream(.otherVersion)
   }
 }
 
