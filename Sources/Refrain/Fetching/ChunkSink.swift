@@ -13,7 +13,6 @@ struct ChunkSink: Sendable {
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
   private var budget: DiskBudget { entry.storage.budget }
-  /// The resource's URL, for messages.
   private var url: String { entry.storage.url }
 
   /// Stores the missing bytes of a chunk. Blocks on the disk.
@@ -106,8 +105,7 @@ struct ChunkSink: Sendable {
     let file: EntryFile
     var size: Int64
     /// Since the file was last measured.
-    var fileGrowth: Int64
-    var recordGrowth: Int64
+    var growth: (file: Int64, record: Int64)
   }
 
   /// Measures the generation's file; nil if it has none any more.
@@ -119,9 +117,7 @@ struct ChunkSink: Sendable {
     do throws(DiskError) {
       let status = try file.status()
       let growth = state.storage.account(status.allocated)
-      return .success(
-        Measured(
-          file: file, size: status.size, fileGrowth: growth.file, recordGrowth: growth.record))
+      return .success(Measured(file: file, size: status.size, growth: growth))
     } catch {
       return .failure(error)
     }
@@ -146,24 +142,21 @@ struct ChunkSink: Sendable {
   @discardableResult
   private mutating func settle(by measured: Result<Measured, DiskError>?) -> Bool {
     guard case .success(let found)? = measured else { return false }
-    budget.settle(granted, actual: found.fileGrowth + found.recordGrowth, for: entry.name)
+    budget.settle(granted, actual: found.growth.file + found.growth.record, for: entry.name)
     granted = 0
-    guard found.fileGrowth < 0 else { return false }
+    guard found.growth.file < 0 else { return false }
     // What cannot be looked at is as it was.
     let holes = (try? found.file.holes()) ?? RangeSet()
     let stored = generation.withState(\.stored)
     for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
       reportCut(found.file)
-      // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
-      // write filled the other only from its own offset on.
-      let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
+      // The blocks on both sides, of 64 KiB at most, are partly zeros: the cut cleared the end of the
+      // one, and the write filled the other only from its own offset on.
+      let gone = max(0, hole.lowerBound - 65_536)..<(hole.upperBound + 65_536)
       generation.lose(gone, of: found.file)
     }
     return true
   }
-
-  /// The largest block of a Linux file system, in bytes.
-  private static let largestBlock: Int64 = 64 << 10
 
   private func reportCut(_ file: EntryFile) {
     events.send(
@@ -230,7 +223,8 @@ struct ChunkSink: Sendable {
     }
     var (measured, outcome) = generation.withState { state in
       let measured = announces && file === state.file ? Self.measure(&state) : nil
-      let mayBeCut = if case .success(let found)? = measured { found.fileGrowth < 0 } else { false }
+      let mayBeCut =
+        if case .success(let found)? = measured { found.growth.file < 0 } else { false }
       return (measured, mayBeCut ? nil : commit(&state))
     }
     // Before anybody reads what may be zeros. Where the next chunk has arrived, `admit` finds it.

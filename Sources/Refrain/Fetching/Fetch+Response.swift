@@ -3,11 +3,7 @@ import Foundation
 
 /// Judges a response and records its metadata.
 extension Fetch {
-  /// Judges a response against what is known by now, which may be more than when the request was
-  /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
-  /// of two versions, the second is judged by the first.
-  ///
-  /// - Returns: nil if another response brings the same bytes.
+  /// Judges a response, records its metadata, and carries out what follows (`judged`).
   func judge(
     _ response: OriginExchange.Response, to request: FetchRequest
   ) async -> ResponseCheck.Verdict? {
@@ -26,10 +22,13 @@ extension Fetch {
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
   }
 
-  /// As `judge`, without the actions that follow.
+  /// Judges a response against what is known by now, which may be more than when the request was
+  /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
+  /// of two versions, the second is judged by the first.
   ///
   /// - Parameter mayHand: whether a response that must not be stored is handed to the reader that
   ///   asked for it (`GenerationState.hand`).
+  /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
@@ -211,9 +210,7 @@ extension Fetch {
     by response: OriginExchange.Response, to request: FetchRequest, _ exchange: OriginExchange
   ) async -> Outcome {
     let url = entry.resource.url
-    let (isNoPage, isInUse) = generation.withState {
-      ($0.isNoPage(at: url), $0.readers.values.contains(where: \.hasRead))
-    }
+    let (isNoPage, isInUse) = generation.withState { ($0.isNoPage(at: url), $0.isInUse) }
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
       statedLength: response.statedLength, isNoPage: isNoPage)
@@ -295,12 +292,10 @@ extension GenerationState {
   /// response begins a generation with that validator. A reader in the middle continues, and every
   /// later response has to agree with the validator (`Validator.learn`).
   func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
-    guard info != nil, !isLive, validator.isEmpty else { return false }
+    guard info != nil, !isLive, validator.isEmpty, !isInUse else { return false }
     switch verdict {
-    case .part(_, let facts), .whole(let facts):
-      return !facts.validator.isEmpty && !readers.values.contains(where: \.hasRead)
-    default:
-      return false
+    case .part(_, let facts), .whole(let facts): return !facts.validator.isEmpty
+    default: return false
     }
   }
 

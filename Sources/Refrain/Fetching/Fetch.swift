@@ -89,12 +89,13 @@ struct Fetch: Sendable {
         if gained <= 0 { entry.requests.forgetChain() }
         let isCut = reason.failure == .cutShort
         if isCut { cuts += 1 }
-        let (isPlaying, mostErrors) = generation.withState { ($0.isPlaying(id), $0.mostErrors) }
+        let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
         guard
           let delay = origin.retry.delay(
             after: reason.failure, count: isCut ? cuts : failures, isPlaying: isPlaying,
             retryAfter: retryAfter, gained: gained,
-            atOnce: reason.status == nil ? nil : mostErrors),
+            // The first error responses are reported without a delay.
+            atOnce: reports && reason.status != nil ? 2 : nil),
           generation.withState({ $0.beginRest(id) })
         else {
           error = isCut ? cutShort(cuts) : reason
@@ -181,7 +182,9 @@ struct Fetch: Sendable {
   private func exchange(for request: FetchRequest) -> OriginExchange {
     let isPrefetch = request.purpose == .prefetch
     let exchange = OriginExchange(request, of: entry.requests) {
-      generation.withState(\.passesOnErrors)
+      generation.withState { state in
+        state.readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
+      }
     } onConnectivity: { connectivity in
       generation.withState { state in
         guard connectivity == .waiting else {

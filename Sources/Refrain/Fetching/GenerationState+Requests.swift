@@ -75,7 +75,6 @@ extension GenerationState {
     guard offset != nil || reader.end > start + 1 else { return one }
     if length.map({ start < $0 }) != false {
       let isUnconditional = validator.conditional.isEmpty
-      let isInUse = readers.values.contains(where: \.hasRead)
       // Without a validator, and with a reader that continues whatever the response, the next hole
       // is more useful than bytes that are stored.
       let asksBeyond = isUnconditional && isInUse

@@ -2,8 +2,6 @@
 
 /// The end of a fetch, and that of the generation.
 extension GenerationState {
-  // MARK: A fetch that fails
-
   /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
   /// Another request at once would do no better: it is made after a delay, or never.
   func endsInVain(_ id: FetchID) -> Bool {
@@ -31,18 +29,9 @@ extension GenerationState {
     (fetches[id]?.brought ?? 0) > 0 || readers.values.contains { $0.wasServed || $0.hasRead }
   }
 
-  /// Whether a reader that waits passes on the origin's error response.
-  var passesOnErrors: Bool {
-    readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
-  }
-
-  /// How many error responses in a row are reported without a delay, while nothing is known and
-  /// every reader wants them reported; nil if `RetryPolicy` decides.
-  var mostErrors: Int? {
-    guard info == nil, !readers.isEmpty, readers.values.allSatisfy(\.terms.passesOnErrors) else {
-      return nil
-    }
-    return 2
+  /// Whether nothing is known, and every reader passes on the origin's error response.
+  var reportsErrors: Bool {
+    info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
   }
 
   /// Whether a further response could continue where this one broke off. Without ranges it starts
@@ -55,12 +44,8 @@ extension GenerationState {
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
   }
 
-  // MARK: A fetch that ends
-
-  /// Ends a fetch.
-  ///
   /// - Parameters:
-  ///   - error: the error for readers waiting for its bytes; nil if they may ask again.
+  ///   - error: for readers waiting for its bytes; nil if they may ask again.
   ///   - isForBackground: whether only background readers receive the error.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
@@ -101,16 +86,14 @@ extension GenerationState {
 
   // MARK: The generation
 
-  /// Ends the generation after a newer one has replaced it.
   mutating func supersede() {
     // Readers of a closed cache are told of nothing else.
     if life != .closed { life = .superseded }
     // The file has no users here: closing it frees its blocks once it is removed.
-    if !storage.isPrepared, !readers.values.contains(where: \.hasRead) { storage.releaseFile() }
+    if !storage.isPrepared, !isInUse { storage.releaseFile() }
     endAll(waitsWith: nil)
   }
 
-  /// Ends the generation for good.
   mutating func close() {
     life = .closed
     endAll(waitsWith: Self.closed)

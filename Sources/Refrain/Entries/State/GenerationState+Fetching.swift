@@ -6,9 +6,7 @@ extension GenerationState {
   // MARK: Starting
 
   /// Starts a confirmation of the generation, unless one is running, by a request for bytes that a
-  /// reader wants.
-  ///
-  /// - Parameter offset: the offset that the reader waits for; nil for the content information.
+  /// reader wants: those at `offset`, or the content information (nil).
   mutating func confirm(for reader: Reader, at offset: Int64?) {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let request = confirmingRequest(for: reader, at: offset)
@@ -80,7 +78,6 @@ extension GenerationState {
     actions.append(.startFetch(id, fetch.range))
   }
 
-  /// The plan by what is known now.
   var currentLimits: FetchPlan {
     var limits = limits
     limits.length = length
@@ -101,13 +98,13 @@ extension GenerationState {
     let end = length ?? .max
     let other = fetches.first { other, fetch in
       other != id && fetch.isReceivingWhole && fetch.position <= offset
-    }
+    }?.key
     guard let other else {
       fetches[id]?.beginWhole(to: end)
       return true
     }
     // Its range may have been truncated where this fetch was to begin.
-    fetches[other.key]?.range = 0..<end
+    fetches[other]?.range = 0..<end
     note(.ignored)
     return false
   }
@@ -149,7 +146,6 @@ extension GenerationState {
   /// soon as no readers are left.
   ///
   /// - Parameter resume: called when it is wanted, or is to end.
-  /// - Returns: whether it pauses.
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
     guard let fetch = fetches[id], !isOver, !isWanted(id),
       hasReaders || !(fetch.isWhole || fetch.isConfirmation)
@@ -161,9 +157,9 @@ extension GenerationState {
   /// Whether there are readers that may come to want the bytes of a fetch, which is called off
   /// otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
-    if hasReaders && !isOver { return true }
-    fetches[id]?.isCalledOff = true
-    return false
+    let isWanted = hasReaders && !isOver
+    if !isWanted { fetches[id]?.isCalledOff = true }
+    return isWanted
   }
 
   /// Marks a fetch as waiting without a request: from now on it can be called off.
@@ -175,15 +171,12 @@ extension GenerationState {
     return true
   }
 
-  /// Resumes a fetch if it is paused.
   mutating func resume(_ id: FetchID) {
     if let wake = fetches[id]?.paused.take() { actions.append(.wake([wake], nil)) }
   }
 
   mutating func resumePaused() {
-    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
-      resume(id)
-    }
+    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) { resume(id) }
   }
 
   /// The ranges that fetches bring, from the event of their start to that of their end.
@@ -209,9 +202,6 @@ extension GenerationState {
   }
 
   // MARK: Players that are short of bytes
-
-  /// The smallest safe distance ahead of a reader, in bytes.
-  private static let leastSafe: Int64 = 1 << 20
 
   mutating func beginBody(_ id: FetchID) {
     fetches[id]?.beginBody()
@@ -242,7 +232,7 @@ extension GenerationState {
       return true
     }
     let readable = readable
-    let least = min(Self.leastSafe, limits.maximumReadAhead / 2)
+    let least = min(1 << 20, limits.maximumReadAhead / 2)
     return readers.values.contains { reader in
       guard reader.isActive, !reader.isBackground else { return false }
       let end = readable.end(from: reader.position)
@@ -260,9 +250,6 @@ extension GenerationState {
 /// But a reader that jumps after reading sequentially for a while must not wait behind such a
 /// request.
 extension GenerationState {
-  /// The number of requests that wait for a reader to come back.
-  private static let mostAbandoned = 2
-
   /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
   /// the oldest at once if there are too many; or all, once a player waits after a long run.
   mutating func watchAbandoned() {
@@ -272,9 +259,8 @@ extension GenerationState {
     let endsAll = isAfterLongRun && isPlayerWaiting
     if abandoned.isEmpty || endsAll || !isAfterLongRun { departure = .nobody }
     if abandoned.isEmpty { return }
-    for id in abandoned.dropLast(endsAll ? 0 : Self.mostAbandoned) {
-      callOff(id)
-    }
+    // Two wait for a reader to come back.
+    for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }
     watch()
   }
 
@@ -294,17 +280,14 @@ extension GenerationState {
 
   /// Ends fetches without readers that have made no progress since the last check.
   ///
-  /// - Returns: whether there are any left to check.
+  /// - Returns: whether any are left to check.
   mutating func releaseStalled() -> Bool {
     let positions = abandonedPositions
-    for (id, position) in positions where watched?[id] == position {
-      callOff(id)
-    }
+    for (id, position) in positions where watched?[id] == position { callOff(id) }
     watched = positions.isEmpty ? nil : positions
     return !positions.isEmpty
   }
 
-  /// The position of each fetch without readers.
   private var abandonedPositions: [FetchID: Int64] {
     let abandoned = hasReaders ? Set(abandonedFetches) : Set(fetches.keys)
     return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
@@ -321,9 +304,7 @@ extension GenerationState {
     if candidates.isEmpty { return [] }
     let covered = readable.with(fetches.values)
     // One reader may wait in several places at once.
-    var places = waits.compactMap { wait in
-      wait.offset.map { (at: $0, end: wait.reader.end) }
-    }
+    var places = waits.compactMap { wait in wait.offset.map { (at: $0, end: wait.reader.end) } }
     places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
     let isAwaited = { (fetch: RunningFetch) in
       places.contains { place in

@@ -34,9 +34,6 @@ extension GenerationState {
   /// The time after an origin's response during which a further reader does not ask again.
   static let joinSeconds: Double = 10
 
-  /// That of computed times, in seconds.
-  private static let precision = 0.001
-
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.
   private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
@@ -50,7 +47,8 @@ extension GenerationState {
       return false
     }
     let vouched = wallTime(at: now) - elapsed
-    if let listing = terms.listing, vouched + Self.precision < listing.time { return false }
+    // Computed times are precise to a millisecond.
+    if let listing = terms.listing, vouched + 0.001 < listing.time { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
     guard terms.audience == .client else {
@@ -61,7 +59,7 @@ extension GenerationState {
     guard freshness?.isGuessed == true, freshness?.isOutdated != true,
       freshness?.mustRevalidate != true, terms.directives.maxAge == nil,
       terms.directives.minFresh == nil,
-      terms.notBefore.map({ $0 < wallTime(at: now) - elapsed }) != false
+      terms.notBefore.map({ $0 < vouched }) != false
     else { return false }
     return isArriving || elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))
   }
@@ -71,10 +69,7 @@ extension GenerationState {
   private var unchangedSeconds: Double? {
     let bound = min(freshness?.pace?.longestUse ?? .infinity, Self.joinSeconds)
     guard freshness?.isGuessed == true, validator.lastModified != nil else {
-      switch freshness?.pace {
-      case nil, .unstated: return nil
-      case .unread, .complete, .every: return bound
-      }
+      return freshness?.pace == nil || freshness?.pace == .unstated ? nil : bound
     }
     // A resource that is `d` seconds old is not expected to change before another half of `d` has
     // passed. The guessed lifetime is a tenth of `d` (RFC 9111 §4.2.2).
@@ -101,12 +96,11 @@ extension GenerationState {
   /// - Parameter error: why it could not be asked: readers that accept stale bytes continue.
   mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
     lastContact = (now.uptime, error == nil)
-    let continuing = Set(
-      readers.filter {
-        error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
-      }.map(\.key))
-    if let error { wake(waits.filter { !continuing.contains($0.readerID) }, with: error) }
-    for id in continuing { readers[id]?.awaitsConfirmation = false }
+    let continuing = readers.filter {
+      error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
+    }
+    if let error { wake(waits.filter { continuing[$0.readerID] == nil }, with: error) }
+    for id in continuing.keys { readers[id]?.awaitsConfirmation = false }
     // All readers look again: their bytes may have been there all along.
     wakeServed()
     plan()

@@ -13,8 +13,7 @@ enum OriginRanges: Sendable {
 }
 
 extension GenerationState {
-  /// Records what became of a request for a range: it was answered, ignored, or refused, and the
-  /// response came once the range had been dropped.
+  /// Records what became of a request for a range.
   mutating func note(_ found: OriginRanges) {
     if ranges == .refused || (ranges == .answered && found == .refused) { return }
     ranges = found
@@ -44,12 +43,7 @@ extension GenerationState {
 /// one response is the whole version. It is requested without a range, received to its end whoever
 /// reads it, and every reader waits for it. What is stored of it plays like any other version.
 extension GenerationState {
-  /// The number of versions in a row, none of which arrived to its end, after which readers receive
-  /// an error.
   private static let mostVersions = 5
-  /// In seconds: a version that is replaced later after the origin's last response counts as a
-  /// usual change.
-  private static let soon: Double = 60
 
   /// Whether one response is this generation.
   var isOneResponse: Bool { validator.isOfOneResponse }
@@ -75,7 +69,8 @@ extension GenerationState {
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
       let age = (lastContact?.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
-      guard let age, age < Self.soon else { return 0 }
+      // Later, it is a usual change.
+      guard let age, age < 60 else { return 0 }
     }
     return (validator.replacements ?? 0) + 1
   }

@@ -57,7 +57,7 @@ extension GenerationState {
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  /// Returns what keeps a reader from all that is known and stored; nil for nothing.
+  /// Returns what keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
     if life == .superseded, !reader.hasRead { return .moved }
     // In place of a response that was handed to another one, a client asks for itself, and a player

@@ -29,19 +29,16 @@ extension GenerationState {
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 
-  /// What is to be done with a chunk.
   struct Admission: Sendable {
     /// The parts that are not stored yet.
     var missing: RangeSet<Int64>
     /// Those that are, if nothing vouches for their being the same.
     var unproven: RangeSet<Int64>
-    /// The file of the generation.
     var file: EntryFile?
     /// Whether the file is ready to be written to.
     var isPrepared: Bool
     /// The end of the bytes that were written to it.
     var storedEnd: Int64
-    /// Whether nothing may be stored for now.
     var isRefused: Bool
     var isUnrepeatable: Bool
     /// Whether all bytes may be a document whose pace is not known yet.
@@ -68,11 +65,9 @@ extension GenerationState {
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var actions: [Action]
-    /// What to write to the journal.
     var journal: JournalRun?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
-    /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
     var wantsRecord: Bool
   }
 
@@ -99,9 +94,7 @@ extension GenerationState {
 
   /// Extends the span of a fetch in the journal: two records take turns, one of which is whole at any
   /// moment.
-  private mutating func note(
-    _ range: ByteRange, of id: FetchID
-  ) -> JournalRun? {
+  private mutating func note(_ range: ByteRange, of id: FetchID) -> JournalRun? {
     guard let journal = storage.journal else { return nil }
     if let last = fetches[id]?.journalRun, last.journal === journal,
       last.span.upperBound == range.lowerBound
@@ -124,7 +117,6 @@ extension GenerationState {
 
   // MARK: The files
 
-  /// Adopts the contents found on disk.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     representation.adopt(contents.record)
     if contents.record.supportsRanges { note(.answered) }

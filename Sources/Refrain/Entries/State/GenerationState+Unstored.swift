@@ -14,7 +14,6 @@ extension GenerationState {
   }
 
   struct Handed: Sendable {
-    /// The reader that receives the response.
     var reader: ReaderID
     /// All fields of the response.
     var headers: HeaderFields
@@ -35,9 +34,7 @@ extension GenerationState {
     }
     if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
     wakeServed()
-    let unserved = waits.filter {
-      $0.reader.isBackground && $0.offset.map(range.contains) == true
-    }
+    let unserved = waits.filter { $0.reader.isBackground && $0.offset.map(range.contains) == true }
     wake(unserved, with: storageProblem.error)
   }
 
@@ -63,13 +60,10 @@ extension GenerationState {
 /// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
 /// requested for its generation: another response could be for somebody else.
 extension GenerationState {
-  /// The response that one reader alone receives; nil: every reader may.
   var handed: Handed? { if case .handed(let handed) = delivery { handed } else { nil } }
 
   /// Returns the reader that waits for the first response of this generation, or is about to, and has
-  /// asked for just what was requested.
-  ///
-  /// - Parameter given: the request, as its reader gave it; nil if that is not known.
+  /// asked for just what was requested (`given`; nil if that is not known).
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
     let waiting = waitingReaders
@@ -105,10 +99,8 @@ extension GenerationState {
 /// one, because the download was refused or cancelled or another process has unpinned it, the
 /// response is removed; what a process left that ended suddenly is not used (`Store`).
 extension GenerationState {
-  /// Whether the response may not be stored.
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
-  /// Stores no more of a response that the origin forbids to store.
   mutating func obeyNoStore() {
     storage.ignoresNoStore = false
     if isForbidden { storage.refuse(.forbidden) }
@@ -119,7 +111,6 @@ extension GenerationState {
 /// response is all of a generation: it passes through memory, no part of it is stored or requested
 /// again, and the generation ends when the response breaks off.
 extension GenerationState {
-  /// Whether the resource is a live stream.
   var isLive: Bool { liveEnd != nil }
 
   /// The end of the bytes received of a live stream; nil if it is none.

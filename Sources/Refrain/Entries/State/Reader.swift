@@ -61,6 +61,9 @@ extension GenerationState {
   /// Whether there are readers that may come to want fetched bytes.
   var hasReaders: Bool { !readers.isEmpty || !expected.isEmpty }
 
+  /// Whether a reader has received bytes.
+  var isInUse: Bool { readers.values.contains(where: \.hasRead) }
+
   // MARK: Waiting
 
   /// A call that waits, and its reader.
