@@ -170,7 +170,7 @@ extension Generation {
       // Its name says document, but its bytes do not.
       let isNamed = state.freshness?.pace == .unread
       guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
-      state.representation.setPace(pace)
+      state.representation.freshness?.pace = pace
       state.storage.noteRecordStale()
     }
     return true

@@ -331,7 +331,7 @@ extension Store.Files {
 
 extension Generation {
   /// Has nothing stored for a time.
-  func refuse(_ problem: StorageProblem, for pause: Duration) {
+  func refuse(_ problem: MediaCacheError, for pause: Duration) {
     withState { $0.storage.refuse(problem, until: .now + pause) }
   }
 }

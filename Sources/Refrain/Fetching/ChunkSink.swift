@@ -38,7 +38,7 @@ struct ChunkSink: Sendable {
       if await store(bytes, at: part, admission) { continue }
       admission.isPrepared = false
       let problem = generation.withState { state -> MediaCacheError? in
-        guard state.isOfUse(id, from: part.lowerBound) else { return state.storageProblem.error }
+        guard state.isOfUse(id, from: part.lowerBound) else { return state.storageProblem }
         state.commitTransient(id, bytes, at: part.lowerBound)
         return nil
       }

@@ -3,20 +3,6 @@ import Foundation
 
 /// Judges a response and records its metadata.
 extension Fetch {
-  /// Judges a response, records its metadata, and carries out what follows (`judged`).
-  func judge(
-    _ response: OriginExchange.Response, to request: FetchRequest
-  ) async -> ResponseCheck.Verdict? {
-    let (verdict, actions) = judged(
-      response, asked: request.range, sentIfRange: request.ifRange != nil,
-      mayHand: entry.storage.isShared)
-    if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
-    await prepareIfEmpty()
-    generation.carryOut(actions)
-    if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
-    return verdict
-  }
-
   /// Creates the files of an empty resource; otherwise the first byte creates them.
   func prepareIfEmpty() async {
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
@@ -75,7 +61,7 @@ extension Fetch {
           // One response is all of a generation.
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else { return (.changed, []) }
-          state.delivery = .live(end: 0)
+          state.liveEnd = 0
           state.note(.ignored)
           state.storage.refuse(.endless)
         }
@@ -137,22 +123,21 @@ extension Fetch {
           .status, "The origin answered 416 to a request for the whole resource.",
           remedy: "Check the URL.", status: 416))
     }
-    let isEnd = generation.withState { state in
+    return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
       let isReached =
         state.storage.reached == asked || state.stored.contains(asked - 1)
         || state.transient.spans.contains(asked - 1)
-      guard let end = length ?? (isReached ? asked : nil) else { return false }
+      guard let end = length ?? (isReached ? asked : nil) else {
+        return .failed(
+          MediaCacheError(
+            .badRange, "The origin has no bytes at \(asked) and does not report the length."))
+      }
       state.end(at: end)
-      return true
+      return .done
     }
-    if isEnd { return .done }
-    return .failed(
-      MediaCacheError(
-        .badRange, "The origin has no bytes at \(asked) and does not report the length."))
   }
 
-  /// Records a title, and reports it if it is new.
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
     guard let title = generation.withState({ note(&$0.representation.titles) }) else { return }
     events.send(.streamTitle(entry.key, title))
@@ -167,14 +152,13 @@ extension Fetch {
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper
     ).behind(response.redirections, keeper: keeper)
-    let headers = state.representation.headers
+    var headers = state.representation.headers
     // A refusal describes itself, not the resource.
-    let describes = (200..<300).contains(response.status)
-    state.representation.respond(
-      describes
-        ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
-          .varying(by: response.redirections) : headers,
-      selectedBy: response.resource.headers)
+    if (200..<300).contains(response.status) {
+      headers = StoredFields.merged(headers, with: response.headers, isConfirmation: false)
+        .varying(by: response.redirections)
+    }
+    state.representation.respond(headers, selectedBy: response.resource.headers)
     state.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.note(.answered) }
@@ -184,7 +168,7 @@ extension Fetch {
       state.info
       ?? ContentInformation(
         length: nil, mimeType: nil, supportsRanges: false, validator: nil, finalURL: response.url)
-    if isFirst || state.representation.learn(from: facts.validator) {
+    if isFirst || state.representation.validator.learn(from: facts.validator) {
       information.validator = state.validator.display
       state.storage.noteRecordStale()
     }
@@ -214,8 +198,7 @@ extension Fetch {
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
       statedLength: response.statedLength, isNoPage: isNoPage)
-    let verdict = check.verdict(
-      status: response.status, headers: response.headers, now: now.wall)
+    let verdict = check.verdict(status: response.status, headers: response.headers, now: now.wall)
     switch verdict {
     case .notModified,
       .beyondEnd(length: 0) where request.known.length == 0:
@@ -241,9 +224,8 @@ extension Fetch {
     return await use(verdict, of: response, asked: request.range, exchange: exchange)
   }
 
-  /// Records that the origin has confirmed the generation.
+  /// Records that the origin has confirmed the generation, a part of which the response may bring.
   ///
-  /// - Parameter verdict: the part of the generation, or the whole, that the response brings.
   /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
@@ -311,15 +293,13 @@ extension GenerationState {
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
-      fetches[id]?.purpose = .bytes
       fetches[id]?.position = range.lowerBound
-      return true
     case .whole:
       guard beginWhole(id, at: fetches[id]?.range.lowerBound ?? 0) else { return false }
-      fetches[id]?.purpose = .bytes
-      return true
     default:
       return false
     }
+    fetches[id]?.purpose = .bytes
+    return true
   }
 }

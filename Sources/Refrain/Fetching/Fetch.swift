@@ -165,7 +165,14 @@ struct Fetch: Sendable {
       if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
       let latency = (ContinuousClock.now - began).seconds
       generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
-      guard let verdict = await judge(response, to: request) else { return .done }
+      let (verdict, actions) = judged(
+        response, asked: request.range, sentIfRange: request.ifRange != nil,
+        mayHand: entry.storage.isShared)
+      if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
+      await prepareIfEmpty()
+      generation.carryOut(actions)
+      guard let verdict else { return .done }
+      if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     } failure: { [request] error, isLasting in
       if error.code == .networkNotAllowed, request.purpose == .prefetch {

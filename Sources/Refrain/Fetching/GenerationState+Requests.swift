@@ -2,9 +2,8 @@
 
 /// The requests that a generation needs.
 extension GenerationState {
-  /// Returns the next request of a fetch; nil if it has nothing more to bring.
-  ///
-  /// - Parameter range: the range to request, if the fetch confirms the generation.
+  /// Returns the next request of a fetch, of `range` if it confirms the generation; nil if it has
+  /// nothing more to bring.
   mutating func nextRequest(
     of id: FetchID, confirming range: ByteRange, at now: Moment
   ) -> FetchRequest? {
@@ -47,9 +46,7 @@ extension GenerationState {
   /// then is the next version, and ends no reader that waits for this one.
   private var isReceivedDocument: Bool {
     freshness?.pace != nil && length ?? 0 <= representation.longestDocument
-      && !fetches.values.contains {
-        !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty
-      }
+      && !fetches.values.contains { !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty }
   }
 
   /// Returns the request that confirms this generation for a reader: its range, and whether bytes are

@@ -5,7 +5,9 @@ import Foundation
 extension GenerationState {
   func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
     if isOffline { return true }
-    if hasEndedEarly { return false }
+    // If the response that is this generation ended before all of it had come, what is stored serves
+    // the readers in the middle, and nobody else while the origin can be asked.
+    if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
     // whose response was found to be outdated.
     if trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,

@@ -55,12 +55,6 @@ extension GenerationState {
       && !isTransient && length != nil
   }
 
-  /// Whether the response that is this generation ended before all of it had come. What is stored
-  /// serves the readers in the middle, and nobody else while the origin can be asked.
-  var hasEndedEarly: Bool {
-    isOneResponse && !isComplete && fetches.values.allSatisfy(\.isConfirmation)
-  }
-
   /// Returns the number of versions in a row that were replaced before all of them had come, if this
   /// one is replaced now (`Validator.replacements`).
   func replacements(at now: Uptime) -> Int {

@@ -51,7 +51,7 @@ extension GenerationState {
       return .found(.memory(bytes))
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
-    if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
+    if reader.isBackground, isLive { return .failed(.endless) }
     guard isOutOfReach(offset) else { return .wait }
     // A reader that has read nothing may join the stream at its current position.
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
@@ -129,7 +129,12 @@ extension GenerationState {
       return .success(())
     }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = takeMissed(by: waiter) { return .failure(error) }
+    // Once, if it would now wait for the same bytes, or for those after them.
+    if let (position, error) = reader.missed {
+      readers[waiter.reader]?.missed = nil
+      let offset = waiter.offset ?? 0
+      if offset >= position, !fetches.bring(offset) { return .failure(error) }
+    }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     waiters[id] = waiter
@@ -188,14 +193,6 @@ extension GenerationState {
     // A player that arrives later may find the origin repaired.
     return reader.isBackground
       || !LastCut.isProgress(position - reader.position, at: position)
-  }
-
-  /// Returns the error that a reader missed, once, if it would now wait for bytes after that.
-  private mutating func takeMissed(by waiter: Waiter) -> MediaCacheError? {
-    guard let (position, error) = readers[waiter.reader]?.missed else { return nil }
-    readers[waiter.reader]?.missed = nil
-    let offset = waiter.offset ?? 0
-    return offset >= position && !fetches.bring(offset) ? error : nil
   }
 
   // MARK: For others

@@ -108,7 +108,7 @@ extension GenerationState {
     return run
   }
 
-  /// Wakes readers that wait for recently stored bytes.
+  /// Wakes readers that wait for bytes stored since they were last woken.
   mutating func announce(_ id: FetchID) {
     if fetches[id]?.unannounced == 0 { return }
     fetches[id]?.unannounced = 0

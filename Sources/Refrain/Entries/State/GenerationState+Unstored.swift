@@ -3,16 +3,6 @@ import Foundation
 
 /// Responses that are not stored, and who receives them.
 extension GenerationState {
-  /// Who receives the bytes of a generation.
-  enum Delivery: Sendable {
-    case everyone
-    /// Those that read the live stream while it arrives, of which this is the end of the bytes
-    /// received: one response is the whole generation.
-    case live(end: Int64)
-    /// One reader alone.
-    case handed(Handed)
-  }
-
   struct Handed: Sendable {
     var reader: ReaderID
     /// All fields of the response.
@@ -32,10 +22,10 @@ extension GenerationState {
       fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
       fetches[id]?.furthest = range.upperBound
     }
-    if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
+    if let liveEnd { self.liveEnd = max(liveEnd, range.upperBound) }
     wakeServed()
     let unserved = waits.filter { $0.reader.isBackground && $0.offset.map(range.contains) == true }
-    wake(unserved, with: storageProblem.error)
+    wake(unserved, with: storageProblem)
   }
 
   /// Whether a reader is near any byte that a fetch has yet to bring: otherwise bytes that cannot
@@ -60,8 +50,6 @@ extension GenerationState {
 /// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
 /// requested for its generation: another response could be for somebody else.
 extension GenerationState {
-  var handed: Handed? { if case .handed(let handed) = delivery { handed } else { nil } }
-
   /// Returns the reader that waits for the first response of this generation, or is about to, and has
   /// asked for just what was requested (`given`; nil if that is not known).
   func reader(asking given: Resource?) -> ReaderID? {
@@ -77,7 +65,7 @@ extension GenerationState {
   /// Hands the response to a reader if it must not be stored.
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
-    delivery = .handed(Handed(reader: reader, headers: headers, status: status))
+    handed = Handed(reader: reader, headers: headers, status: status)
     wake(waits.filter { $0.readerID != reader })
   }
 
@@ -112,9 +100,6 @@ extension GenerationState {
 /// again, and the generation ends when the response breaks off.
 extension GenerationState {
   var isLive: Bool { liveEnd != nil }
-
-  /// The end of the bytes received of a live stream; nil if it is none.
-  var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
 
   /// Whether the start of the live stream has passed, or nothing follows it any more: a new reader
   /// needs a response of its own.

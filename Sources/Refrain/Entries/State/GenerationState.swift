@@ -56,7 +56,11 @@ struct GenerationState: Sendable {
   /// happened since the entry was opened.
   var lastContact: (time: Uptime, isReached: Bool)?
   var ranges = OriginRanges.announced
-  var delivery = Delivery.everyone
+  /// The end of the bytes received of a live stream, which is for those that read it while it arrives:
+  /// one response is the whole generation. Nil if it is none.
+  var liveEnd: Int64?
+  /// The response that one reader alone receives; nil: every reader may.
+  var handed: Handed?
 
   var storage = StoredBytes()
   var transient = TransientBytes()
@@ -147,6 +151,6 @@ extension GenerationState {
   var generationID: String? { storage.generationID }
   /// Whether bytes are not stored.
   var isTransient: Bool { storage.refusal != nil }
-  var storageProblem: StorageProblem { storage.refusal?.problem ?? .noRoom }
+  var storageProblem: MediaCacheError { storage.refusal?.problem ?? .noRoom }
   var needsSync: Bool { storage.needsSync && life != .closed }
 }

@@ -6,8 +6,8 @@ struct Representation: Sendable {
   var info: ContentInformation? {
     didSet { keepPace(of: freshness) }
   }
-  private(set) var validator = Validator() { didSet { lastKnown = nil } }
-  private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
+  var validator = Validator() { didSet { lastKnown = nil } }
+  var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
   private(set) var headers = HeaderFields() { didSet { lastKnown = nil } }
   /// The request field values that select this representation.
   private(set) var variant: String? { didSet { lastKnown = nil } }
@@ -31,7 +31,7 @@ struct Representation: Sendable {
 
   var longestDocument: Int64 { documents?.longest ?? 0 }
 
-  /// The stored response, the same object until something changes; nil before the first response.
+  /// The same object until something changes; nil before the first response.
   var known: StoredResponse? {
     mutating get {
       if lastKnown == nil { lastKnown = StoredResponse(self) }
@@ -91,12 +91,9 @@ struct Representation: Sendable {
     validator.replacements = replacements > 0 ? replacements : nil
   }
 
-  /// - Returns: whether the validator has changed.
-  mutating func learn(from other: Validator) -> Bool { validator.learn(from: other) }
-
   /// Requires a revalidation before the next use.
   ///
-  /// - Parameter time: when a request was made that may have changed the resource (RFC 9111 §4.4).
+  /// - Parameter time: see `invalidatedAt` (RFC 9111 §4.4).
   mutating func outdate(since time: Date? = nil) {
     freshness = freshness?.outdated
     if let time { invalidatedAt = time }
@@ -117,8 +114,6 @@ struct Representation: Sendable {
     guard let length, length > 0, length <= longestDocument else { return false }
     return freshness?.pace == nil || freshness?.pace == .unread
   }
-
-  mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }
 
   /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do
   /// not change, and neither does the pace that they state.

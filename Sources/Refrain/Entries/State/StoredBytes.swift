@@ -44,12 +44,12 @@ struct StoredBytes: Sendable {
 
   /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
   /// stored. A refusal stays until that attempt.
-  private(set) var refusal: (problem: StorageProblem, end: ContinuousClock.Instant?)?
+  private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
 
   // MARK: Whether to store
 
   /// Has nothing stored until a time; nil: for good.
-  mutating func refuse(_ problem: StorageProblem, until end: ContinuousClock.Instant? = nil) {
+  mutating func refuse(_ problem: MediaCacheError, until end: ContinuousClock.Instant? = nil) {
     refusal = (problem, end)
   }
 

@@ -11,7 +11,7 @@ enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  case stream(StorageProblem)
+  case stream(MediaCacheError)
 }
 
 extension GenerationState {
@@ -36,63 +36,52 @@ extension GenerationState {
   }
 }
 
+/// The reasons why bytes are not stored, for readers that want them stored.
 extension MediaCacheError {
-  /// Whether it says that the origin forbids storing the resource.
-  package var isForbiddenStoring: Bool { self == StorageProblem.forbidden.error }
-}
-
-/// The reason why bytes are not stored.
-struct StorageProblem: Sendable, Hashable {
-  /// The error for a reader that wants the bytes stored.
-  let error: MediaCacheError
-
-  private init(
-    _ message: String, remedy: String, code: MediaCacheError.Code = .storage,
-    hasNoRoom: Bool = false
-  ) {
-    var error = MediaCacheError(code, message, remedy: remedy)
-    error.hasNoRoom = hasNoRoom
-    self.error = error
-  }
-
   /// The limit is reached by entries in use, or the disk is full.
-  static let noRoom = Self(
-    "The cache has no room to store the bytes.",
-    remedy: "Raise the limit or free some disk space.", hasNoRoom: true)
+  static let noRoom = {
+    var error = Self(
+      .storage, "The cache has no room to store the bytes.",
+      remedy: "Raise the limit or free some disk space.")
+    error.hasNoRoom = true
+    return error
+  }()
 
   static let inUse = Self(
-    "Another process is storing this resource.",
-    remedy: "Try again when that process has ended.", code: .inUse)
+    .inUse, "Another process is storing this resource.",
+    remedy: "Try again when that process has ended.")
 
   static let otherVersion = Self(
-    "Another process has stored another version of this resource.",
+    .storage, "Another process has stored another version of this resource.",
     remedy: "Try again; remove the entry if that does not help.")
 
   static let newerFormat = Self(
-    "A later version of Refrain has stored this resource.",
+    .storage, "A later version of Refrain has stored this resource.",
     remedy: "Update Refrain, or remove the entry.")
 
   static let readOnly = Self(
-    "The cache directory is read-only.",
+    .storage, "The cache directory is read-only.",
     remedy: "Use another cache directory, or allow writing to this one.")
 
   static let forbidden = Self(
-    "The origin forbids storing this resource.",
+    .storage, "The origin forbids storing this resource.",
     remedy: "Play the resource instead: playback streams it.")
+
+  package var isForbiddenStoring: Bool { self == .forbidden }
 
   /// The resource is a live stream, or may be one.
   static let endless = Self(
-    "Live streams and resources that may have no end are not stored.",
+    .storage, "Live streams and resources that may have no end are not stored.",
     remedy: "Play the resource instead: playback streams it.")
 
   /// The entry was purged, and readers from before continue.
   static let purged = Self(
-    "The resource was purged while its bytes arrived.",
+    .storage, "The resource was purged while its bytes arrived.",
     remedy: "Try again: the present version is then fetched.")
 
   static func disk(_ error: DiskError) -> Self {
     Self(
-      "The bytes could not be written: \(error).",
+      .storage, "The bytes could not be written: \(error).",
       remedy: "Check the disk and its permissions.")
   }
 }
