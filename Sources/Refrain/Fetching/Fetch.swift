@@ -47,13 +47,16 @@ struct Fetch: Sendable {
       let before = first == nil ? running?.brought ?? 0 : 0
       var outcome = if let first { first } else { await attempt(range) }
       first = nil
-      let fetch = running
+      let (brought, position, isFetching) = generation.withState { state in
+        let fetch = state.fetches[id]
+        return (fetch?.brought ?? 0, fetch?.position ?? 0, fetch?.isConfirmation == false)
+      }
       // The response may have brought bytes.
-      if fetch?.isConfirmation == false { isConfirming = false }
-      let gained = (fetch?.brought ?? 0) - before
+      if isFetching { isConfirming = false }
+      let gained = brought - before
       if gained > 0 { failures = 0 }
       // If a response has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, LastCut.isProgress(gained, at: fetch?.position ?? 0) { cuts = 0 }
+      if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
         outcome = .again(GenerationState.nothingCame)
       }

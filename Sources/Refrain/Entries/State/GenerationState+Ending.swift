@@ -70,7 +70,13 @@ extension GenerationState {
           readers[id]?.activity = .idle
         }
       }
-      keepMissed(error, of: fetch, except: waiting)
+      // Readers that were not waiting receive it once they wait.
+      let position = info == nil ? 0 : fetch.position
+      if info == nil ? error.status != nil : error.retry == .cutShort && comesWhole {
+        for (id, reader) in readers where !waiting.contains(id) && misses(reader, position) {
+          readers[id]?.missed = (position, error)
+        }
+      }
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
     if fetch.isConfirmation, !isOver,

@@ -166,21 +166,8 @@ extension GenerationState {
     wake(waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
 
-  // MARK: Errors that were missed
-
-  /// Keeps the error of a fetch for readers that were not `waiting` when it ended.
-  mutating func keepMissed(
-    _ error: MediaCacheError, of fetch: RunningFetch, except waiting: Set<ReaderID>
-  ) {
-    let position = info == nil ? 0 : fetch.position
-    guard info == nil ? error.status != nil : error.retry == .cutShort && comesWhole else { return }
-    for (id, reader) in readers where !waiting.contains(id) && misses(reader, position) {
-      readers[id]?.missed = (position, error)
-    }
-  }
-
   /// Whether a reader is about to wait for the byte at which a fetch has failed.
-  private func misses(_ reader: Reader, _ position: Int64) -> Bool {
+  func misses(_ reader: Reader, _ position: Int64) -> Bool {
     // The filling has asked for its reader, on a busy machine before the reader does: a resource that
     // the origin refuses is not requested again.
     if info == nil { return reader.fillsWhole && !reader.isActive }
@@ -191,11 +178,8 @@ extension GenerationState {
       reader.position <= position, position < reader.end
     else { return false }
     // A player that arrives later may find the origin repaired.
-    return reader.isBackground
-      || !LastCut.isProgress(position - reader.position, at: position)
+    return reader.isBackground || !LastCut.isProgress(position - reader.position, at: position)
   }
-
-  // MARK: For others
 
   /// Whether a request for others is running, or about to, while nothing is known of the resource.
   /// Readers that waited and no longer wait have received an error.

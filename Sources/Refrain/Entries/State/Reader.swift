@@ -30,7 +30,7 @@ extension GenerationState {
     var wasServed = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a request that it has come upon without waiting there yet (`keepMissed`).
+    /// The error of a request that it has come upon without waiting there yet (`misses`).
     var missed: (position: Int64, error: MediaCacheError)?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.

@@ -133,10 +133,7 @@ package final class StoredResponse: Sendable {
   /// The origin's fields, except those that describe the message or one range.
   package let headers: HeaderFields
   package let freshness: Freshness
-  package let etag: String?
-  package let lastModified: String?
-  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
-  package let isStrongLastModified: Bool
+  private let validator: Validator
   package let invalidatedAt: Date?
   /// Whether the origin allows shared caches to serve the response regardless of credentials.
   package let isForEverybody: Bool
@@ -147,14 +144,17 @@ package final class StoredResponse: Sendable {
     self.information = information
     self.freshness = freshness
     headers = state.headers
-    etag = state.validator.storedETag
-    lastModified = state.validator.storedLastModified
-    isStrongLastModified = state.validator.isStrongLastModified
+    validator = state.validator
     invalidatedAt = state.invalidatedAt
     selection = state.selection
     isForEverybody =
       CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
   }
+
+  package var etag: String? { validator.storedETag }
+  package var lastModified: String? { validator.storedLastModified }
+  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
+  package var isStrongLastModified: Bool { validator.isStrongLastModified }
 
   /// Returns the seconds until the response becomes stale; negative once it is. One that a
   /// request may have changed has been stale since then, by a second at least.

@@ -34,10 +34,8 @@ struct StoredBytes: Sendable {
   /// The changes that the record on disk has.
   private var recordedChanges = 0
 
-  /// The allocated size of the file, as last accounted.
-  private var accounted: Int64 = 0
-  /// The size of the spans in the record, as last accounted.
-  private var accountedSpans: Int64 = 0
+  /// The allocated size of the file, and the size of the spans in the record, as last accounted.
+  private var accounted: (file: Int64, record: Int64) = (0, 0)
   private var unsyncedBytes: Int64 = 0
   private var lastSync: ContinuousClock.Instant?
   private var isSyncing = false
@@ -84,7 +82,7 @@ struct StoredBytes: Sendable {
   ) {
     (generationID, self.file) = (id, file)
     (self.journal, self.recordState) = (journal, recordState)
-    (accounted, accountedSpans) = (0, 0)
+    accounted = (0, 0)
     allow()
   }
 
@@ -120,7 +118,7 @@ struct StoredBytes: Sendable {
     stopWriting()
     (file, generationID) = (nil, nil)
     (spans, synced, lost) = (RangeSet(), RangeSet(), RangeSet())
-    (accounted, accountedSpans) = (0, 0)
+    accounted = (0, 0)
   }
 
   /// Stops storing after the entry was removed. Remaining readers continue with the open file.
@@ -181,9 +179,9 @@ struct StoredBytes: Sendable {
   ///   forty bytes of the record, twice while the record is replaced.
   mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
     // The record does not shrink before it is replaced.
-    let recorded = max(accountedSpans, 96 * Int64(spans.ranges.count))
-    defer { (accounted, accountedSpans) = (allocated, recorded) }
-    return (allocated - accounted, recorded - accountedSpans)
+    let recorded = max(accounted.record, 96 * Int64(spans.ranges.count))
+    defer { accounted = (allocated, recorded) }
+    return (allocated - accounted.file, recorded - accounted.record)
   }
 
   // MARK: The record
