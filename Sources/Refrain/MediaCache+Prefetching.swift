@@ -77,7 +77,7 @@ struct Prefetch: Sendable {
     let (storage, length) = (reader.entry.storage, reader.knownInformation?.length)
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
-    let mayEvict = length.map { storage.budget.canHold($0, for: storage.name) } ?? true
+    let mayEvict = storage.budget.canHold(length, for: storage.name)
     return await withTaskExecutorPreference(IOThreads.background) {
       if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
       return storage.budget.shortage(of: bytes) == 0

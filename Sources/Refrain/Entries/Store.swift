@@ -140,8 +140,7 @@ actor Store {
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
     // See `ChunkSink.reserve`.
-    let mayEvict =
-      generation.withState(\.length).map { budget.canHold($0, for: name) } ?? true
+    let mayEvict = budget.canHold(generation.withState(\.length), for: name)
     for _ in 0..<4 where !hasOverhead {
       if budget.reserve(DiskBudget.overhead) {
         hasOverhead = true

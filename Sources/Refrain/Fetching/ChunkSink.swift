@@ -198,8 +198,7 @@ struct ChunkSink: Sendable {
     if budget.reserve(bytes) { return true }
     // Nothing is evicted for a resource that would not fit in the limit beside pinned entries: it
     // is stored as far as there is room.
-    let mayEvict =
-      generation.withState(\.length).map { budget.canHold($0, for: entry.name) } ?? true
+    let mayEvict = budget.canHold(generation.withState(\.length), for: entry.name)
     // Others may take the room that was made.
     for _ in 0..<4 {
       // Eviction may take a while: nobody should wait for bytes that are already stored.
