@@ -40,7 +40,7 @@ struct Prefetch: Sendable {
     while true {
       // Before the origin is asked for bytes that cannot be stored.
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
-        throw StorageProblem.inUse.error
+        throw MediaCacheError.inUse
       }
       if try await isStored() { return }
       guard rounds < Self.mostRounds else {
@@ -54,7 +54,7 @@ struct Prefetch: Sendable {
       } catch let error as MediaCacheError where error.code == .storage {
         failures += 1
         let isForGood =
-          error == StorageProblem.otherVersion.error || error == StorageProblem.forbidden.error
+          error == .otherVersion || error == .forbidden
         guard failures < Self.mostFailures, !isForGood else { throw error }
         try await Task.sleep(for: Self.pause)
         guard error.hasNoRoom else { continue }
@@ -77,7 +77,7 @@ struct Prefetch: Sendable {
     let (storage, length) = (reader.entry.storage, reader.knownInformation?.length)
     let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
     let bytes = min(missing, Self.step)
-    let mayEvict = length.map { storage.budget.canHold($0, for: storage.name) } ?? true
+    let mayEvict = storage.budget.canHold(length, for: storage.name)
     return await withTaskExecutorPreference(IOThreads.background) {
       if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
       return storage.budget.shortage(of: bytes) == 0
@@ -124,7 +124,7 @@ struct Prefetch: Sendable {
       }
       if readable.isEmpty { break }
       guard reader.isStoring || reader.cachedSpans.contains(offset) else {
-        throw reader.generation.withState(\.storageProblem).error
+        throw reader.generation.withState(\.storageProblem)
       }
       offset = min(readable.upperBound, range.upperBound)
     }

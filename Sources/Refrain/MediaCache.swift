@@ -186,7 +186,7 @@ public final class MediaCache: Sendable {
         // Another process stored its response while this one received another, and nothing shows
         // whether they are the same version. Opened again, the resource is the stored version, or
         // replaces it.
-        if error == StorageProblem.otherVersion.error { continue }
+        if error == .otherVersion { continue }
         // Another process has the entry, perhaps for a moment.
         guard error.code == .inUse else { throw error }
         try await Task.sleep(for: Self.pauseInUse)

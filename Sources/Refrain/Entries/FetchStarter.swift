@@ -11,10 +11,9 @@ final class FetchStarter: Sendable {
   private let plan: FetchPlan
   /// Whether stored bytes are never revalidated.
   private let trustsStored: Bool
-  /// Runs a fetch to its end.
+  /// Brings a range of a generation; nothing here knows how.
   let run: Run
 
-  /// Brings a range of a generation; nothing here knows how.
   typealias Run = @Sendable (Generation, FetchID, ByteRange) async -> Void
 
   init(
@@ -45,10 +44,8 @@ final class PlaybackPriority: Sendable {
 
   private let state = Mutex(State())
 
-  /// The number of paused fetches.
   var waitingCount: Int { state.withLock { $0.paused.count } }
 
-  /// The number of fetches that a player waits for.
   var foregroundCount: Int { state.withLock { $0.foreground } }
 
   /// Changes the number of fetches that a player waits for.

@@ -80,7 +80,7 @@ final class Generation: Sendable {
     next.withState { $0.stopExpecting(id) }
   }
 
-  /// Waits until there are bytes at `offset` (nil: until the content information is known), or the
+  /// Waits until there are bytes at `offset`, or the content information is known (nil), or the
   /// reader should look again for another reason.
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {
     let id = withState { $0.makeID() }
@@ -90,10 +90,10 @@ final class Generation: Sendable {
         // No request is made for a reader that has left already.
         if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         register(id, reader, offset) { continuation.resume(with: $0) }
-        if Task.isCancelled { cancelWaiter(id) }
+        if Task.isCancelled { withState { $0.cancelWaiter(id) } }
       }
     } onCancel: {
-      cancelWaiter(id)
+      withState { $0.cancelWaiter(id) }
     }
   }
 
@@ -112,8 +112,6 @@ final class Generation: Sendable {
     if let outcome = withState({ $0.wait(id, waiter) }) { wake(outcome) }
   }
 
-  private func cancelWaiter(_ id: WaiterID) { withState { $0.cancelWaiter(id) } }
-
   /// Waits while no reader wants more of a response.
   func waitUntilWanted(_ id: FetchID) async {
     await withTaskCancellationHandler {
@@ -124,7 +122,7 @@ final class Generation: Sendable {
         if !isPaused { continuation.resume() }
       }
     } onCancel: {
-      withState { state in state.actions += state.fetches.resume(id) }
+      withState { $0.resume(id) }
     }
   }
 
@@ -172,7 +170,7 @@ extension Generation {
       // Its name says document, but its bytes do not.
       let isNamed = state.freshness?.pace == .unread
       guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
-      state.representation.setPace(pace)
+      state.representation.freshness?.pace = pace
       state.storage.noteRecordStale()
     }
     return true

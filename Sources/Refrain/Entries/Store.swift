@@ -140,8 +140,7 @@ actor Store {
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
     // See `ChunkSink.reserve`.
-    let mayEvict =
-      generation.withState(\.length).map { budget.canHold($0, for: name) } ?? true
+    let mayEvict = budget.canHold(generation.withState(\.length), for: name)
     for _ in 0..<4 where !hasOverhead {
       if budget.reserve(DiskBudget.overhead) {
         hasOverhead = true
@@ -187,8 +186,8 @@ actor Store {
         return nil
       }
     }
-    let memory = generation.withState(\.storingMemory)
-    switch (StoringDecision.decide(for: contents?.record, memory), contents) {
+    let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
+    switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream(let problem), _):
       generation.withState { $0.storage.refuse(problem) }
@@ -331,7 +330,7 @@ extension Store.Files {
 
 extension Generation {
   /// Has nothing stored for a time.
-  func refuse(_ problem: StorageProblem, for pause: Duration) {
+  func refuse(_ problem: MediaCacheError, for pause: Duration) {
     withState { $0.storage.refuse(problem, until: .now + pause) }
   }
 }

@@ -2,22 +2,24 @@
 import Foundation
 import RefrainLocks
 
-/// Fills the holes of a generation ahead of readers, then those behind, until cancelled: a background
-/// reader that reads nothing (`FillPolicy.wholeResource`).
-struct WholeResourceFill: Sendable {
-  let generation: Generation
-
+/// Fills the holes of a generation ahead of readers, then those behind, until cancelled: by a
+/// background reader that reads nothing and gives way to all others (`FillPolicy.wholeResource`).
+extension Generation {
   /// The delay after the origin could not be reached, or the disk was full. It doubles while
   /// nothing new arrives: some responses fail again and again at the same byte.
-  private static let pause: Duration = .seconds(5)
-  private static let longestPause: Duration = .seconds(320)
+  private static let fillPause: Duration = .seconds(5)
+  private static let longestFillPause: Duration = .seconds(320)
 
-  func run() async {
-    var pause = Self.pause
+  fileprivate func fill() async {
+    var pause = Self.fillPause
     var storedBefore: Int64 = -1
     while !Task.isCancelled {
-      let reader = generation.attachBackground()
-      defer { generation.leave(reader) }
+      let reader = withState { state in
+        let id = state.makeID()
+        state.readers[id] = .init(isBackground: true, minimum: state.limits.firstRequest)
+        return id
+      }
+      defer { leave(reader) }
       do {
         return try await fill(for: reader)
       } catch is CancellationError {
@@ -27,11 +29,11 @@ struct WholeResourceFill: Sendable {
         return
       } catch {
         // A reader that needs the bytes gets the error; filling just tries again later.
-        let stored = generation.withState { $0.stored.byteCount }
+        let stored = withState { $0.stored.byteCount }
         // Offline, nothing was tried that could fail again.
         let isOffline = (error as? MediaCacheError)?.code == .offline
-        pause =
-          stored > storedBefore || isOffline ? Self.pause : min(pause * 2, Self.longestPause)
+        let startsOver = stored > storedBefore || isOffline
+        pause = startsOver ? Self.fillPause : min(pause * 2, Self.longestFillPause)
         storedBefore = stored
         do { try await Task.sleep(for: pause) } catch { return }
       }
@@ -41,36 +43,25 @@ struct WholeResourceFill: Sendable {
   /// Returns when there is nothing more to do, or another generation has begun, which has a fill of
   /// its own.
   private func fill(for reader: ReaderID) async throws {
-    while let hole = generation.withState({ $0.holeToFill() }) {
+    while let hole = withState({ $0.holeToFill }) {
       try Task.checkCancellation()
-      var isRefused = generation.withState { $0.storage.isRefused(at: .now) }
-      if !isRefused { isRefused = await generation.entry.storage.isTaken(for: generation) }
+      var isRefused = withState { $0.storage.isRefused(at: .now) }
+      if !isRefused { isRefused = await entry.storage.isTaken(for: self) }
       if isRefused {
-        try await Task.sleep(for: Self.pause)
+        try await Task.sleep(for: Self.fillPause)
         continue
       }
       // Moves the reader there.
-      _ = generation.withState { $0.lookUp(reader, at: hole, count: 0) }
-      try await generation.wait(reader, at: hole)
-    }
-  }
-}
-
-extension Generation {
-  /// Attaches a reader that gives way to all others.
-  fileprivate func attachBackground() -> ReaderID {
-    withState { state in
-      let id = state.makeID()
-      state.readers[id] = .init(isBackground: true, minimum: state.limits.firstRequest)
-      return id
+      _ = withState { $0.lookUp(reader, at: hole, count: 0) }
+      try await wait(reader, at: hole)
     }
   }
 }
 
 extension GenerationState {
-  /// Returns the first hole after the readers' positions, else the first of all; nil if there is
-  /// nothing to fill. A live stream is not stored.
-  fileprivate func holeToFill() -> Int64? {
+  /// The first hole after the readers' positions, else the first of all; nil if there is nothing to
+  /// fill. A live stream is not stored.
+  fileprivate var holeToFill: Int64? {
     if isOver || isLive { return nil }
     let front = readers.values.filter { !$0.isBackground }.map(\.position).max() ?? 0
     return hole(from: front) ?? hole(from: 0)
@@ -94,7 +85,7 @@ extension Entry {
     state.tasks += 1
     state.fillerNumber += 1
     state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
-      await WholeResourceFill(generation: generation).run()
+      await generation.fill()
       self.closeIfUnused { state in
         state.tasks -= 1
         if state.fillerNumber == number { state.filler = nil }

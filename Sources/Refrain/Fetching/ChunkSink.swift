@@ -8,16 +8,11 @@ struct ChunkSink: Sendable {
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
   /// The room that was granted for bytes which have been written since the file was last measured.
-  private var granted: Int64 = 0
-
-  init(id: FetchID, generation: Generation, hasMore: (@Sendable () -> Bool)?) {
-    (self.id, self.generation, self.hasMore) = (id, generation, hasMore)
-  }
+  var granted: Int64 = 0
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
   private var budget: DiskBudget { entry.storage.budget }
-  /// The resource's URL, for messages.
   private var url: String { entry.storage.url }
 
   /// Stores the missing bytes of a chunk. Blocks on the disk.
@@ -41,8 +36,14 @@ struct ChunkSink: Sendable {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part, admission) { continue }
-      admission.refuse()
-      if let problem = passOn(bytes, at: part.lowerBound) { return .onlyForPlayback(problem) }
+      admission.isPrepared = false
+      let problem = generation.withState { state -> MediaCacheError? in
+        guard state.isOfUse(id, from: part.lowerBound) else { return state.storageProblem }
+        state.commitTransient(id, bytes, at: part.lowerBound)
+        return nil
+      }
+      // Nobody can use the bytes.
+      if let problem { return .onlyForPlayback(problem) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
       // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
@@ -64,14 +65,20 @@ struct ChunkSink: Sendable {
     attempts: for _ in 0..<5 {
       let (decision, measured) = generation.withState { state in
         let admission = state.admit(id, range)
-        return (admission, admission?.isForFile == true ? Self.measure(&state) : nil)
+        let isForFile = admission.map { $0.isPrepared && !$0.missing.isEmpty } == true
+        return (admission, isForFile ? Self.measure(&state) : nil)
       }
       let hasLost = settle(by: measured)
       guard let admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
-      if admission.isUnrepeatable, !mayGrow(to: end) { break }
+      // A stream without length, ranges and validator may be endless: it must not evict everything
+      // else.
+      if admission.isUnrepeatable, end > min(budget.limit ?? .max, 4 << 30) / 4 {
+        generation.withState { $0.storage.refuse(.endless) }
+        break
+      }
       switch measured {
       case nil:
         // While the file is the one that was written to.
@@ -88,7 +95,7 @@ struct ChunkSink: Sendable {
       }
     }
     var admission = generation.withState { $0.admit(id, range) }
-    admission?.refuse()
+    admission?.isPrepared = false
     return admission
   }
 
@@ -98,8 +105,7 @@ struct ChunkSink: Sendable {
     let file: EntryFile
     var size: Int64
     /// Since the file was last measured.
-    var fileGrowth: Int64
-    var recordGrowth: Int64
+    var growth: (file: Int64, record: Int64)
   }
 
   /// Measures the generation's file; nil if it has none any more.
@@ -111,9 +117,7 @@ struct ChunkSink: Sendable {
     do throws(DiskError) {
       let status = try file.status()
       let growth = state.storage.account(status.allocated)
-      return .success(
-        Measured(
-          file: file, size: status.size, fileGrowth: growth.file, recordGrowth: growth.record))
+      return .success(Measured(file: file, size: status.size, growth: growth))
     } catch {
       return .failure(error)
     }
@@ -138,24 +142,21 @@ struct ChunkSink: Sendable {
   @discardableResult
   private mutating func settle(by measured: Result<Measured, DiskError>?) -> Bool {
     guard case .success(let found)? = measured else { return false }
-    budget.settle(granted, actual: found.fileGrowth + found.recordGrowth, for: entry.name)
+    budget.settle(granted, actual: found.growth.file + found.growth.record, for: entry.name)
     granted = 0
-    guard found.fileGrowth < 0 else { return false }
+    guard found.growth.file < 0 else { return false }
     // What cannot be looked at is as it was.
     let holes = (try? found.file.holes()) ?? RangeSet()
     let stored = generation.withState(\.stored)
     for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
       reportCut(found.file)
-      // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
-      // write filled the other only from its own offset on.
-      let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
+      // The blocks on both sides, of 64 KiB at most, are partly zeros: the cut cleared the end of the
+      // one, and the write filled the other only from its own offset on.
+      let gone = max(0, hole.lowerBound - 65_536)..<(hole.upperBound + 65_536)
       generation.lose(gone, of: found.file)
     }
     return true
   }
-
-  /// The largest block of a Linux file system, in bytes.
-  private static let largestBlock: Int64 = 64 << 10
 
   private func reportCut(_ file: EntryFile) {
     events.send(
@@ -172,46 +173,32 @@ struct ChunkSink: Sendable {
     guard admission.isPrepared, let file = admission.file else { return false }
     // Blocks at either end may be new.
     let room = Int64(bytes.count) + 8192
-    var isFirst = true
-    while true {
+    for isLast in [false, true] {
       guard await reserve(room) else { return false }
       granted += room
       do throws(DiskError) {
         try file.write(bytes, at: range.lowerBound)
-        break
+        await commit(range, to: file, isExamined: admission.mayBeDocument)
+        return true
       } catch {
         settle()
-        if isFirst, error.isNoSpace {
-          isFirst = false
+        if !isLast, error.isNoSpace {
           generation.withState { $0.announce(id) }
-          let hasFreed = await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
-          let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
-          if hasRoom { continue }
+          if await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0 { continue }
+          if await entry.storage.giveUpReplaced(generation) { continue }
         }
         await entry.storage.writeFailed(generation, error)
         return false
       }
     }
-    await commit(range, to: file, isExamined: admission.mayBeDocument)
-    return true
+    return false
   }
-
-  /// Whether the file may grow. A stream without length, ranges and validator may be endless: it
-  /// must not evict everything else.
-  private func mayGrow(to end: Int64) -> Bool {
-    let most = min(budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
-    if end > most { generation.withState { $0.storage.refuse(.endless) } }
-    return end <= most
-  }
-
-  private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   private func reserve(_ bytes: Int64) async -> Bool {
     if budget.reserve(bytes) { return true }
     // Nothing is evicted for a resource that would not fit in the limit beside pinned entries: it
     // is stored as far as there is room.
-    let mayEvict =
-      generation.withState(\.length).map { budget.canHold($0, for: entry.name) } ?? true
+    let mayEvict = budget.canHold(generation.withState(\.length), for: entry.name)
     // Others may take the room that was made.
     for _ in 0..<4 {
       // Eviction may take a while: nobody should wait for bytes that are already stored.
@@ -219,16 +206,10 @@ struct ChunkSink: Sendable {
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
       if budget.reserve(bytes) { return true }
     }
-    if await giveUpReplaced(), budget.reserve(bytes) { return true }
+    if await entry.storage.giveUpReplaced(generation), budget.reserve(bytes) { return true }
     // Entries in use fill the limit; retried soon.
     generation.refuse(.noRoom, for: .milliseconds(500))
     return false
-  }
-
-  /// See `Store.giveUpReplaced`.
-  private func giveUpReplaced() async -> Bool {
-    guard generation.withState({ $0.storage.recordState == .replacing }) else { return false }
-    return await entry.storage.giveUpReplaced(generation)
   }
 
   private mutating func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
@@ -241,7 +222,8 @@ struct ChunkSink: Sendable {
     }
     var (measured, outcome) = generation.withState { state in
       let measured = announces && file === state.file ? Self.measure(&state) : nil
-      let mayBeCut = if case .success(let found)? = measured { found.fileGrowth < 0 } else { false }
+      let mayBeCut =
+        if case .success(let found)? = measured { found.growth.file < 0 } else { false }
       return (measured, mayBeCut ? nil : commit(&state))
     }
     // Before anybody reads what may be zeros. Where the next chunk has arrived, `admit` finds it.
@@ -251,27 +233,14 @@ struct ChunkSink: Sendable {
     if !isKnown { generation.learnPace() }
     generation.carryOut(commit.actions)
     events.sendTraffic(.committed(entry.key, range))
-    if let (journal, number, span) = commit.journal {
-      do {
-        try journal.write(span, number: number)
-      } catch {
-        // Only a killed process loses by this: it would fetch the range again.
-        events.send(.warning("The journal of \(url) could not be written: \(error)."))
-      }
+    do {
+      try commit.journal?.write()
+    } catch {
+      // Only a killed process loses by this: it would fetch the range again.
+      events.send(.warning("The journal of \(url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
     if commit.wantsRecord { await entry.storage.recordFirstBytes(generation) }
-  }
-
-  // MARK: Passing on
-
-  /// - Returns: why nobody can use the bytes; nil if they were passed on.
-  private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
-    generation.withState { state in
-      guard state.isOfUse(id, from: offset) else { return state.storageProblem.error }
-      state.commitTransient(id, bytes, at: offset)
-      return nil
-    }
   }
 
   // MARK: Comparing

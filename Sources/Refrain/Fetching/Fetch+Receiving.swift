@@ -70,7 +70,16 @@ extension Fetch {
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
-      await keepPace(after: chunk.count, at: offset)
+      // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
+      await origin.pace.received(chunk.count) {
+        generation.withState { $0.announce(id) }
+      } unless: { [offset] in
+        // Nobody may be left whom it would serve.
+        generation.withState { state in
+          guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
+          return !state.isWanted(id)
+        }
+      }
     }
     note(&meter)
     if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }
@@ -81,21 +90,10 @@ extension Fetch {
     return .done
   }
 
-  /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
-  private func keepPace(after count: Int, at offset: Int64) async {
-    await origin.pace.received(count) {
-      generation.withState { $0.announce(id) }
-    } unless: {
-      // Nobody may be left whom it would serve.
-      generation.withState { state in
-        guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
-        return !state.isWanted(id)
-      }
-    }
-  }
-
   private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond { generation.withState { $0.limits.noteRate(rate) } }
+    if let rate = meter.bytesPerSecond {
+      generation.withState { $0.limits.rate = $0.limits.rate.map { $0 * 0.7 + rate * 0.3 } ?? rate }
+    }
     meter = RateMeter()
   }
 

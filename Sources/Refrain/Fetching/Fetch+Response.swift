@@ -3,33 +3,18 @@ import Foundation
 
 /// Judges a response and records its metadata.
 extension Fetch {
-  /// Judges a response against what is known by now, which may be more than when the request was
-  /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
-  /// of two versions, the second is judged by the first.
-  ///
-  /// - Returns: nil if another response brings the same bytes.
-  func judge(
-    _ response: OriginExchange.Response, to request: FetchRequest
-  ) async -> ResponseCheck.Verdict? {
-    let (verdict, actions) = judged(
-      response, asked: request.range, sentIfRange: request.ifRange != nil,
-      mayHand: entry.storage.isShared)
-    if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
-    await prepareIfEmpty()
-    generation.carryOut(actions)
-    if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
-    return verdict
-  }
-
   /// Creates the files of an empty resource; otherwise the first byte creates them.
   func prepareIfEmpty() async {
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
   }
 
-  /// As `judge`, without the actions that follow.
+  /// Judges a response against what is known by now, which may be more than when the request was
+  /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
+  /// of two versions, the second is judged by the first.
   ///
   /// - Parameter mayHand: whether a response that must not be stored is handed to the reader that
   ///   asked for it (`GenerationState.hand`).
+  /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
@@ -67,11 +52,18 @@ extension Fetch {
       case .whole(let facts):
         if response.droppedRange { state.note(.refused) }
         if response.isLive || state.isLive {
-          switch state.liveAnswer(to: id) {
-          case .first: state.beginLive()
-          case .needless: return (nil, [])
-          case .other: return (.changed, [])
+          // Readers wait for another response, which is arriving already.
+          if state.isLive,
+            state.fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole })
+          {
+            return (nil, [])
           }
+          // One response is all of a generation.
+          let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
+          guard isFirst else { return (.changed, []) }
+          state.liveEnd = 0
+          state.note(.ignored)
+          state.storage.refuse(.endless)
         }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
         note(facts, response, isWhole: true, in: &state)
@@ -131,22 +123,21 @@ extension Fetch {
           .status, "The origin answered 416 to a request for the whole resource.",
           remedy: "Check the URL.", status: 416))
     }
-    let isEnd = generation.withState { state in
+    return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
       let isReached =
         state.storage.reached == asked || state.stored.contains(asked - 1)
         || state.transient.spans.contains(asked - 1)
-      guard let end = length ?? (isReached ? asked : nil) else { return false }
+      guard let end = length ?? (isReached ? asked : nil) else {
+        return .failed(
+          MediaCacheError(
+            .badRange, "The origin has no bytes at \(asked) and does not report the length."))
+      }
       state.end(at: end)
-      return true
+      return .done
     }
-    if isEnd { return .done }
-    return .failed(
-      MediaCacheError(
-        .badRange, "The origin has no bytes at \(asked) and does not report the length."))
   }
 
-  /// Records a title, and reports it if it is new.
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
     guard let title = generation.withState({ note(&$0.representation.titles) }) else { return }
     events.send(.streamTitle(entry.key, title))
@@ -161,35 +152,33 @@ extension Fetch {
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper
     ).behind(response.redirections, keeper: keeper)
-    let headers = state.representation.headers
+    var headers = state.representation.headers
     // A refusal describes itself, not the resource.
-    let describes = (200..<300).contains(response.status)
-    state.representation.respond(
-      describes
-        ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
-          .varying(by: response.redirections) : headers,
-      selectedBy: response.resource.headers)
-    state.lastContact = .responded(at: now.uptime)
+    if (200..<300).contains(response.status) {
+      headers = StoredFields.merged(headers, with: response.headers, isConfirmation: false)
+        .varying(by: response.redirections)
+    }
+    state.representation.respond(headers, selectedBy: response.resource.headers)
+    state.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.note(.answered) }
-    // A station's support for ranges is useless: the same range of its next response has other
-    // bytes.
-    let supportsRanges = facts.supportsRanges && !state.isLive && state.ranges != .refused
     let isFirst = state.info == nil
     if isFirst { state.representation.identify(by: facts.validator) }
     var information =
       state.info
       ?? ContentInformation(
-        length: facts.length, mimeType: facts.mimeType, supportsRanges: supportsRanges,
-        validator: nil, finalURL: response.url)
-    if isFirst || state.representation.learn(from: facts.validator) {
+        length: nil, mimeType: nil, supportsRanges: false, validator: nil, finalURL: response.url)
+    if isFirst || state.representation.validator.learn(from: facts.validator) {
       information.validator = state.validator.display
       state.storage.noteRecordStale()
     }
     information.mimeType = information.mimeType ?? facts.mimeType
     information.length = information.length ?? facts.length
-    if state.ranges == .refused { information.supportsRanges = false }
-    information.supportsRanges = information.supportsRanges || supportsRanges
+    // A station's support for ranges is useless: the same range of its next response has other
+    // bytes.
+    information.supportsRanges =
+      state.ranges != .refused
+      && (information.supportsRanges || facts.supportsRanges && !state.isLive)
     information.finalURL = response.url
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
@@ -205,14 +194,11 @@ extension Fetch {
     by response: OriginExchange.Response, to request: FetchRequest, _ exchange: OriginExchange
   ) async -> Outcome {
     let url = entry.resource.url
-    let (isNoPage, isInUse) = generation.withState {
-      ($0.isNoPage(at: url), $0.readers.values.contains(where: \.hasRead))
-    }
+    let (isNoPage, isInUse) = generation.withState { ($0.isNoPage(at: url), $0.isInUse) }
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
       statedLength: response.statedLength, isNoPage: isNoPage)
-    let verdict = check.verdict(
-      status: response.status, headers: response.headers, now: now.wall)
+    let verdict = check.verdict(status: response.status, headers: response.headers, now: now.wall)
     switch verdict {
     case .notModified,
       .beyondEnd(length: 0) where request.known.length == 0:
@@ -222,7 +208,12 @@ extension Fetch {
       guard confirmed(response, bringing: verdict) else { return .done }
       events.send(.fetchStarted(entry.key, request.range))
     case .part, .whole, .changed, .beyondEnd:
-      generation.withState { $0.isReplacedOnRequest() }
+      // A reader asked for the newest version: its request is not one of a row.
+      generation.withState { state in
+        if state.isOneResponse {
+          state.representation.follow(replacements: Validator.mostReplacements)
+        }
+      }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .transient(let error, _), .invalid(let error):
       // Readers that may use the stale bytes do not wait for the body of the error.
@@ -233,9 +224,8 @@ extension Fetch {
     return await use(verdict, of: response, asked: request.range, exchange: exchange)
   }
 
-  /// Records that the origin has confirmed the generation.
+  /// Records that the origin has confirmed the generation, a part of which the response may bring.
   ///
-  /// - Parameter verdict: the part of the generation, or the whole, that the response brings.
   /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
@@ -262,7 +252,8 @@ extension Fetch {
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
       state.representation.respond(merged, selectedBy: response.resource.headers)
-      state.noteConstancy()
+      // Ranges are requested again once all that one response brought is confirmed.
+      if state.isComplete { state.representation.follow(replacements: 0) }
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
       state.confirmed(at: now)
@@ -283,12 +274,10 @@ extension GenerationState {
   /// response begins a generation with that validator. A reader in the middle continues, and every
   /// later response has to agree with the validator (`Validator.learn`).
   func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
-    guard info != nil, !isLive, validator.isEmpty else { return false }
+    guard info != nil, !isLive, validator.isEmpty, !isInUse else { return false }
     switch verdict {
-    case .part(_, let facts), .whole(let facts):
-      return !facts.validator.isEmpty && !readers.values.contains(where: \.hasRead)
-    default:
-      return false
+    case .part(_, let facts), .whole(let facts): return !facts.validator.isEmpty
+    default: return false
     }
   }
 
@@ -304,15 +293,13 @@ extension GenerationState {
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
-      fetches[id]?.purpose = .bytes
       fetches[id]?.position = range.lowerBound
-      return true
     case .whole:
       guard beginWhole(id, at: fetches[id]?.range.lowerBound ?? 0) else { return false }
-      fetches[id]?.purpose = .bytes
-      return true
     default:
       return false
     }
+    fetches[id]?.purpose = .bytes
+    return true
   }
 }

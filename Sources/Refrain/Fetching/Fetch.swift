@@ -35,21 +35,24 @@ struct Fetch: Sendable {
   /// - Parameter first: the outcome of the first attempt, if another fetch has already made it.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
-    var isConfirming = isConfirmation == true
+    var isConfirming = running?.isConfirmation == true
     if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
-    var cuts = generation.withState { $0.fetches.lastCut?.count(at: range.lowerBound) } ?? 0
+    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
     var error: MediaCacheError?
     var isForBackground = false
     var unconfirmed: MediaCacheError?
     attempts: while !Task.isCancelled {
-      let before = first == nil ? progress.brought : 0
+      let before = first == nil ? running?.brought ?? 0 : 0
       var outcome = if let first { first } else { await attempt(range) }
       first = nil
+      let (brought, position, isFetching) = generation.withState { state in
+        let fetch = state.fetches[id]
+        return (fetch?.brought ?? 0, fetch?.position ?? 0, fetch?.isConfirmation == false)
+      }
       // The response may have brought bytes.
-      if isConfirmation == false { isConfirming = false }
-      let (brought, position) = progress
+      if isFetching { isConfirming = false }
       let gained = brought - before
       if gained > 0 { failures = 0 }
       // If a response has to be read again from its start, a few more bytes are no progress.
@@ -62,8 +65,7 @@ struct Fetch: Sendable {
       case .askAnew: continue attempts
       case .movedOn(let fetch, let outcome):
         if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
-        let range = fetch.generation.withState { $0.fetches[fetch.id]?.range }
-        return await fetch.run(range ?? 0..<0, after: outcome)
+        return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
       case .failed(let reason):
         error = reason
         break attempts
@@ -90,12 +92,13 @@ struct Fetch: Sendable {
         if gained <= 0 { entry.requests.forgetChain() }
         let isCut = reason.failure == .cutShort
         if isCut { cuts += 1 }
-        let (isPlaying, mostErrors) = generation.withState { ($0.isPlaying(id), $0.mostErrors) }
+        let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
         guard
           let delay = origin.retry.delay(
             after: reason.failure, count: isCut ? cuts : failures, isPlaying: isPlaying,
             retryAfter: retryAfter, gained: gained,
-            atOnce: reason.status == nil ? nil : mostErrors),
+            // The first error responses are reported without a delay.
+            atOnce: reports && reason.status != nil ? 2 : nil),
           generation.withState({ $0.beginRest(id) })
         else {
           error = isCut ? cutShort(cuts) : reason
@@ -105,35 +108,28 @@ struct Fetch: Sendable {
         if delay > .zero {
           do { try await Task.sleep(for: delay) } catch { break attempts }
         }
-        generation.withState { $0.endRest(id) }
+        generation.withState { $0.fetches[id]?.endRest() }
       }
     }
     // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.end() }
+    generation.withState { $0.fetches[id]?.phase = .ended }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
     if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
     generation.withState { state in
-      if let unconfirmed { state.unconfirmed(unconfirmed, at: now) }
+      if let unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
       state.fetchEnded(id, error: error, isForBackground: isForBackground)
     }
   }
 
-  /// Nil if the fetch is over.
-  private var isConfirmation: Bool? {
-    generation.withState { $0.fetches[id]?.isConfirmation }
-  }
+  /// Its present state; nil if it is over.
+  var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
 
   private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
-
-  /// The number of new bytes that this fetch has brought, and where it is.
-  private var progress: (brought: Int64, position: Int64) {
-    generation.withState { ($0.fetches[id]?.brought ?? 0, $0.fetches[id]?.position ?? 0) }
-  }
 
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
       let position = state.fetches[id]?.position ?? 0
-      state.fetches.lastCut = LastCut(position: position, count: count)
+      state.lastCut = LastCut(position: position, count: count)
       return (position, state.length)
     }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"
@@ -152,20 +148,34 @@ struct Fetch: Sendable {
   private func attempt(_ range: ByteRange) async -> Outcome {
     let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
     guard var request = next else { return .done }
-    if !request.isConfirmation, isBackground, !(await waitForTurn()) { return .done }
+    if !request.isConfirmation, isBackground {
+      // It can be cancelled while somebody plays.
+      guard generation.withState({ $0.beginRest(id) }) else { return .done }
+      await entry.starter.gate.waitTurn { !isBackground }
+      generation.withState { $0.fetches[id]?.endRest() }
+      if Task.isCancelled { return .done }
+    }
     request.purpose = purpose
     let exchange = exchange(for: request)
     defer {
       generation.withState { state in
-        state.endRest(id)
+        state.fetches[id]?.endRest()
         state.fetches[id]?.beginAnew = nil
       }
     }
     let began = ContinuousClock.now
     return await exchange.run { [request] response in
       if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
-      generation.withState { $0.limits.noteLatency(.now - began) }
-      guard let verdict = await judge(response, to: request) else { return .done }
+      let latency = (ContinuousClock.now - began).seconds
+      generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
+      let (verdict, actions) = judged(
+        response, asked: request.range, sentIfRange: request.ifRange != nil,
+        mayHand: entry.storage.isShared)
+      if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
+      await prepareIfEmpty()
+      generation.carryOut(actions)
+      guard let verdict else { return .done }
+      if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     } failure: { [request] error, isLasting in
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
@@ -182,11 +192,13 @@ struct Fetch: Sendable {
   private func exchange(for request: FetchRequest) -> OriginExchange {
     let isPrefetch = request.purpose == .prefetch
     let exchange = OriginExchange(request, of: entry.requests) {
-      generation.withState(\.passesOnErrors)
+      generation.withState { state in
+        state.readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
+      }
     } onConnectivity: { connectivity in
       generation.withState { state in
         guard connectivity == .waiting else {
-          state.endRest(id)
+          state.fetches[id]?.endRest()
           return true
         }
         // A player may have begun to wait for it in the meantime, which may use other networks.
@@ -201,17 +213,5 @@ struct Fetch: Sendable {
     return exchange
   }
 
-  /// Waits while somebody plays; this fetch in the background can be cancelled meanwhile.
-  ///
-  /// - Returns: false if nobody wants it any more.
-  private func waitForTurn() async -> Bool {
-    guard generation.withState({ $0.beginRest(id) }) else { return false }
-    await entry.starter.gate.waitTurn { !isBackground }
-    generation.withState { $0.endRest(id) }
-    return !Task.isCancelled
-  }
-
-  var isBackground: Bool {
-    generation.withState { $0.fetches[id]?.isBackground == true }
-  }
+  var isBackground: Bool { running?.isBackground == true }
 }

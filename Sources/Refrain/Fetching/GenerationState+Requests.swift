@@ -2,9 +2,8 @@
 
 /// The requests that a generation needs.
 extension GenerationState {
-  /// Returns the next request of a fetch; nil if it has nothing more to bring.
-  ///
-  /// - Parameter range: the range to request, if the fetch confirms the generation.
+  /// Returns the next request of a fetch, of `range` if it confirms the generation; nil if it has
+  /// nothing more to bring.
   mutating func nextRequest(
     of id: FetchID, confirming range: ByteRange, at now: Moment
   ) -> FetchRequest? {
@@ -28,7 +27,8 @@ extension GenerationState {
       request.range = start..<fetch.range.upperBound
       request.usesShortcut = info != nil
     }
-    if !request.isWhole { request.optionalRange = optionalRange(request.range) }
+    // An error of an origin that has never sent a range may be due to the range alone.
+    if !request.isWhole, ranges != .answered { request.optionalRange = request.range }
     return request
   }
 
@@ -46,9 +46,7 @@ extension GenerationState {
   /// then is the next version, and ends no reader that waits for this one.
   private var isReceivedDocument: Bool {
     freshness?.pace != nil && length ?? 0 <= representation.longestDocument
-      && !fetches.values.contains {
-        !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty
-      }
+      && !fetches.values.contains { !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty }
   }
 
   /// Returns the request that confirms this generation for a reader: its range, and whether bytes are
@@ -67,15 +65,13 @@ extension GenerationState {
     limits.supportsRanges = nil
     var demand = reader
     demand.position = start
-    var there = reader.isBackground ? stored : readable
     // Bytes in transit are not requested again.
-    for fetch in fetches.values where !fetch.ahead.isEmpty { there.insert(contentsOf: fetch.ahead) }
+    let there = (reader.isBackground ? stored : readable).with(fetches.values)
     let one = (range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }
     if length.map({ start < $0 }) != false {
       let isUnconditional = validator.conditional.isEmpty
-      let isInUse = readers.values.contains(where: \.hasRead)
       // Without a validator, and with a reader that continues whatever the response, the next hole
       // is more useful than bytes that are stored.
       let asksBeyond = isUnconditional && isInUse

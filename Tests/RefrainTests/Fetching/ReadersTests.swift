@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Testing
 
 @testable import Refrain
@@ -17,83 +18,102 @@ import Testing
     .init(reader: reader, offset: offset, wake: { _ in })
   }
 
+  private func state(length: Int64? = nil) -> GenerationState {
+    var state = GenerationState(
+      limits: FetchPlan(patience: nil, firstRequest: 50, maximumReadAhead: 1), isOffline: false)
+    if let length { establish(length, &state) }
+    return state
+  }
+
+  private func establish(_ length: Int64, _ state: inout GenerationState) {
+    state.establish(
+      ContentInformation(
+        length: length, mimeType: nil, supportsRanges: true, validator: nil,
+        finalURL: URL(filePath: "/")))
+  }
+
+  private func wakes(_ state: inout GenerationState) -> Int {
+    state.takeActions().reduce(0) { sum, action in
+      if case .wake(let wakes, _) = action { sum + wakes.count } else { sum }
+    }
+  }
+
   @Test func `The waiting calls of one reader are woken once, and no other's`() {
-    var readers = GenerationState.Readers()
-    (readers[1], readers[2]) = (reader(), reader())
-    readers.add(waiter(1, at: 0), as: 11)
-    readers.add(waiter(1, at: nil), as: 12)
-    readers.add(waiter(2, at: 5), as: 13)
-    #expect(readers.waitingIDs == [1, 2])
-    let left = readers.waits.filter { $0.readerID == 1 }
-    #expect(readers.take(left).count == 2 && readers.take(left).isEmpty)
-    #expect(readers.waitingIDs == [2] && readers.waits.map(\.id) == [13])
+    var state = state()
+    (state.readers[1], state.readers[2]) = (reader(), reader())
+    state.waiters = [11: waiter(1, at: 0), 12: waiter(1, at: nil), 13: waiter(2, at: 5)]
+    #expect(state.waitingReaders == [1, 2])
+    let left = state.waits.filter { $0.readerID == 1 }
+    state.wake(left)
+    #expect(wakes(&state) == 2)
+    state.wake(left)
+    #expect(wakes(&state) == 0)
+    #expect(state.waitingReaders == [2] && state.waits.map(\.id) == [13])
   }
 
   @Test func `A player waits for bytes, and neither for information nor in the background`() {
-    var readers = GenerationState.Readers()
-    (readers[1], readers[2]) = (reader(), reader(isBackground: true))
-    readers.add(waiter(1, at: nil), as: 11)
-    readers.add(waiter(2, at: 0), as: 12)
-    #expect(!readers.isPlayerWaiting)
-    readers.add(waiter(1, at: 0), as: 13)
-    #expect(readers.isPlayerWaiting)
+    var state = state()
+    (state.readers[1], state.readers[2]) = (reader(), reader(isBackground: true))
+    state.waiters = [11: waiter(1, at: nil), 12: waiter(2, at: 0)]
+    #expect(!state.isPlayerWaiting)
+    state.waiters[13] = waiter(1, at: 0)
+    #expect(state.isPlayerWaiting)
   }
 
   @Test func `The departure after a long run is remembered over that after a short one`() {
-    var readers = GenerationState.Readers()
-    readers.runEnded(of: reader(run: 10), length: nil, longRun: 100)
-    #expect(readers.departure == .afterShortRun)
-    readers.runEnded(of: reader(run: 100), length: nil, longRun: 100)
-    #expect(readers.departure == .afterLongRun)
-    readers.runEnded(of: reader(run: 10), length: nil, longRun: 100)
-    #expect(readers.departure == .afterLongRun)
+    var state = state()
+    state.runEnded(reader(run: 10))
+    #expect(state.departure == .afterShortRun)
+    state.runEnded(reader(run: 100))
+    #expect(state.departure == .afterLongRun)
+    state.runEnded(reader(run: 10))
+    #expect(state.departure == .afterLongRun)
   }
 
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
-    var readers = GenerationState.Readers()
+    var (state, known) = (state(), state(length: 500))
     for _ in 0..<8 {
-      readers.runEnded(of: reader(run: 500, isBackground: true), length: nil, longRun: 100)
-      readers.runEnded(of: reader(run: 500, at: 500, end: 500), length: nil, longRun: 100)
-      readers.runEnded(of: reader(run: 500, at: 500), length: 500, longRun: 100)
+      state.runEnded(reader(run: 500, isBackground: true))
+      state.runEnded(reader(run: 500, at: 500, end: 500))
+      known.runEnded(reader(run: 500, at: 500))
     }
-    #expect(readers.usualRun == nil)
+    #expect(state.usualRun == nil && known.usualRun == nil)
   }
 
   @Test func `Fewer than four runs give no usual length, and empty ones none`() {
-    var readers = GenerationState.Readers()
+    var state = state(length: 500)
     for run in [20, 0, 40, 0, 30] as [Int64] {
       var reader = reader(run: run)
       reader.hasRead = true
-      readers.runEnded(of: reader, length: 500, longRun: 100)
-      #expect(readers.usualRun == nil)
+      state.runEnded(reader)
+      #expect(state.usualRun == nil)
     }
-    readers.runEnded(of: reader(run: 10), length: 500, longRun: 100)
-    #expect(readers.usualRun == 40)
+    state.runEnded(reader(run: 10))
+    #expect(state.usualRun == 40)
   }
 
   @Test func `The usual length is the longest of the latest eight runs`() {
-    var readers = GenerationState.Readers()
+    var state = state()
     for run in [9000, 100, 200, 300, 400, 500, 600, 700] as [Int64] {
-      readers.runEnded(of: reader(run: run), length: nil, longRun: 100)
+      state.runEnded(reader(run: run))
     }
-    #expect(readers.usualRun == 9000)
-    readers.runEnded(of: reader(run: 5), length: nil, longRun: 100)
-    #expect(readers.usualRun == 700)
+    #expect(state.usualRun == 9000)
+    state.runEnded(reader(run: 5))
+    #expect(state.usualRun == 700)
   }
 
   @Test func `A reader that is expected counts until it has come, or nobody is expected`() {
-    var readers = GenerationState.Readers()
-    readers.expected = [7, 8]
-    #expect(readers.mayWant)
-    readers.expected.remove(7)
-    #expect(readers.mayWant)
-    readers.expected = []
-    #expect(!readers.mayWant)
+    var state = state()
+    state.expected = [7, 8]
+    #expect(state.hasReaders)
+    state.stopExpecting(7)
+    #expect(state.hasReaders)
+    state.stopExpecting()
+    #expect(!state.hasReaders)
   }
 
   @Test func `Fetches without readers are watched once until that ends`() {
-    var state = GenerationState(
-      limits: FetchPlan(patience: nil, firstRequest: 1, maximumReadAhead: 1), isOffline: false)
+    var state = state()
     func watches() -> Int {
       state.releaseUnwanted()
       return state.takeActions().count { if case .watchAbandoned = $0 { true } else { false } }
@@ -111,19 +131,18 @@ import Testing
   }
 
   @Test func `No fetch goes back, or beyond the length of the resource`() {
-    var fetches = GenerationState.Fetches()
-    fetches[1] = .init(range: 0..<500)
-    fetches[2] = .init(range: 400..<900)
-    fetches.move(1, to: 50)
-    fetches.move(1, to: 20)
-    fetches.bound(to: 300)
-    #expect(fetches.positions == [1: 50, 2: 400])
-    #expect(fetches[1]?.range == 0..<300 && fetches[2]?.range == 300..<300)
+    var state = state()
+    state.fetches[1] = .init(range: 0..<500)
+    state.fetches[2] = .init(range: 400..<900)
+    state.fetches.move(1, to: 50)
+    state.fetches.move(1, to: 20)
+    establish(300, &state)
+    #expect(state.fetches.mapValues(\.position) == [1: 50, 2: 400])
+    #expect(state.fetches[1]?.range == 0..<300 && state.fetches[2]?.range == 300..<300)
   }
 
   @Test func `A generation that was closed is not replaced after all`() {
-    var state = GenerationState(
-      limits: FetchPlan(patience: nil, firstRequest: 1, maximumReadAhead: 1), isOffline: false)
+    var state = state()
     state.supersede()
     #expect(state.life == .superseded)
     state.close()

@@ -198,7 +198,7 @@ final class ModelRun: Sendable {
         \(state.life)
           readers \(state.readers)
           fetches \(state.fetches)
-          waiters \(state.readers.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+          waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
         """
       }
       return "\(entry.key)\n\(state ?? "  closed")"

@@ -29,20 +29,30 @@ import Testing
   private static func memory(
     _ generation: String? = nil, _ validator: Validator = strong, length: Int64? = 100,
     at answered: Date? = then, replacing: Set<String> = []
-  ) -> StoringDecision.Memory {
-    .init(
-      generation: generation, length: length, validator: validator, answeredAt: answered,
-      replaced: replacing)
+  ) -> GenerationState {
+    var state = GenerationState(
+      limits: FetchPlan(firstRequest: 1, maximumReadAhead: 1), isOffline: false)
+    state.storage.generationID = generation
+    state.storage.replace(replacing)
+    state.representation.info = ContentInformation(
+      length: length, mimeType: nil, supportsRanges: true, validator: nil,
+      finalURL: URL(filePath: "/"))
+    state.representation.identify(by: validator)
+    guard let answered else { return state }
+    state.lastContact = (.now, true)
+    state.representation.refresh(
+      Freshness(confirmedAt: answered, lifetime: 60), askedAt: answered, confirmedAt: .now)
+    return state
   }
 
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var record: EntryRecord?
-    var memory: StoringDecision.Memory
+    var memory: GenerationState
     var decision: StoringDecision
 
     init(
-      _ name: String, _ record: EntryRecord?, _ memory: StoringDecision.Memory,
+      _ name: String, _ record: EntryRecord?, _ memory: GenerationState,
       _ decision: StoringDecision
     ) {
       testDescription = name
@@ -81,6 +91,6 @@ import Testing
 
   @Test(arguments: table)
   func `The decision follows the table`(_ row: Case) {
-    #expect(StoringDecision.decide(for: row.record, row.memory) == row.decision)
+    #expect(row.memory.storingDecision(for: row.record) == row.decision)
   }
 }

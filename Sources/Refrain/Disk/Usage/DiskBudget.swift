@@ -357,12 +357,13 @@ final class DiskBudget: Sendable {
     index.withLock { $0.pinnedBytes(except: names) }
   }
 
-  /// Whether a resource of that length would fit if nothing else were stored besides the pinned
-  /// entries.
+  /// Whether a resource of that length, if it is known, would fit if nothing else were stored besides
+  /// the pinned entries.
   ///
   /// - Parameter name: the resource's entry, which may be pinned itself.
-  func canHold(_ length: Int64, for name: String) -> Bool {
-    pinnableBytes.map { length <= $0 - pinnedBytes(except: [name]) } ?? true
+  func canHold(_ length: Int64?, for name: String) -> Bool {
+    guard let length, let pinnableBytes else { return true }
+    return length <= pinnableBytes - pinnedBytes(except: [name])
   }
 
   /// Claims space for an entry that is about to be pinned. Balanced by `notePinned`.

@@ -7,24 +7,20 @@ struct FetchPlan: Sendable {
   typealias Running = GenerationState.RunningFetch
 
   enum Decision: Sendable, Hashable {
-    /// Nothing to do: the bytes are readable, or in transit.
+    /// The bytes are readable, or in transit.
     case none
-    /// Start a fetch of this range.
     case start(ByteRange)
-    /// Start a fetch of this range, and end the running one (by index) where it begins.
+    /// Start a fetch, and end the running one (by index) where it begins.
     case startAndTruncate(ByteRange, Int)
   }
 
-  /// The length of the resource; nil while unknown.
   var length: Int64?
-  /// Whether the origin answers ranges; nil while unknown.
   var supportsRanges: Bool?
-  /// The recent rate in bytes per second; nil while unknown.
+  /// The recent rate in bytes per second.
   var rate: Double?
-  /// The shortest time from a request to the head of its response, in seconds; nil while unknown.
+  /// The shortest time from a request to the head of its response, in seconds.
   var latency: Double?
-  /// How far readers of this resource usually read in sequence before they seek or leave; nil while
-  /// unknown.
+  /// How far readers of this resource usually read in sequence before they seek or leave.
   var usualRun: Int64?
   /// The longest wait for a running fetch to reach a reader's offset, in seconds; nil: the time
   /// that another request would take.
@@ -33,61 +29,24 @@ struct FetchPlan: Sendable {
   var firstRequest: Int64
   var maximumReadAhead: Int64
 
-  mutating func noteRate(_ bytesPerSecond: Double) {
-    rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
-  }
-
-  /// - Parameter time: from a request to the head of its response.
-  mutating func noteLatency(_ time: Duration) {
-    latency = min(latency ?? .infinity, time.seconds)
-  }
-
-  /// The assumed bytes per second of an unknown origin: a media bit rate.
-  private static let assumedRate = 1_048_576.0
-
   /// A reader that has read this far in sequence is expected to continue to the end: one request
   /// covers the rest.
   private static let longRun: Int64 = 2 << 20
-
-  /// Up to this size, the window ahead of a reader equals the bytes it has read in sequence;
-  /// beyond, a quarter of them.
-  private static let equalWindow: Int64 = 1 << 20
 
   /// The most bytes of a request that are received although nobody wants them any more: bytes in
   /// transit would arrive anyway, and the connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
-  /// Returns how far ahead of a running fetch a reader may be to join it, in bytes: those that
-  /// arrive within the time of another request are as good as in transit. A response that brings
-  /// everything is worth a longer wait.
-  private func joinDistance(isWhole: Bool) -> Int64 {
-    if let patience { return distance(within: patience) }
-    if isWhole { return distance(within: Self.longestPatience) }
-    let time = min(latency ?? Self.longestPatience, Self.longestPatience)
-    return min(distance(within: time), Self.longestJoin)
-  }
-
-  /// In seconds.
-  private static let longestPatience = 0.5
-
-  private func distance(within seconds: Double) -> Int64 {
-    let bytes = max(rate ?? Self.assumedRate, 1) * max(seconds, 0)
-    return max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
-  }
-
-  /// A measured rate may be too high, if the bytes had arrived before the measurement.
-  private static let longestJoin: Int64 = 2 << 20
-
   /// Returns how far ahead of a reader bytes are received, after a run of that many.
   func window(afterRun run: Int64) -> Int64 {
-    let window = max(4 * firstRequest, min(run, Self.equalWindow), run / 4)
-    return min(window, mostAhead)
+    // As many as were read in sequence, up to 1 MiB; beyond, a quarter of them.
+    min(max(4 * firstRequest, min(run, 1 << 20), run / 4), mostAhead)
   }
 
   private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
 
-  /// Returns how many bytes a reader still reads before it seeks or leaves, if it reads as many in
-  /// sequence as others did; nil if it has read more already.
+  /// Returns how many bytes a reader has left if it reads as many in sequence as others did; nil if
+  /// it has read more already.
   private func usualRest(of reader: Reader) -> Int64? {
     usualRun.flatMap { reader.runLength <= $0 ? $0 - reader.runLength : nil }
   }
@@ -105,10 +64,7 @@ struct FetchPlan: Sendable {
 
   /// Decides what a reader at its position requires.
   ///
-  /// - Parameters:
-  ///   - isWaiting: whether it cannot continue before the byte at its position arrives.
-  ///   - readable: the readable bytes.
-  ///   - running: the running fetches.
+  /// - Parameter isWaiting: whether it cannot continue before the byte at its position arrives.
   func decide(
     for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
   ) -> Decision {
@@ -126,10 +82,8 @@ struct FetchPlan: Sendable {
       return isMissing && coming == nil ? .start(0..<(length ?? .max)) : .none
     }
     let late = coming.flatMap { joins(running[$0], at: position) ? nil : $0 }
-    var covered = readable
-    for (index, fetch) in running.enumerated() where index != late && !fetch.ahead.isEmpty {
-      covered.insert(contentsOf: fetch.ahead)
-    }
+    let others = running.enumerated().filter { $0.offset != late }
+    let covered = readable.with(others.map(\.element))
     if let late {
       // Only the bytes that the shortened fetch would still have brought are requested again.
       return .startAndTruncate(hole(at: position, for: reader, covered: covered), late)
@@ -153,9 +107,18 @@ struct FetchPlan: Sendable {
     return .start(hole(at: first, for: reader, covered: covered))
   }
 
+  /// Whether a reader waits for a running fetch that brings its byte: those that arrive within the
+  /// time of another request are as good as in transit. A response that brings everything is worth a
+  /// longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
-    return offset - fetch.position <= joinDistance(isWhole: fetch.isWhole)
+    let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))
+    // Of an unknown origin, a media bit rate is assumed.
+    let bytes = max(rate ?? 1_048_576, 1) * max(time, 0)
+    let distance = max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
+    // A measured rate may be too high, if the bytes had arrived before the measurement.
+    let most: Int64 = patience == nil && !fetch.isWhole ? 2 << 20 : .max
+    return offset - fetch.position <= min(distance, most)
   }
 
   /// Returns the part of the hole at `offset` to request. Beyond the reader's end it extends only
@@ -163,14 +126,13 @@ struct FetchPlan: Sendable {
   private func hole(
     at offset: Int64, for reader: Reader, covered: RangeSet<Int64>
   ) -> ByteRange {
-    let wanted = Self.sum(offset, max(requestLength(for: reader), reader.minimum))
-    let end = min(max(reader.end, Self.sum(offset, reader.minimum)), length ?? .max)
+    func end(after count: Int64) -> Int64 {
+      let (sum, overflow) = offset.addingReportingOverflow(count)
+      return overflow ? .max : sum
+    }
+    let wanted = end(after: max(requestLength(for: reader), reader.minimum))
+    let most = min(max(reader.end, end(after: reader.minimum)), length ?? .max)
     let next = covered.nextLowerBound(atOrAfter: offset + 1) ?? .max
-    return offset..<max(min(wanted, end, next), offset + 1)
-  }
-
-  private static func sum(_ offset: Int64, _ count: Int64) -> Int64 {
-    let (sum, overflow) = offset.addingReportingOverflow(count)
-    return overflow ? .max : sum
+    return offset..<max(min(wanted, most, next), offset + 1)
   }
 }

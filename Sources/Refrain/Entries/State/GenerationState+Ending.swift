@@ -2,15 +2,13 @@
 
 /// The end of a fetch, and that of the generation.
 extension GenerationState {
-  // MARK: A fetch that fails
-
   /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
   /// Another request at once would do no better: it is made after a delay, or never.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
     else { return false }
-    return readers.waits.contains { wait in
+    return waits.contains { wait in
       guard !wait.reader.awaitsConfirmation,
         !isServed(wait.readerID, wait.reader, at: wait.offset)
       else { return false }
@@ -31,18 +29,9 @@ extension GenerationState {
     (fetches[id]?.brought ?? 0) > 0 || readers.values.contains { $0.wasServed || $0.hasRead }
   }
 
-  /// Whether a reader that waits passes on the origin's error response.
-  var passesOnErrors: Bool {
-    readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
-  }
-
-  /// How many error responses in a row are reported without a delay, while nothing is known and
-  /// every reader wants them reported; nil if `RetryPolicy` decides.
-  var mostErrors: Int? {
-    guard info == nil, !readers.isEmpty, readers.values.allSatisfy(\.terms.passesOnErrors) else {
-      return nil
-    }
-    return 2
+  /// Whether nothing is known, and every reader passes on the origin's error response.
+  var reportsErrors: Bool {
+    info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
   }
 
   /// Whether a further response could continue where this one broke off. Without ranges it starts
@@ -55,21 +44,17 @@ extension GenerationState {
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
   }
 
-  // MARK: A fetch that ends
-
-  /// Ends a fetch.
-  ///
   /// - Parameters:
-  ///   - error: the error for readers waiting for its bytes; nil if they may ask again.
+  ///   - error: for readers waiting for its bytes; nil if they may ask again.
   ///   - isForBackground: whether only background readers receive the error.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) {
-    guard let fetch = fetches.remove(id) else { return }
+    guard let fetch = fetches.removeValue(forKey: id) else { return }
     recount()
     if let error {
-      let waiting = readers.waitingIDs
-      let failed = readers.waits.filter { wait in
+      let waiting = waitingReaders
+      let failed = waits.filter { wait in
         if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
         if isForBackground, !wait.reader.isBackground { return false }
         guard let offset = wait.offset else { return info == nil }
@@ -77,43 +62,46 @@ extension GenerationState {
           && offset < fetch.range.upperBound
       }
       wake(failed, with: error)
-      if isForBackground { restBackground() }
-      keepMissed(error, of: fetch, except: waiting)
+      if isForBackground {
+        // A failed fetch must not restart whenever another reader waits: those in the background
+        // that wait for nothing else rest until they ask again.
+        let waiting = waitingReaders
+        for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
+          readers[id]?.activity = .idle
+        }
+      }
+      // Readers that were not waiting receive it once they wait.
+      let position = info == nil ? 0 : fetch.position
+      if info == nil ? error.status != nil : error.retry == .cutShort && comesWhole {
+        for (id, reader) in readers where !waiting.contains(id) && misses(reader, position) {
+          readers[id]?.missed = (position, error)
+        }
+      }
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
     if fetch.isConfirmation, !isOver,
-      let wait = readers.waits.first(where: \.reader.awaitsConfirmation)
+      let wait = waits.first(where: \.reader.awaitsConfirmation)
     {
       confirm(for: wait.reader, at: wait.offset)
     }
     wakeServed()
-    if readers.waiters.isEmpty { return }
+    if waiters.isEmpty { return }
     guard handed != nil, fetches.isEmpty else { return plan() }
-    wake(readers.waits, with: Self.handedInPart)
-  }
-
-  /// Deactivates background readers that received an error and wait for nothing else, until they
-  /// ask again: a failed fetch must not restart whenever another reader waits.
-  private mutating func restBackground() {
-    let waiting = readers.waitingIDs
-    for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
-      readers[id]?.activity = .idle
-    }
+    wake(waits, with: Self.handedInPart)
   }
 
   // MARK: The generation
 
-  /// Ends the generation after a newer one has replaced it.
   mutating func supersede() {
-    end(.superseded)
+    // Readers of a closed cache are told of nothing else.
+    if life != .closed { life = .superseded }
     // The file has no users here: closing it frees its blocks once it is removed.
-    if !storage.isPrepared, !readers.values.contains(where: \.hasRead) { storage.releaseFile() }
+    if !storage.isPrepared, !isInUse { storage.releaseFile() }
     endAll(waitsWith: nil)
   }
 
-  /// Ends the generation for good.
   mutating func close() {
-    end(.closed)
+    life = .closed
     endAll(waitsWith: Self.closed)
   }
 
@@ -122,14 +110,14 @@ extension GenerationState {
     guard self.isOffline != isOffline else { return }
     self.isOffline = isOffline
     guard isOffline else { return }
-    for id in readers.ids { readers[id]?.awaitsConfirmation = false }
+    for id in readers.keys { readers[id]?.awaitsConfirmation = false }
     // Waiting readers look up their offset again: they receive stored bytes, or an error.
     endAll(waitsWith: nil)
   }
 
   private mutating func endAll(waitsWith error: (any Error)?) {
-    for id in fetches.ids { actions += fetches.resume(id) }
-    actions += fetches.cancelAll()
-    wake(readers.waits, with: error)
+    for id in fetches.keys { resume(id) }
+    actions += fetches.values.compactMap(\.task).map { .cancel($0) }
+    wake(waits, with: error)
   }
 }

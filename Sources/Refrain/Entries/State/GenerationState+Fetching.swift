@@ -6,9 +6,7 @@ extension GenerationState {
   // MARK: Starting
 
   /// Starts a confirmation of the generation, unless one is running, by a request for bytes that a
-  /// reader wants.
-  ///
-  /// - Parameter offset: the offset that the reader waits for; nil for the content information.
+  /// reader wants: those at `offset`, or the content information (nil).
   mutating func confirm(for reader: Reader, at offset: Int64?) {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let request = confirmingRequest(for: reader, at: offset)
@@ -20,22 +18,14 @@ extension GenerationState {
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() {
-    let waiting = readers.waitingIDs
+    let waiting = waitingReaders
     let order = readers.map { id, reader in
       ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
     }
     for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
   }
 
-  /// Plans fetches for a reader that continues.
-  mutating func readAhead(for id: ReaderID) {
-    if isComplete || isOffline { return }
-    plan(for: id, isWaiting: false)
-    watchAbandoned()
-    resumePaused()
-  }
-
-  private mutating func plan(for id: ReaderID, isWaiting: Bool) {
+  mutating func plan(for id: ReaderID, isWaiting: Bool) {
     guard !isOver, !isOffline, handed == nil, var reader = readers[id],
       reader.isActive, !reader.awaitsConfirmation
     else { return }
@@ -43,7 +33,7 @@ extension GenerationState {
     let readable = reader.isBackground ? stored : readable
     let offsets =
       isWaiting
-      ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
+      ? waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
       reader.position = offset
@@ -54,7 +44,7 @@ extension GenerationState {
       }
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
-        let running = fetches.filter { $0.value.bringsBytes }
+        let running = Array(fetches).filter(\.value.bringsBytes)
         let range: ByteRange
         switch limits.decide(
           for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
@@ -67,13 +57,17 @@ extension GenerationState {
           range = hole
         }
         // Another attempt says more than what became of earlier ones.
-        for id in readers.ids { readers[id]?.missed = nil }
+        for id in readers.keys { readers[id]?.missed = nil }
         var fetch = RunningFetch(
           range: range, isWhole: comesWhole, isBackground: reader.isBackground)
         fetch.furthest = range.lowerBound
         start(fetch)
       }
-      if isWaiting, !reader.isBackground { promote(at: offset) }
+      guard isWaiting, !reader.isBackground else { continue }
+      for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
+        fetches[id]?.isBackground = false
+        actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
+      }
     }
     if isWaiting { resumePaused() }
   }
@@ -84,25 +78,16 @@ extension GenerationState {
     actions.append(.startFetch(id, fetch.range))
   }
 
-  /// The plan by what is known now.
   var currentLimits: FetchPlan {
     var limits = limits
     limits.length = length
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.usualRun = readers.usualRun
+    limits.usualRun = usualRun
     // Memory is scarcer than disk.
-    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, Self.mostInMemory) }
-    return limits
-  }
-
-  /// The most bytes that are kept in memory ahead of a reader.
-  static let mostInMemory: Int64 = 2 << 20
-
-  private mutating func promote(at offset: Int64) {
-    for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
-      fetches[id]?.isBackground = false
-      actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
+    if isTransient {
+      limits.maximumReadAhead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     }
+    return limits
   }
 
   /// Begins a whole response, perhaps to a request for a range.
@@ -113,13 +98,13 @@ extension GenerationState {
     let end = length ?? .max
     let other = fetches.first { other, fetch in
       other != id && fetch.isReceivingWhole && fetch.position <= offset
-    }
+    }?.key
     guard let other else {
       fetches[id]?.beginWhole(to: end)
       return true
     }
     // Its range may have been truncated where this fetch was to begin.
-    fetches[other.key]?.range = 0..<end
+    fetches[other]?.range = 0..<end
     note(.ignored)
     return false
   }
@@ -136,8 +121,8 @@ extension GenerationState {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
-    if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
-    for waiter in readers.waiters.values {
+    if !expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
+    for waiter in waiters.values {
       guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
       let nearer = fetches.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
@@ -161,10 +146,9 @@ extension GenerationState {
   /// soon as no readers are left.
   ///
   /// - Parameter resume: called when it is wanted, or is to end.
-  /// - Returns: whether it pauses.
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
     guard let fetch = fetches[id], !isOver, !isWanted(id),
-      readers.mayWant || !(fetch.isWhole || fetch.isConfirmation)
+      hasReaders || !(fetch.isWhole || fetch.isConfirmation)
     else { return false }
     fetches[id]?.paused = resume
     return true
@@ -173,9 +157,9 @@ extension GenerationState {
   /// Whether there are readers that may come to want the bytes of a fetch, which is called off
   /// otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
-    if readers.mayWant && !isOver { return true }
-    fetches[id]?.isCalledOff = true
-    return false
+    let isWanted = hasReaders && !isOver
+    if !isWanted { fetches[id]?.isCalledOff = true }
+    return isWanted
   }
 
   /// Marks a fetch as waiting without a request: from now on it can be called off.
@@ -183,16 +167,16 @@ extension GenerationState {
   /// - Returns: false if no readers are left.
   mutating func beginRest(_ id: FetchID) -> Bool {
     guard isWantedStill(id) else { return false }
-    fetches[id]?.beginRest()
+    fetches[id]?.phase = .resting
     return true
   }
 
-  mutating func endRest(_ id: FetchID) { fetches[id]?.endRest() }
+  mutating func resume(_ id: FetchID) {
+    if let wake = fetches[id]?.paused.take() { actions.append(.wake([wake], nil)) }
+  }
 
-  private mutating func resumePaused() {
-    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) {
-      actions += fetches.resume(id)
-    }
+  mutating func resumePaused() {
+    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) { resume(id) }
   }
 
   /// The ranges that fetches bring, from the event of their start to that of their end.
@@ -219,9 +203,6 @@ extension GenerationState {
 
   // MARK: Players that are short of bytes
 
-  /// The smallest safe distance ahead of a reader, in bytes.
-  private static let leastSafe: Int64 = 1 << 20
-
   mutating func beginBody(_ id: FetchID) {
     fetches[id]?.beginBody()
     recount()
@@ -245,12 +226,13 @@ extension GenerationState {
   private func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    let isAwaited = readers.waits.contains { wait in
-      !wait.reader.isBackground && wait.offset.map(fetch.ahead.contains) == true
+    if waits.contains(where: {
+      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
+    }) {
+      return true
     }
-    if isAwaited { return true }
     let readable = readable
-    let least = min(Self.leastSafe, limits.maximumReadAhead / 2)
+    let least = min(1 << 20, limits.maximumReadAhead / 2)
     return readers.values.contains { reader in
       guard reader.isActive, !reader.isBackground else { return false }
       let end = readable.end(from: reader.position)
@@ -268,67 +250,61 @@ extension GenerationState {
 /// But a reader that jumps after reading sequentially for a while must not wait behind such a
 /// request.
 extension GenerationState {
-  /// The number of requests that wait for a reader to come back.
-  private static let mostAbandoned = 2
-
   /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
   /// the oldest at once if there are too many; or all, once a player waits after a long run.
   mutating func watchAbandoned() {
-    guard readers.departure != .nobody else { return }
+    guard departure != .nobody else { return }
     let abandoned = abandonedFetches
-    let isAfterLongRun = readers.departure == .afterLongRun
-    let endsAll = isAfterLongRun && readers.isPlayerWaiting
-    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
+    let isAfterLongRun = departure == .afterLongRun
+    let endsAll = isAfterLongRun && isPlayerWaiting
+    if abandoned.isEmpty || endsAll || !isAfterLongRun { departure = .nobody }
     if abandoned.isEmpty { return }
-    for id in abandoned.dropLast(endsAll ? 0 : Self.mostAbandoned) {
-      actions += fetches.callOff(id)
-    }
+    // Two wait for a reader to come back.
+    for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }
     watch()
   }
 
-  /// Has fetches without readers watched, unless they are.
   private mutating func watch() {
-    if fetches.watched != nil { return }
-    fetches.watched = abandonedPositions
+    if watched != nil { return }
+    watched = abandonedPositions
     actions.append(.watchAbandoned)
+  }
+
+  /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
+  private mutating func callOff(_ id: FetchID) {
+    guard let fetch = fetches[id] else { return }
+    fetches[id]?.isCalledOff = true
+    if !fetch.isWhole, !fetch.isConfirmation { fetches[id]?.endAtPosition() }
+    if let task = fetch.task { actions.append(.cancel(task)) }
   }
 
   /// Ends fetches without readers that have made no progress since the last check.
   ///
-  /// - Returns: whether there are any left to check.
+  /// - Returns: whether any are left to check.
   mutating func releaseStalled() -> Bool {
     let positions = abandonedPositions
-    for (id, position) in positions where fetches.watched?[id] == position {
-      actions += fetches.callOff(id)
-    }
-    fetches.watched = positions.isEmpty ? nil : positions
+    for (id, position) in positions where watched?[id] == position { callOff(id) }
+    watched = positions.isEmpty ? nil : positions
     return !positions.isEmpty
   }
 
-  /// The position of each fetch without readers.
   private var abandonedPositions: [FetchID: Int64] {
-    if !readers.mayWant { return fetches.positions }
-    let abandoned = Set(abandonedFetches)
-    return fetches.positions.filter { abandoned.contains($0.key) }
+    let abandoned = hasReaders ? Set(abandonedFetches) : Set(fetches.keys)
+    return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
   /// The fetches without readers whose rest another request could bring, and too long to be received
   /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else { return [] }
+    guard info != nil, !isOneResponse, expected.isEmpty, !isOver else { return [] }
     let candidates = fetches.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
     }
     if candidates.isEmpty { return [] }
-    var covered = readable
-    for fetch in fetches.values where !fetch.ahead.isEmpty {
-      covered.insert(contentsOf: fetch.ahead)
-    }
+    let covered = readable.with(fetches.values)
     // One reader may wait in several places at once.
-    var places = readers.waits.compactMap { wait in
-      wait.offset.map { (at: $0, end: wait.reader.end) }
-    }
+    var places = waits.compactMap { wait in wait.offset.map { (at: $0, end: wait.reader.end) } }
     places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
     let isAwaited = { (fetch: RunningFetch) in
       places.contains { place in
@@ -343,22 +319,20 @@ extension GenerationState {
   /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
   /// requested again; a longer one is kept for a while.
   mutating func releaseUnwanted() {
-    guard !readers.mayWant else { return }
+    guard !hasReaders else { return }
     for (id, fetch) in fetches
     where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-      actions += fetches.resume(id) + fetches.callOff(id)
+      resume(id)
+      callOff(id)
     }
     if !fetches.isEmpty { watch() }
   }
 
-  /// Stops expecting a reader of the previous generation, which has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID) {
-    if readers.expected.remove(id) != nil { releaseUnwanted() }
-  }
-
-  /// Stops expecting readers: another generation has become the current one.
-  mutating func stopExpecting() {
-    readers.expected = []
+  /// Stops expecting readers of the previous generation: all of them once another generation has
+  /// become the current one, and one that has arrived or left for good.
+  mutating func stopExpecting(_ id: ReaderID? = nil) {
+    if let id, expected.remove(id) == nil { return }
+    if id == nil { expected = [] }
     releaseUnwanted()
   }
 }

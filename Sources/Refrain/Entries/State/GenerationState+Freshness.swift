@@ -5,7 +5,9 @@ import Foundation
 extension GenerationState {
   func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
     if isOffline { return true }
-    if hasEndedEarly { return false }
+    // If the response that is this generation ended before all of it had come, what is stored serves
+    // the readers in the middle, and nobody else while the origin can be asked.
+    if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
     // The URL of a resource that changes by itself does not identify its bytes, and neither does one
     // whose response was found to be outdated.
     if trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
@@ -34,23 +36,21 @@ extension GenerationState {
   /// The time after an origin's response during which a further reader does not ask again.
   static let joinSeconds: Double = 10
 
-  /// That of computed times, in seconds.
-  private static let precision = 0.001
-
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.
   private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
     guard !terms.directives.noCache,
-      let elapsed = lastContact.time.flatMap({ now.uptime.seconds(since: $0) })
+      let elapsed = lastContact.flatMap({ now.uptime.seconds(since: $0.time) })
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
-    if case .unreachable = lastContact,
+    if lastContact?.isReached == false,
       !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
     {
       return false
     }
     let vouched = wallTime(at: now) - elapsed
-    if let listing = terms.listing, vouched + Self.precision < listing.time { return false }
+    // Computed times are precise to a millisecond.
+    if let listing = terms.listing, vouched + 0.001 < listing.time { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
     guard terms.audience == .client else {
@@ -61,7 +61,7 @@ extension GenerationState {
     guard freshness?.isGuessed == true, freshness?.isOutdated != true,
       freshness?.mustRevalidate != true, terms.directives.maxAge == nil,
       terms.directives.minFresh == nil,
-      terms.notBefore.map({ $0 < wallTime(at: now) - elapsed }) != false
+      terms.notBefore.map({ $0 < vouched }) != false
     else { return false }
     return isArriving || elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))
   }
@@ -71,10 +71,7 @@ extension GenerationState {
   private var unchangedSeconds: Double? {
     let bound = min(freshness?.pace?.longestUse ?? .infinity, Self.joinSeconds)
     guard freshness?.isGuessed == true, validator.lastModified != nil else {
-      switch freshness?.pace {
-      case nil, .unstated: return nil
-      case .unread, .complete, .every: return bound
-      }
+      return freshness?.pace == nil || freshness?.pace == .unstated ? nil : bound
     }
     // A resource that is `d` seconds old is not expected to change before another half of `d` has
     // passed. The guessed lifetime is a tenth of `d` (RFC 9111 §4.2.2).
@@ -96,28 +93,19 @@ extension GenerationState {
 
   // MARK: The origin's answer
 
-  /// Records that the origin has confirmed the generation, or cannot be asked.
-  mutating func confirmed(at now: Moment) {
-    lastContact = .responded(at: now.uptime)
-    confirmed()
-  }
-
-  private mutating func confirmed(except refused: Set<ReaderID> = []) {
-    for id in readers.ids where !refused.contains(id) {
-      readers[id]?.awaitsConfirmation = false
+  /// Records that the origin has confirmed the generation.
+  ///
+  /// - Parameter error: why it could not be asked: readers that accept stale bytes continue.
+  mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
+    lastContact = (now.uptime, error == nil)
+    let continuing = readers.filter {
+      error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
     }
+    if let error { wake(waits.filter { continuing[$0.readerID] == nil }, with: error) }
+    for id in continuing.keys { readers[id]?.awaitsConfirmation = false }
     // All readers look again: their bytes may have been there all along.
     wakeServed()
     plan()
-  }
-
-  /// Records that the origin could not be asked: readers that accept stale bytes continue.
-  mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) {
-    lastContact = .unreachable(at: now.uptime)
-    let refused = readers.filter { $0.value.awaitsConfirmation && !playsStale($0.value, at: now) }
-    let ids = Set(refused.map(\.key))
-    wake(readers.waits.filter { ids.contains($0.readerID) }, with: error)
-    confirmed(except: ids)
   }
 
   /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays

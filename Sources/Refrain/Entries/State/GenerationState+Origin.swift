@@ -13,16 +13,11 @@ enum OriginRanges: Sendable {
 }
 
 extension GenerationState {
-  /// Records what became of a request for a range: it was answered, ignored, or refused, and the
-  /// response came once the range had been dropped.
+  /// Records what became of a request for a range.
   mutating func note(_ found: OriginRanges) {
     if ranges == .refused || (ranges == .answered && found == .refused) { return }
     ranges = found
   }
-
-  /// Returns the range of a request if the same request may be sent without it: an error of an
-  /// origin that has never sent a range may be due to the range alone.
-  func optionalRange(_ range: ByteRange) -> ByteRange? { ranges == .answered ? nil : range }
 
   /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
   /// document that is not known to have ranges. Origins that compress it would respond with a range
@@ -48,12 +43,7 @@ extension GenerationState {
 /// one response is the whole version. It is requested without a range, received to its end whoever
 /// reads it, and every reader waits for it. What is stored of it plays like any other version.
 extension GenerationState {
-  /// The number of versions in a row, none of which arrived to its end, after which readers receive
-  /// an error.
   private static let mostVersions = 5
-  /// In seconds: a version that is replaced later after the origin's last response counts as a
-  /// usual change.
-  private static let soon: Double = 60
 
   /// Whether one response is this generation.
   var isOneResponse: Bool { validator.isOfOneResponse }
@@ -65,12 +55,6 @@ extension GenerationState {
       && !isTransient && length != nil
   }
 
-  /// Whether the response that is this generation ended before all of it had come. What is stored
-  /// serves the readers in the middle, and nobody else while the origin can be asked.
-  var hasEndedEarly: Bool {
-    isOneResponse && !isComplete && fetches.values.allSatisfy(\.isConfirmation)
-  }
-
   /// Returns the number of versions in a row that were replaced before all of them had come, if this
   /// one is replaced now (`Validator.replacements`).
   func replacements(at now: Uptime) -> Int {
@@ -78,8 +62,9 @@ extension GenerationState {
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
-      let age = (lastContact.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
-      guard let age, age < Self.soon else { return 0 }
+      let age = (lastContact?.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
+      // Later, it is a usual change.
+      guard let age, age < 60 else { return 0 }
     }
     return (validator.replacements ?? 0) + 1
   }
@@ -90,16 +75,6 @@ extension GenerationState {
     guard life != .superseded, replacements(at: now) >= Self.mostVersions else { return false }
     representation.follow(replacements: Validator.mostReplacements)
     return true
-  }
-
-  /// Records that a reader asked for the newest version: its request is not one of a row.
-  mutating func isReplacedOnRequest() {
-    if isOneResponse { representation.follow(replacements: Validator.mostReplacements) }
-  }
-
-  /// Requests ranges again once the origin has confirmed all that one response brought.
-  mutating func noteConstancy() {
-    if isComplete { representation.follow(replacements: 0) }
   }
 
   static let keepsChanging = MediaCacheError(

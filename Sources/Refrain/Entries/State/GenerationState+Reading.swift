@@ -22,19 +22,21 @@ extension GenerationState {
     default: break
     }
     readers[id] = reader
-    if looksAhead { readAhead(for: id) }
+    if looksAhead, !isComplete, !isOffline {
+      plan(for: id, isWaiting: false)
+      watchAbandoned()
+      resumePaused()
+    }
     if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
     return found
   }
 
-  /// Looks up the properties of the resource for a reader.
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
     return obstacle(for: id, reader) ?? info.map { .found($0) } ?? .wait
   }
 
-  /// Returns what a reader finds at an offset. A pure question.
   private func available(
     to id: ReaderID, _ reader: Reader, at offset: Int64
   ) -> Lookup<AvailableBytes> {
@@ -49,13 +51,13 @@ extension GenerationState {
       return .found(.memory(bytes))
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
-    if reader.isBackground, isLive { return .failed(StorageProblem.endless.error) }
+    if reader.isBackground, isLive { return .failed(.endless) }
     guard isOutOfReach(offset) else { return .wait }
     // A reader that has read nothing may join the stream at its current position.
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  /// Returns what keeps a reader from all that is known and stored; nil for nothing.
+  /// Returns what keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
     if life == .superseded, !reader.hasRead { return .moved }
     // In place of a response that was handed to another one, a client asks for itself, and a player
@@ -93,11 +95,6 @@ extension GenerationState {
     if count > 0 { reader.hasRead = true }
   }
 
-  /// Records that a reader has jumped elsewhere, or leaves.
-  private mutating func runEnded(_ reader: Reader) {
-    readers.runEnded(of: reader, length: length, longRun: 2 * limits.firstRequest)
-  }
-
   /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
@@ -107,7 +104,7 @@ extension GenerationState {
   }
 
   mutating func detach(_ id: ReaderID) {
-    wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
+    wake(waits.filter { $0.readerID == id }, with: CancellationError())
     if let reader = readers[id] { runEnded(reader) }
     readers[id] = nil
     // The file is unlinked; closing the descriptor frees its blocks.
@@ -120,9 +117,9 @@ extension GenerationState {
 
   // MARK: Waiting
 
-  /// Registers a waiter, unless its bytes are there or can never come.
+  /// Registers a waiter.
   ///
-  /// - Returns: an outcome to deliver at once, if there is one.
+  /// - Returns: its outcome, if its bytes are there or can never come.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return .success(()) }
@@ -132,10 +129,15 @@ extension GenerationState {
       return .success(())
     }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = takeMissed(by: waiter) { return .failure(error) }
+    // Once, if it would now wait for the same bytes, or for those after them.
+    if let (position, error) = reader.missed {
+      readers[waiter.reader]?.missed = nil
+      let offset = waiter.offset ?? 0
+      if offset >= position, !fetches.bring(offset) { return .failure(error) }
+    }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
-    readers.add(waiter, as: id)
+    waiters[id] = waiter
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
     watchAbandoned()
     recount()
@@ -154,33 +156,18 @@ extension GenerationState {
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
-    let waits = readers.waits.filter { $0.id == id }
+    let waits = waits.filter { $0.id == id }
     if waits.isEmpty { return }
     wake(waits, with: CancellationError())
     releaseUnwanted()
   }
 
   mutating func wakeServed() {
-    wake(readers.waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
-  }
-
-  // MARK: Errors that were missed
-
-  /// Keeps the error of a fetch for readers that were not waiting for its bytes when it ended.
-  ///
-  /// - Parameter waiting: the readers that received the error, or wait for other bytes.
-  mutating func keepMissed(
-    _ error: MediaCacheError, of fetch: RunningFetch, except waiting: Set<ReaderID>
-  ) {
-    let position = info == nil ? 0 : fetch.position
-    guard info == nil ? error.status != nil : error.retry == .cutShort && comesWhole else { return }
-    for (id, reader) in readers where !waiting.contains(id) && misses(reader, position) {
-      readers[id]?.missed = (position, error)
-    }
+    wake(waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
 
   /// Whether a reader is about to wait for the byte at which a fetch has failed.
-  private func misses(_ reader: Reader, _ position: Int64) -> Bool {
+  func misses(_ reader: Reader, _ position: Int64) -> Bool {
     // The filling has asked for its reader, on a busy machine before the reader does: a resource that
     // the origin refuses is not requested again.
     if info == nil { return reader.fillsWhole && !reader.isActive }
@@ -191,24 +178,13 @@ extension GenerationState {
       reader.position <= position, position < reader.end
     else { return false }
     // A player that arrives later may find the origin repaired.
-    return reader.isBackground
-      || !LastCut.isProgress(position - reader.position, at: position)
+    return reader.isBackground || !LastCut.isProgress(position - reader.position, at: position)
   }
-
-  /// Returns the error that a reader missed, once, if it would now wait for bytes after that.
-  private mutating func takeMissed(by waiter: Waiter) -> MediaCacheError? {
-    guard let (position, error) = readers[waiter.reader]?.missed else { return nil }
-    readers[waiter.reader]?.missed = nil
-    let offset = waiter.offset ?? 0
-    return offset >= position && !fetches.bring(offset) ? error : nil
-  }
-
-  // MARK: For others
 
   /// Whether a request for others is running, or about to, while nothing is known of the resource.
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
-    !fetches.isEmpty || !readers.waiters.isEmpty
+    !fetches.isEmpty || !waiters.isEmpty
       || readers.contains { (other, reader) in
         other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
       }

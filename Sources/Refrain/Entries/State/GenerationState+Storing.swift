@@ -29,29 +29,20 @@ extension GenerationState {
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 
-  /// What is to be done with a chunk.
   struct Admission: Sendable {
     /// The parts that are not stored yet.
     var missing: RangeSet<Int64>
     /// Those that are, if nothing vouches for their being the same.
     var unproven: RangeSet<Int64>
-    /// The file of the generation.
     var file: EntryFile?
     /// Whether the file is ready to be written to.
     var isPrepared: Bool
     /// The end of the bytes that were written to it.
     var storedEnd: Int64
-    /// Whether nothing may be stored for now.
     var isRefused: Bool
     var isUnrepeatable: Bool
     /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
-
-    /// Whether some of it may be written to the file.
-    var isForFile: Bool { isPrepared && !isRefused && !missing.isEmpty }
-
-    /// Has nothing stored of the chunk.
-    mutating func refuse() { (isPrepared, isRefused) = (false, true) }
   }
 
   /// Decides on a chunk that has been received.
@@ -74,11 +65,9 @@ extension GenerationState {
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var actions: [Action]
-    /// The journal record to write.
-    var journal: (file: JournalFile, number: Int, span: ByteRange)?
+    var journal: JournalRun?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
-    /// Whether the record is written before further bytes (`StoredBytes.wantsRecord`).
     var wantsRecord: Bool
   }
 
@@ -94,7 +83,9 @@ extension GenerationState {
     fetches.move(id, to: range.upperBound)
     guard file === self.file else { return nil }
     let isNew = storage.commit(range)
-    fetches[id]?.stored(range, isNew: isNew)
+    let count = range.upperBound - range.lowerBound
+    if isNew { fetches[id]?.brought += count }
+    fetches[id]?.unannounced += count
     if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
     return Commit(
       actions: takeActions(), journal: note(range, of: id), syncDelay: storage.nextSync(now),
@@ -103,24 +94,21 @@ extension GenerationState {
 
   /// Extends the span of a fetch in the journal: two records take turns, one of which is whole at any
   /// moment.
-  private mutating func note(
-    _ range: ByteRange, of id: FetchID
-  ) -> (file: JournalFile, number: Int, span: ByteRange)? {
+  private mutating func note(_ range: ByteRange, of id: FetchID) -> JournalRun? {
     guard let journal = storage.journal else { return nil }
-    var run = JournalRun(journal: journal, first: 0, span: range)
     if let last = fetches[id]?.journalRun, last.journal === journal,
       last.span.upperBound == range.lowerBound
     {
-      (run.first, run.turn) = (last.first, 1 - last.turn)
-      run.span = last.span.lowerBound..<range.upperBound
-    } else {
-      run.first = journal.reserve(2)
+      fetches[id]?.journalRun?.turn = 1 - last.turn
+      fetches[id]?.journalRun?.span = last.span.lowerBound..<range.upperBound
+      return fetches[id]?.journalRun
     }
+    let run = JournalRun(journal: journal, first: journal.reserve(2), span: range)
     fetches[id]?.journalRun = run
-    return (journal, run.first + run.turn, run.span)
+    return run
   }
 
-  /// Wakes readers that wait for recently stored bytes.
+  /// Wakes readers that wait for bytes stored since they were last woken.
   mutating func announce(_ id: FetchID) {
     if fetches[id]?.unannounced == 0 { return }
     fetches[id]?.unannounced = 0
@@ -129,19 +117,10 @@ extension GenerationState {
 
   // MARK: The files
 
-  /// Adopts the contents found on disk.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     representation.adopt(contents.record)
     if contents.record.supportsRanges { note(.answered) }
     storage.adopt(contents)
-  }
-
-  /// The facts that `StoringDecision` needs.
-  var storingMemory: StoringDecision.Memory {
-    .init(
-      generation: generationID, length: length, validator: validator,
-      answeredAt: lastContact.time == nil ? nil : freshness?.confirmedAt,
-      replaced: storage.replaced)
   }
 
   /// Stops storing after the entry was removed from the disk: remaining readers continue with the

@@ -3,18 +3,7 @@ import Foundation
 
 /// Responses that are not stored, and who receives them.
 extension GenerationState {
-  /// Who receives the bytes of a generation.
-  enum Delivery: Sendable {
-    case everyone
-    /// Those that read the live stream while it arrives, of which this is the end of the bytes
-    /// received: one response is the whole generation.
-    case live(end: Int64)
-    /// One reader alone.
-    case handed(Handed)
-  }
-
   struct Handed: Sendable {
-    /// The reader that receives the response.
     var reader: ReaderID
     /// All fields of the response.
     var headers: HeaderFields
@@ -24,7 +13,7 @@ extension GenerationState {
   /// Keeps received bytes that are not stored, for as long as a reader is near.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
-    storage.passUnstored(upTo: range.upperBound)
+    storage.reached = max(storage.reached, range.upperBound)
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
@@ -33,12 +22,10 @@ extension GenerationState {
       fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
       fetches[id]?.furthest = range.upperBound
     }
-    if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
+    if let liveEnd { self.liveEnd = max(liveEnd, range.upperBound) }
     wakeServed()
-    let unserved = readers.waits.filter {
-      $0.reader.isBackground && $0.offset.map(range.contains) == true
-    }
-    wake(unserved, with: storageProblem.error)
+    let unserved = waits.filter { $0.reader.isBackground && $0.offset.map(range.contains) == true }
+    wake(unserved, with: storageProblem)
   }
 
   /// Whether a reader is near any byte that a fetch has yet to bring: otherwise bytes that cannot
@@ -51,8 +38,8 @@ extension GenerationState {
 
   /// The ranges near readers.
   func transientWindows() -> [ByteRange] {
-    let ahead = min(limits.maximumReadAhead, Self.mostInMemory)
-    let waiting = readers.waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
+    let ahead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
+    let waiting = waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
     // A reader that has begun a live stream cannot get its start elsewhere.
     let near = readers.values.filter { !$0.isBackground && ($0.isActive || isLive && $0.hasRead) }
     return (near.map(\.position) + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
@@ -63,16 +50,11 @@ extension GenerationState {
 /// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
 /// requested for its generation: another response could be for somebody else.
 extension GenerationState {
-  /// The response that one reader alone receives; nil: every reader may.
-  var handed: Handed? { if case .handed(let handed) = delivery { handed } else { nil } }
-
   /// Returns the reader that waits for the first response of this generation, or is about to, and has
-  /// asked for just what was requested.
-  ///
-  /// - Parameter given: the request, as its reader gave it; nil if that is not known.
+  /// asked for just what was requested (`given`; nil if that is not known).
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
-    let waiting = readers.waitingIDs
+    let waiting = waitingReaders
     return readers.filter { (id, reader) in
       guard waiting.contains(id) || reader.activity == .aboutToWait else { return false }
       return !reader.isBackground && !reader.fillsWhole
@@ -83,8 +65,8 @@ extension GenerationState {
   /// Hands the response to a reader if it must not be stored.
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
-    delivery = .handed(Handed(reader: reader, headers: headers, status: status))
-    wake(readers.waits.filter { $0.readerID != reader })
+    handed = Handed(reader: reader, headers: headers, status: status)
+    wake(waits.filter { $0.readerID != reader })
   }
 
   static let handedInPart = MediaCacheError(
@@ -105,12 +87,10 @@ extension GenerationState {
 /// one, because the download was refused or cancelled or another process has unpinned it, the
 /// response is removed; what a process left that ended suddenly is not used (`Store`).
 extension GenerationState {
-  /// Whether the response may not be stored.
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
-  /// Stores no more of a response that the origin forbids to store.
   mutating func obeyNoStore() {
-    storage.obeyNoStore()
+    storage.ignoresNoStore = false
     if isForbidden { storage.refuse(.forbidden) }
   }
 }
@@ -119,34 +99,7 @@ extension GenerationState {
 /// response is all of a generation: it passes through memory, no part of it is stored or requested
 /// again, and the generation ends when the response breaks off.
 extension GenerationState {
-  /// Whether the resource is a live stream.
   var isLive: Bool { liveEnd != nil }
-
-  /// The end of the bytes received of a live stream; nil if it is none.
-  var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
-
-  /// Marks the generation as a live stream on its first response.
-  mutating func beginLive() {
-    delivery = .live(end: 0)
-    note(.ignored)
-    storage.refuse(.endless)
-  }
-
-  /// The use of a live stream's response.
-  enum LiveAnswer: Sendable {
-    /// The response becomes the only one of the generation.
-    case first
-    /// Another response is arriving already, and readers wait for that one.
-    case needless
-    /// The response belongs to another generation.
-    case other
-  }
-
-  func liveAnswer(to id: FetchID) -> LiveAnswer {
-    guard let liveEnd else { return info == nil ? .first : .other }
-    if fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole }) { return .needless }
-    return liveEnd == 0 ? .first : .other
-  }
 
   /// Whether the start of the live stream has passed, or nothing follows it any more: a new reader
   /// needs a response of its own.

@@ -24,7 +24,6 @@ struct GenerationState: Sendable {
     case wake([Wake], (any Error)?)
     /// A player waits for bytes of a background fetch, which may have to repeat its request.
     case promoted(beginAnew: (@Sendable () -> Void)?)
-    /// Watch fetches without readers, which continue while they progress.
     case watchAbandoned
     /// Change the number of fetches that a player is short of.
     case countShort(Int)
@@ -34,25 +33,7 @@ struct GenerationState: Sendable {
     case current
     /// Another generation has replaced it.
     case superseded
-    /// Its entry was closed.
     case closed
-  }
-
-  /// When the origin was last in contact about the generation.
-  enum Contact: Sendable {
-    /// It has not been since the entry was opened, as far as known.
-    case unasked
-    /// It responded for this generation.
-    case responded(at: Uptime)
-    /// It could not be asked.
-    case unreachable(at: Uptime)
-
-    var time: Uptime? {
-      switch self {
-      case .unasked: nil
-      case .responded(let time), .unreachable(let time): time
-      }
-    }
   }
 
   /// What a reader finds: bytes at an offset, or the properties of the resource.
@@ -67,34 +48,41 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   var isOffline: Bool
   /// Whether stored bytes are never revalidated.
-  let trustsStored: Bool
-  private(set) var life = Life.current
+  var trustsStored = false
+  var life = Life.current
 
-  var representation: Representation
-  var lastContact = Contact.unasked
+  var representation = Representation()
+  /// When the origin last responded for this generation, or could not be asked; nil if neither has
+  /// happened since the entry was opened.
+  var lastContact: (time: Uptime, isReached: Bool)?
   var ranges = OriginRanges.announced
-  var delivery = Delivery.everyone
+  /// The end of the bytes received of a live stream, which is for those that read it while it arrives:
+  /// one response is the whole generation. Nil if it is none.
+  var liveEnd: Int64?
+  /// The response that one reader alone receives; nil: every reader may.
+  var handed: Handed?
 
   var storage = StoredBytes()
   var transient = TransientBytes()
 
-  var readers = Readers()
-  var fetches = Fetches()
+  var readers: [ReaderID: Reader] = [:]
+  var waiters: [WaiterID: Waiter] = [:]
+  /// Readers of the previous generation, under their identifiers there, that had requested
+  /// something and read nothing when this one replaced it. They are about to arrive, so fetches
+  /// begun for them continue.
+  var expected: Set<ReaderID> = []
+  /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+  var runs: [Int64] = []
+  var departure = Departure.nobody
+  var fetches: [FetchID: RunningFetch] = [:]
+  /// The positions of fetches without readers, as last looked at; nil: they are not being watched.
+  var watched: [FetchID: Int64]?
+  var lastCut: LastCut?
   /// The number of fetches that a player is short of, as last reported.
   var shortCount = 0
   var nextID: UInt64 = 1
 
-  /// The actions that follow from the changes made since they were last taken.
   var actions: [Action] = []
-
-  init(
-    limits: FetchPlan, isOffline: Bool, trustsStored: Bool = false,
-    representation: Representation = Representation()
-  ) {
-    self.representation = representation
-    self.limits = limits
-    (self.isOffline, self.trustsStored) = (isOffline, trustsStored)
-  }
 
   mutating func takeActions() -> [Action] {
     if actions.isEmpty { return [] }
@@ -102,23 +90,12 @@ struct GenerationState: Sendable {
     return actions
   }
 
-  /// Ends the waits of readers.
-  mutating func wake(_ waits: [Readers.Wait], with error: (any Error)? = nil) {
-    if !waits.isEmpty { actions.append(.wake(readers.take(waits), error)) }
-  }
-
   mutating func makeID() -> UInt64 {
     defer { nextID += 1 }
     return nextID
   }
 
-  /// Whether another generation has replaced it, or the cache was closed.
   var isOver: Bool { life != .current }
-
-  mutating func end(_ life: Life) {
-    // Readers of a closed cache are told of nothing else.
-    if self.life != .closed { self.life = life }
-  }
 
   var readable: RangeSet<Int64> {
     transient.isEmpty ? stored : stored.union(transient.spans)
@@ -137,7 +114,11 @@ struct GenerationState: Sendable {
   /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
-    if let length { fetches.bound(to: length) }
+    if let length {
+      for (id, fetch) in fetches where fetch.range.upperBound > length {
+        fetches[id]?.range = min(fetch.range.lowerBound, length)..<length
+      }
+    }
     wakeServed()
   }
 
@@ -170,7 +151,6 @@ extension GenerationState {
   var generationID: String? { storage.generationID }
   /// Whether bytes are not stored.
   var isTransient: Bool { storage.refusal != nil }
-  var storageProblem: StorageProblem { storage.refusal?.problem ?? .noRoom }
-  /// Whether bytes were stored since the last sync, and a sync may succeed.
+  var storageProblem: MediaCacheError { storage.refusal?.problem ?? .noRoom }
   var needsSync: Bool { storage.needsSync && life != .closed }
 }

@@ -6,9 +6,8 @@ struct Representation: Sendable {
   var info: ContentInformation? {
     didSet { keepPace(of: freshness) }
   }
-  private(set) var validator = Validator() { didSet { lastKnown = nil } }
-  private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
-  /// The other fields of the origin's response.
+  var validator = Validator() { didSet { lastKnown = nil } }
+  var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
   private(set) var headers = HeaderFields() { didSet { lastKnown = nil } }
   /// The request field values that select this representation.
   private(set) var variant: String? { didSet { lastKnown = nil } }
@@ -22,19 +21,17 @@ struct Representation: Sendable {
 
   /// The rules by which the resource may be a document; nil: it is none.
   let documents: (any DocumentRules)?
-  /// The length of the longest document; 0 without rules.
-  let longestDocument: Int64
-  /// Whether the URL of the request names a document.
   private let isRequestedAsDocument: Bool
 
   init(documents: (any DocumentRules)? = nil, requestedAt url: URL? = nil) {
     self.documents = documents
-    longestDocument = documents?.longest ?? 0
     isRequestedAsDocument =
       url.flatMap { documents?.isDocument(mimeType: nil, url: $0) } ?? false
   }
 
-  /// The stored response, the same object until something changes; nil before the first response.
+  var longestDocument: Int64 { documents?.longest ?? 0 }
+
+  /// The same object until something changes; nil before the first response.
   var known: StoredResponse? {
     mutating get {
       if lastKnown == nil { lastKnown = StoredResponse(self) }
@@ -44,7 +41,6 @@ struct Representation: Sendable {
 
   var selection: Selection { Selection(headers: headers, variant: variant) }
 
-  /// Adopts the record found on disk.
   mutating func adopt(_ record: EntryRecord) {
     info = ContentInformation(
       length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
@@ -91,23 +87,18 @@ struct Representation: Sendable {
     self.validator.replacements = replacements
   }
 
-  /// See `Validator.replacements`.
   mutating func follow(replacements: Int) {
     validator.replacements = replacements > 0 ? replacements : nil
   }
 
-  /// - Returns: whether the validator has changed.
-  mutating func learn(from other: Validator) -> Bool { validator.learn(from: other) }
-
   /// Requires a revalidation before the next use.
   ///
-  /// - Parameter time: when a request was made that may have changed the resource (RFC 9111 §4.4).
+  /// - Parameter time: see `invalidatedAt` (RFC 9111 §4.4).
   mutating func outdate(since time: Date? = nil) {
     freshness = freshness?.outdated
     if let time { invalidatedAt = time }
   }
 
-  /// Whether the head of the response names a document.
   private var isNamedDocument: Bool {
     guard let documents, let info else { return false }
     return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
@@ -123,8 +114,6 @@ struct Representation: Sendable {
     guard let length, length > 0, length <= longestDocument else { return false }
     return freshness?.pace == nil || freshness?.pace == .unread
   }
-
-  mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }
 
   /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do
   /// not change, and neither does the pace that they state.
@@ -144,10 +133,7 @@ package final class StoredResponse: Sendable {
   /// The origin's fields, except those that describe the message or one range.
   package let headers: HeaderFields
   package let freshness: Freshness
-  package let etag: String?
-  package let lastModified: String?
-  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
-  package let isStrongLastModified: Bool
+  private let validator: Validator
   package let invalidatedAt: Date?
   /// Whether the origin allows shared caches to serve the response regardless of credentials.
   package let isForEverybody: Bool
@@ -158,14 +144,17 @@ package final class StoredResponse: Sendable {
     self.information = information
     self.freshness = freshness
     headers = state.headers
-    etag = state.validator.storedETag
-    lastModified = state.validator.storedLastModified
-    isStrongLastModified = state.validator.isStrongLastModified
+    validator = state.validator
     invalidatedAt = state.invalidatedAt
     selection = state.selection
     isForEverybody =
       CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
   }
+
+  package var etag: String? { validator.storedETag }
+  package var lastModified: String? { validator.storedLastModified }
+  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
+  package var isStrongLastModified: Bool { validator.isStrongLastModified }
 
   /// Returns the seconds until the response becomes stale; negative once it is. One that a
   /// request may have changed has been stale since then, by a second at least.

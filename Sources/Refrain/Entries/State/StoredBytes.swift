@@ -20,12 +20,12 @@ struct StoredBytes: Sendable {
   /// Bytes that the file no longer holds, though its record may still claim them.
   private(set) var lost = RangeSet<Int64>()
   /// The end of the furthest known byte of this version, even if it is no longer there.
-  private(set) var reached: Int64 = 0
+  var reached: Int64 = 0
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
   /// The name under which the generation is stored; nil while it is not.
-  private(set) var generationID: String?
+  var generationID: String?
   /// Stored generations that this one replaces.
   private(set) var replaced: Set<String> = []
   private(set) var recordState = RecordState.written
@@ -34,22 +34,20 @@ struct StoredBytes: Sendable {
   /// The changes that the record on disk has.
   private var recordedChanges = 0
 
-  /// The allocated size of the file, as last accounted.
-  private var accounted: Int64 = 0
-  /// The size of the spans in the record, as last accounted.
-  private var accountedSpans: Int64 = 0
+  /// The allocated size of the file, and the size of the spans in the record, as last accounted.
+  private var accounted: (file: Int64, record: Int64) = (0, 0)
   private var unsyncedBytes: Int64 = 0
   private var lastSync: ContinuousClock.Instant?
   private var isSyncing = false
 
   /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
   /// stored. A refusal stays until that attempt.
-  private(set) var refusal: (problem: StorageProblem, end: ContinuousClock.Instant?)?
+  private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
 
   // MARK: Whether to store
 
   /// Has nothing stored until a time; nil: for good.
-  mutating func refuse(_ problem: StorageProblem, until end: ContinuousClock.Instant? = nil) {
+  mutating func refuse(_ problem: MediaCacheError, until end: ContinuousClock.Instant? = nil) {
     refusal = (problem, end)
   }
 
@@ -61,9 +59,7 @@ struct StoredBytes: Sendable {
 
   /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
   /// them.
-  private(set) var ignoresNoStore = false
-
-  mutating func obeyNoStore() { ignoresNoStore = false }
+  var ignoresNoStore = false
 
   mutating func ignoreNoStore() {
     ignoresNoStore = true
@@ -75,7 +71,6 @@ struct StoredBytes: Sendable {
   /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
 
-  /// Records the stored generations that this one replaces.
   mutating func replace(_ generations: Set<String>) { replaced = generations }
 
   /// The stored generations that one after this replaces.
@@ -85,11 +80,9 @@ struct StoredBytes: Sendable {
   mutating func begin(
     _ id: String, in file: EntryFile, _ journal: JournalFile?, _ recordState: RecordState
   ) {
-    generationID = id
-    self.file = file
-    self.journal = journal
-    (accounted, accountedSpans) = (0, 0)
-    self.recordState = recordState
+    (generationID, self.file) = (id, file)
+    (self.journal, self.recordState) = (journal, recordState)
+    accounted = (0, 0)
     allow()
   }
 
@@ -117,7 +110,7 @@ struct StoredBytes: Sendable {
     unsyncedBytes = 0
   }
 
-  /// Releases the file, which frees its blocks if it was removed.
+  /// Frees the blocks of a file that was removed.
   mutating func releaseFile() { file = nil }
 
   /// Forgets the bytes, which are gone with their directory.
@@ -125,7 +118,7 @@ struct StoredBytes: Sendable {
     stopWriting()
     (file, generationID) = (nil, nil)
     (spans, synced, lost) = (RangeSet(), RangeSet(), RangeSet())
-    (accounted, accountedSpans) = (0, 0)
+    accounted = (0, 0)
   }
 
   /// Stops storing after the entry was removed. Remaining readers continue with the open file.
@@ -160,11 +153,6 @@ struct StoredBytes: Sendable {
     return isNew
   }
 
-  /// Records that readers received bytes up to `end` that are not stored.
-  mutating func passUnstored(upTo end: Int64) {
-    reached = max(reached, end)
-  }
-
   /// Drops a range that could not be read back from the file: it is fetched again.
   ///
   /// The record has to drop it before anything more is written, because a gap would read as zeros.
@@ -191,9 +179,9 @@ struct StoredBytes: Sendable {
   ///   forty bytes of the record, twice while the record is replaced.
   mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
     // The record does not shrink before it is replaced.
-    let recorded = max(accountedSpans, 96 * Int64(spans.ranges.count))
-    defer { (accounted, accountedSpans) = (allocated, recorded) }
-    return (allocated - accounted, recorded - accountedSpans)
+    let recorded = max(accounted.record, 96 * Int64(spans.ranges.count))
+    defer { accounted = (allocated, recorded) }
+    return (allocated - accounted.file, recorded - accounted.record)
   }
 
   // MARK: The record
@@ -208,12 +196,10 @@ struct StoredBytes: Sendable {
     switch recordState {
     case .written: false
     case .replacing: true
-    case .deferred: unsyncedBytes >= Self.mostWithoutRecord
+    // As much of what was received may be lost with a killed process: the size of a first request.
+    case .deferred: unsyncedBytes >= 64 << 10
     }
   }
-
-  /// The most bytes that a killed process may lose of those received: the size of a first request.
-  private static let mostWithoutRecord: Int64 = 64 << 10
 
   /// Records that a first record without spans was written: those so far go to the journal.
   ///
@@ -226,7 +212,7 @@ struct StoredBytes: Sendable {
     return all
   }
 
-  /// Records that the record was written with these spans and changes, and synced.
+  /// - Parameter changes: those that the record has.
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
     recordedChanges = changes
@@ -235,7 +221,6 @@ struct StoredBytes: Sendable {
 
   // MARK: Syncing
 
-  /// Whether bytes were stored since the last sync, and a sync may succeed.
   var needsSync: Bool { unsyncedBytes > 0 && isPrepared }
 
   /// Begins a sync if it is due. A power cut loses at most 4 MiB or 2 s of data, whichever is more:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The decision of the entry's writer how to store a generation, given the contents of the disk. A
-/// pure value.
+/// The decision of the entry's writer how to store a generation, given the contents of the disk.
 ///
 /// The rule: a generation that another process has stored under the key, and that anybody could
 /// still use, is continued or left alone. Only one that is known to be outdated or useless is
@@ -12,107 +11,77 @@ enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  /// Store nothing.
-  case stream(StorageProblem)
+  case stream(MediaCacheError)
+}
 
-  /// The known facts about the generation in memory.
-  struct Memory: Sendable, Hashable {
-    /// The name under which it is stored; nil if it never was.
-    var generation: String?
-    var length: Int64?
-    var validator: Validator
-    /// When the origin last sent a response for it.
-    var answeredAt: Date?
-    /// Stored generations that this one replaces.
-    var replaced: Set<String> = []
-  }
-
+extension GenerationState {
   /// - Parameter record: of the entry stored under the key; nil: nothing readable.
-  static func decide(for record: EntryRecord?, _ memory: Memory) -> StoringDecision {
+  func storingDecision(for record: EntryRecord?) -> StoringDecision {
     guard let record else { return .start }
-    if memory.generation == record.generation { return .resume }
+    if generationID == record.generation { return .resume }
     // The readers hold bytes of files that another process has replaced.
-    if memory.generation != nil { return .stream(.otherVersion) }
-    if memory.replaced.contains(record.generation) { return .start }
-    if let mine = memory.length, let theirs = record.length, mine != theirs {
-      return newer(record, memory)
+    if generationID != nil { return .stream(.otherVersion) }
+    if storage.replaced.contains(record.generation) { return .start }
+    let isOutdated = record.freshness.isOutdated == true
+    let match = validator.matches(record.validator)
+    let isOtherLength = if let length, let other = record.length { length != other } else { false }
+    if !isOtherLength {
+      if match == .same || match == .weaklySame { return .resume }
+      if match == .unknown { return isOutdated ? .start : .stream(.otherVersion) }
     }
-    switch memory.validator.matches(record.validator) {
-    case .same, .weaklySame: return .resume
-    case .different: return newer(record, memory)
-    case .unknown: return isOutdated(record) ? .start : .stream(.otherVersion)
-    }
-  }
-
-  /// Returns the decision for two versions: the origin's most recently confirmed one wins.
-  private static func newer(_ record: EntryRecord, _ memory: Memory) -> StoringDecision {
-    let isNewer = memory.answeredAt.map { $0 > record.freshness.confirmedAt } ?? false
-    return isOutdated(record) || isNewer ? .start : .stream(.otherVersion)
-  }
-
-  /// Whether the origin is known to have another version.
-  private static func isOutdated(_ record: EntryRecord) -> Bool {
-    record.freshness.isOutdated == true
+    // Of two versions, the origin's most recently confirmed one wins.
+    let confirmedAt = lastContact == nil ? nil : freshness?.confirmedAt
+    let isNewer = confirmedAt.map { $0 > record.freshness.confirmedAt } ?? false
+    return isOutdated || isNewer ? .start : .stream(.otherVersion)
   }
 }
 
+/// The reasons why bytes are not stored, for readers that want them stored.
 extension MediaCacheError {
-  /// Whether it says that the origin forbids storing the resource.
-  package var isForbiddenStoring: Bool { self == StorageProblem.forbidden.error }
-}
-
-/// The reason why bytes are not stored.
-struct StorageProblem: Sendable, Hashable {
-  /// The error for a reader that wants the bytes stored.
-  let error: MediaCacheError
-
-  private init(
-    _ message: String, remedy: String, code: MediaCacheError.Code = .storage,
-    hasNoRoom: Bool = false
-  ) {
-    var error = MediaCacheError(code, message, remedy: remedy)
-    error.hasNoRoom = hasNoRoom
-    self.error = error
-  }
-
   /// The limit is reached by entries in use, or the disk is full.
-  static let noRoom = Self(
-    "The cache has no room to store the bytes.",
-    remedy: "Raise the limit or free some disk space.", hasNoRoom: true)
+  static let noRoom = {
+    var error = Self(
+      .storage, "The cache has no room to store the bytes.",
+      remedy: "Raise the limit or free some disk space.")
+    error.hasNoRoom = true
+    return error
+  }()
 
   static let inUse = Self(
-    "Another process is storing this resource.",
-    remedy: "Try again when that process has ended.", code: .inUse)
+    .inUse, "Another process is storing this resource.",
+    remedy: "Try again when that process has ended.")
 
   static let otherVersion = Self(
-    "Another process has stored another version of this resource.",
+    .storage, "Another process has stored another version of this resource.",
     remedy: "Try again; remove the entry if that does not help.")
 
   static let newerFormat = Self(
-    "A later version of Refrain has stored this resource.",
+    .storage, "A later version of Refrain has stored this resource.",
     remedy: "Update Refrain, or remove the entry.")
 
   static let readOnly = Self(
-    "The cache directory is read-only.",
+    .storage, "The cache directory is read-only.",
     remedy: "Use another cache directory, or allow writing to this one.")
 
   static let forbidden = Self(
-    "The origin forbids storing this resource.",
+    .storage, "The origin forbids storing this resource.",
     remedy: "Play the resource instead: playback streams it.")
+
+  package var isForbiddenStoring: Bool { self == .forbidden }
 
   /// The resource is a live stream, or may be one.
   static let endless = Self(
-    "Live streams and resources that may have no end are not stored.",
+    .storage, "Live streams and resources that may have no end are not stored.",
     remedy: "Play the resource instead: playback streams it.")
 
   /// The entry was purged, and readers from before continue.
   static let purged = Self(
-    "The resource was purged while its bytes arrived.",
+    .storage, "The resource was purged while its bytes arrived.",
     remedy: "Try again: the present version is then fetched.")
 
   static func disk(_ error: DiskError) -> Self {
     Self(
-      "The bytes could not be written: \(error).",
+      .storage, "The bytes could not be written: \(error).",
       remedy: "Check the disk and its permissions.")
   }
 }

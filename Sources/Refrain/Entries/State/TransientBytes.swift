@@ -19,11 +19,10 @@ struct TransientBytes: Sendable {
   private(set) var spans = RangeSet<Int64>()
 
   private static let chunkSize = 64 << 10
+  /// The most bytes that are kept ahead of a reader.
+  static let mostAhead: Int64 = 2 << 20
 
   var isEmpty: Bool { chunks.isEmpty }
-
-  /// The number of chunks to search.
-  var chunkCount: Int { chunks.count }
 
   /// Adds the part of `bytes` that is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {

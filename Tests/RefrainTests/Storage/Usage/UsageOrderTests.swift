@@ -136,7 +136,8 @@ struct UsageOrderTests {
     state.fetches[1] = .init(range: 0..<10_000)
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let commit = state.commit(1, start..<start + 100, to: file, now: .now)
-      let (_, number, span) = try #require(commit?.journal)
+      let run = try #require(commit?.journal)
+      let (number, span) = (run.number, run.span)
       #expect(span == 0..<start + 100)
       var bytes = try #require(try disk.contents(of: journal.path))
       let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
@@ -148,7 +149,7 @@ struct UsageOrderTests {
         let upper = SpanJournal.decode(bytes, bootIdentity: "boot").ranges.last?.upperBound ?? 0
         #expect(upper == start + 100 || upper == start)
       }
-      try journal.write(span, number: number)
+      try run.write()
     }
     // Bytes of another fetch are recorded elsewhere.
     state.fetches[2] = .init(range: 5000..<6000)

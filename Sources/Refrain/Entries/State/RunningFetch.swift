@@ -1,67 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 extension GenerationState {
-  /// The fetches that run for a generation. A pure value.
-  struct Fetches: Sendable, Sequence {
-    private var running: [FetchID: RunningFetch] = [:]
-    /// The positions of those without readers, as last looked at; nil: they are not being watched
-    /// (`Action.watchAbandoned`).
-    var watched: [FetchID: Int64]?
-    var lastCut: LastCut?
-
-    subscript(id: FetchID) -> RunningFetch? {
-      get { running[id] }
-      set { running[id] = newValue }
-    }
-
-    func makeIterator() -> Dictionary<FetchID, RunningFetch>.Iterator { running.makeIterator() }
-
-    var ids: Dictionary<FetchID, RunningFetch>.Keys { running.keys }
-    var values: Dictionary<FetchID, RunningFetch>.Values { running.values }
-    var isEmpty: Bool { running.isEmpty }
-    var count: Int { running.count }
-    var positions: [FetchID: Int64] { running.mapValues(\.position) }
-
-    /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
-    func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
-      running.contains {
-        $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset)
-      }
-    }
-
-    mutating func remove(_ id: FetchID) -> RunningFetch? { running.removeValue(forKey: id) }
-
-    mutating func move(_ id: FetchID, to position: Int64) {
-      guard let fetch = running[id] else { return }
-      running[id]?.position = Swift.max(fetch.position, position)
-    }
-
-    /// Limits every fetch to the length of the resource.
-    mutating func bound(to length: Int64) {
-      for (id, fetch) in running where fetch.range.upperBound > length {
-        running[id]?.range = Swift.min(fetch.range.lowerBound, length)..<length
-      }
-    }
-
-    // MARK: Pausing and ending
-
-    /// Resumes a fetch if it is paused.
-    mutating func resume(_ id: FetchID) -> [Action] {
-      running[id]?.paused.take().map { [.wake([$0], nil)] } ?? []
-    }
-
-    /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests
-    /// it.
-    mutating func callOff(_ id: FetchID) -> [Action] {
-      guard let fetch = running[id] else { return [] }
-      running[id]?.isCalledOff = true
-      if !fetch.isWhole, !fetch.isConfirmation { running[id]?.endAtPosition() }
-      return fetch.task.map { [.cancel($0)] } ?? []
-    }
-
-    func cancelAll() -> [Action] { running.values.compactMap(\.task).map { .cancel($0) } }
-  }
-
   /// One request to the origin, or a row of them, that fills a hole. A pure value: `Fetch` beside the
   /// state carries it out.
   struct RunningFetch: Sendable {
@@ -91,8 +30,7 @@ extension GenerationState {
     var range: ByteRange
     var position: Int64
     var purpose: Purpose
-    private(set) var phase = Phase.asking
-    /// Whether its response is the whole resource.
+    var phase = Phase.asking
     var isWhole: Bool
     var isBackground: Bool
     /// The end of the range that its response announced; nil before the first one.
@@ -100,7 +38,7 @@ extension GenerationState {
     /// Whether it was ended for lack of readers, so that a missing response says nothing about the
     /// origin.
     var isCalledOff = false
-    /// The number of new bytes that it brought.
+    /// The number of new bytes.
     var brought: Int64 = 0
     /// The end of all that it brought so far: a whole response starts at the first byte again.
     var furthest: Int64 = 0
@@ -133,15 +71,10 @@ extension GenerationState {
 
     var isResting: Bool { phase == .resting }
 
-    /// Whether the body of a response is arriving.
     var hasBody: Bool { phase == .part || phase == .whole(isPaused: false) }
 
     /// Whether the head of a whole response has been received.
-    var isReceivingWhole: Bool {
-      if case .whole = phase { true } else { false }
-    }
-
-    mutating func beginRest() { phase = .resting }
+    var isReceivingWhole: Bool { if case .whole = phase { true } else { false } }
 
     mutating func endRest() { if isResting { phase = .asking } }
 
@@ -153,18 +86,8 @@ extension GenerationState {
 
     mutating func beginBody() { phase = isReceivingWhole ? .whole(isPaused: false) : .part }
 
-    /// Ends the body, or pauses it.
     mutating func endBody() {
       if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
-    }
-
-    mutating func end() { phase = .ended }
-
-    /// Records bytes that were stored.
-    mutating func stored(_ range: ByteRange, isNew: Bool) {
-      let count = range.upperBound - range.lowerBound
-      if isNew { brought += count }
-      unannounced += count
     }
 
     /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
@@ -184,6 +107,30 @@ extension GenerationState {
     /// The record that is written next, 0 or 1.
     var turn = 0
     var span: ByteRange
+
+    var number: Int { first + turn }
+
+    func write() throws(DiskError) { try journal.write(span, number: number) }
+  }
+}
+
+extension RangeSet<Int64> {
+  /// Returns these bytes with those that fetches have yet to bring.
+  func with(_ fetches: some Sequence<GenerationState.RunningFetch>) -> Self {
+    var covered = self
+    for fetch in fetches where !fetch.ahead.isEmpty { covered.insert(contentsOf: fetch.ahead) }
+    return covered
+  }
+}
+
+extension [FetchID: GenerationState.RunningFetch] {
+  /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
+  func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
+    contains { $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset) }
+  }
+
+  mutating func move(_ id: FetchID, to position: Int64) {
+    if let fetch = self[id] { self[id]?.position = Swift.max(fetch.position, position) }
   }
 }
 
