@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// Describes why a cache directory could not be made or used.
 enum DirectoryProblem {
   /// Returns an error that names the cause and the remedy, from whichever layer `error` comes.

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A system call that failed.
 struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   var operation: String

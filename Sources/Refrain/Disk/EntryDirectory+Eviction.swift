@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// Removes bytes of an entry that is not in use. The caller holds the entry's `WriterLock`.
 extension EntryDirectory {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// Marks entries that are never evicted.
 ///

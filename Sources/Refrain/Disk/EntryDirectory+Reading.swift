@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// Reads an entry: on opening it, or only its record and the sizes of its files. Changes nothing.
 extension EntryDirectory {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// The files of one entry: a directory with a sidecar, a data file and, while the entry is written
 /// to, a journal. Every method blocks; call them on `IOThreads` only.

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The data of one generation: a sparse file, byte x of the resource at offset x. It stays readable
 /// while this object exists, even after it is unlinked.
 ///

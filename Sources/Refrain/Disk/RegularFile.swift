@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A local file that is read, and may be shortened meanwhile. Its calls block.
 package struct RegularFile {
   private let handle: FileHandle

@@ -3,9 +3,6 @@ import Foundation
 
 #if canImport(Glibc)
   import CLinuxSystem
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
 #endif
 
 /// A disk that makes the system calls themselves.

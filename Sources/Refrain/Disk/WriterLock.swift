@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import RefrainLocks
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The right to change one entry's files, held for this object's lifetime. One writer at a time has
 /// it; the kernel releases it when the process ends.
