@@ -34,10 +34,9 @@ extension EntryDirectory {
   /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
   /// are not in the file. If the file cannot be truncated, the whole entry is removed.
   func shorten(by bytes: Int64) throws -> CacheKey? {
-    let (record, claimed) = try loadRecord()
-    var spans = claimed
-    let descriptor = try lockedDataFile(record)
-    guard let descriptor else { return try removeUnused() }
+    let contents = try loadRecord()
+    var spans = contents.spans
+    guard let descriptor = try lockedDataFile(contents.record) else { return try removeUnused() }
     defer { disk.closeLocked(descriptor) }
     // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
@@ -51,44 +50,47 @@ extension EntryDirectory {
     }
     spans.remove(contentsOf: cut..<Int64.max)
     let size = try disk.status(of: descriptor).size
-    try replaceSpans(of: record, by: spans)
+    try replace(contents, claiming: spans)
     do throws(DiskError) {
       try disk.truncate(descriptor, to: min(cut, size))
     } catch {
-      try disk.removeFile(recordPath)
       try removeFiles()
     }
-    return CacheKey(rawValue: record.key)
+    return CacheKey(rawValue: contents.record.key)
   }
 
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
-  func replaceSpans(of record: EntryRecord, by spans: RangeSet<Int64>) throws {
-    var record = record
+  func replace(_ contents: Contents, claiming spans: RangeSet<Int64>) throws {
+    var record = contents.record
     record.spans = SpanList.encode(spans)
     // The existing journals do not count any more.
-    record.epoch = try readJournals(of: record).lastEpoch + 1
+    record.epoch = contents.lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
-    try removeFiles(except: [EntryRecord.fileName, record.file])
+    try removeFiles { $0 != EntryRecord.fileName && $0 != record.file && !Self.isMark($0) }
   }
 
-  /// Returns the size of every file except those named, and how much of it is being read: that part
-  /// is only freed when the last reader has closed it.
+  /// Returns the size of some files, and how much of it is being read: that part is only freed when
+  /// the last reader has closed it. Nil if there are none.
   func allocatedBytes(
-    except kept: Set<String> = []
-  ) throws(DiskError) -> (all: Int64, read: Int64) {
-    var sum: (all: Int64, read: Int64) = (0, 0)
-    for (name, status) in try files()?.statuses ?? [] where !kept.contains(name) {
-      sum.all += status.allocated
+    where isIncluded: (String) -> Bool
+  ) throws(DiskError) -> (all: Int64, read: Int64)? {
+    var sum: (all: Int64, read: Int64)?
+    for name in try disk.names(in: path) where isIncluded(name) {
+      guard let status = try disk.status(of: "\(path)/\(name)") else { continue }
+      var (all, read) = sum ?? (0, 0)
+      all += status.allocated
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
-      guard isData, status.kind == .file, status.allocated > 0 else { continue }
-      let descriptor = try disk.open("\(path)/\(name)", .read)
-      defer { disk.close(descriptor) }
-      // If the file system cannot lock, readers cannot be detected.
-      switch try? disk.lock(descriptor, .exclusive) {
-      case true?: disk.unlock(descriptor)
-      case false?: sum.read += status.allocated
-      case nil: break
+      if isData, status.kind == .file, status.allocated > 0 {
+        let descriptor = try disk.open("\(path)/\(name)", .read)
+        defer { disk.close(descriptor) }
+        // If the file system cannot lock, readers cannot be detected.
+        switch try? disk.lock(descriptor, .exclusive) {
+        case true?: disk.unlock(descriptor, .exclusive)
+        case false?: read += status.allocated
+        case nil: break
+        }
       }
+      sum = (all, read)
     }
     return sum
   }
@@ -99,16 +101,17 @@ extension EntryDirectory {
     let dataPath = "\(path)/\(record.file)"
     guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
-    let isLocked: Bool
     do throws(DiskError) {
-      isLocked = try disk.lockSoon(descriptor, .exclusive)
+      let locked = try soon { () throws(DiskError) in
+        try disk.lock(descriptor, .exclusive) ? descriptor : nil
+      }
+      if let locked { return locked }
     } catch {
       // The file system cannot lock. Other readers keep a removed file, but would reach the end of
       // a truncated one.
       disk.close(descriptor)
       return nil
     }
-    if isLocked { return descriptor }
     disk.close(descriptor)
     throw InUse()
   }

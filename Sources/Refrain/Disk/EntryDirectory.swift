@@ -17,7 +17,7 @@ struct EntryDirectory: Sendable {
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
   /// The directory of all entries whose names end in the same two digits.
-  var shardPath: String { Self.parent(of: path) }
+  var shardPath: String { path.parentPath }
 
   // MARK: Directories
 
@@ -43,25 +43,10 @@ struct EntryDirectory: Sendable {
   /// Makes the directory of all shards and its parents: they may be removed while the cache is in
   /// use.
   func createParents() throws(DiskError) {
-    let entries = Self.parent(of: Self.parent(of: path))
-    try make(entries)
+    let entries = shardPath.parentPath
+    try disk.makeDirectories(entries)
     // Best effort, as on opening the cache: on failure the media is only backed up needlessly.
     do { try disk.setStoredMediaAttributes(entries) } catch {}
-  }
-
-  private func make(_ path: String) throws(DiskError) {
-    do throws(DiskError) {
-      try disk.makeDirectory(path)
-    } catch {
-      let parent = Self.parent(of: path)
-      guard error.isMissing, !parent.isEmpty else { throw error }
-      try make(parent)
-      try disk.makeDirectory(path)
-    }
-  }
-
-  private static func parent(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
   }
 
   /// Makes the names of the entry's parent directories survive a power cut. `create` does not,
@@ -70,7 +55,7 @@ struct EntryDirectory: Sendable {
     var parent = path
     // The shard, the directory of all shards, and the cache directory.
     for _ in 0..<3 {
-      parent = Self.parent(of: parent)
+      parent = parent.parentPath
       if parent.isEmpty { return }
       try disk.syncDirectory(parent)
     }
@@ -88,18 +73,12 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
-    let descriptor: Int32
     do throws(DiskError) {
-      descriptor = try disk.open(temporary, .create)
+      try disk.makeFile(temporary, with: bytes, syncs: durably)
     } catch {
       guard error.isObstacle else { throw error }
       try remove(temporary)
-      descriptor = try disk.open(temporary, .create)
-    }
-    do {
-      defer { disk.close(descriptor) }
-      try disk.write(bytes, to: descriptor, at: 0)
-      if durably { try disk.sync(descriptor) }
+      try disk.makeFile(temporary, with: bytes, syncs: durably)
     }
     if let age { try disk.setChangeTime(of: temporary, to: age) }
     if try disk.isDirectory(recordPath) { try remove(recordPath) }
@@ -107,37 +86,33 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes the journals that a record of number `epoch` has superseded.
+  /// Removes some files. Processes that have one open can still read it (unlink(2)).
+  func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
+    for name in try disk.names(in: path) where isUnwanted(name) { try remove("\(path)/\(name)") }
+  }
+
+  /// Removes the journals of a generation that a record of number `epoch` has superseded.
   func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
-    for name in try disk.names(in: path) {
-      guard let own = SpanJournal.epoch(of: name, generation: generation), own < epoch else {
-        continue
-      }
-      try disk.removeFile("\(path)/\(name)")
+    try removeFiles { name in
+      SpanJournal.epoch(of: name, generation: generation).map { $0 < epoch } ?? false
     }
   }
 
-  /// Removes every file except those named and the marks; if none is named, everything, and the
-  /// directory too. Processes that have a file open can still read it (unlink(2)).
+  /// Removes every file, and the directory. Processes that have a file open can still read it.
   ///
   /// - Parameters:
   ///   - found: the files, if they were just listed.
   ///   - keepsShard: whether the shard stays, even if it is empty then.
-  func removeFiles(
-    _ found: Files? = nil, except kept: Set<String> = [], keepsShard: Bool = false
-  ) throws(DiskError) {
+  func removeFiles(_ found: Files? = nil, keepsShard: Bool = false) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
-    if kept.isEmpty { try remove(recordPath) }
+    try remove(recordPath)
     for isLast in [false, true] {
       let names =
         if let found, !isLast { found.statuses.map(\.name) } else { try disk.names(in: path) }
-      for name in names
-      where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
-        // Removed above, unless it was added since.
-        if kept.isEmpty, !isLast, name == EntryRecord.fileName { continue }
+      // The record was removed above, unless it was added since.
+      for name in names where isLast || name != EntryRecord.fileName {
         try remove("\(path)/\(name)")
       }
-      guard kept.isEmpty else { return }
       do throws(DiskError) {
         try disk.removeDirectory(path)
         break

@@ -7,42 +7,34 @@ import Foundation
 /// Holds a shared flock(2) on the file during its lifetime, so that other processes do not truncate
 /// bytes in use.
 package final class EntryFile: Sendable {
-  let path: String
-  package let descriptor: Int32
+  private let file: OpenFile
   /// Whether the shared lock is held, or the file system cannot lock; false while another process
   /// shortens the file.
   let isLocked: Bool
-  private let disk: any Disk
 
   /// Opens or makes the file. Blocks.
   init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
-    self.path = path
-    self.disk = disk
-    descriptor = try disk.open(path, mode)
-    do throws(DiskError) {
-      guard try disk.status(of: descriptor).kind == .file else {
-        throw DiskError(operation: "open", path: path, code: EINVAL)
-      }
-    } catch {
-      disk.close(descriptor)
-      throw error
+    file = try OpenFile(path, mode, disk: disk)
+    guard try file.status().kind == .file else {
+      throw DiskError(operation: "open", path: path, code: EINVAL)
     }
     do throws(DiskError) {
-      isLocked = try disk.lock(descriptor, .shared)
+      isLocked = try disk.lock(file.descriptor, .shared)
     } catch {
       // No process shortens a file that it cannot lock.
       isLocked = true
     }
   }
 
-  deinit {
-    disk.unlock(descriptor)
-    disk.close(descriptor)
-  }
+  deinit { disk.unlock(descriptor, .shared) }
+
+  var path: String { file.path }
+  package var descriptor: Int32 { file.descriptor }
+  private var disk: any Disk { file.disk }
 
   /// Blocks.
   func write(_ bytes: Data, at offset: Int64) throws(DiskError) {
-    try disk.write(bytes, to: descriptor, at: offset)
+    try file.write(bytes, at: offset)
   }
 
   /// Blocks. Reads fewer bytes than the buffer holds only at the end of the file.
@@ -77,7 +69,7 @@ package final class EntryFile: Sendable {
   func sync() throws(DiskError) { try disk.sync(descriptor) }
 
   /// Size and allocated blocks. Does not wait for the disk on a local file system.
-  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
+  func status() throws(DiskError) -> FileStatus { try file.status() }
 
   /// Whether the file extends to `end`; true if that is unknown. Another program may have truncated
   /// it.

@@ -13,7 +13,7 @@ extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     let name = SpanJournal.fileName(generation: files.id, epoch: files.epoch)
     return try JournalFile(
-      path: "\(directory.path)/\(name)", epoch: files.epoch, bootIdentity: directory.bootIdentity,
+      path: "\(directory.path)/\(name)", bootIdentity: directory.bootIdentity,
       disk: directory.disk)
   }
 
@@ -201,17 +201,17 @@ extension Store {
     }
   }
 
-  private func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
-    let names = try directory.disk.names(in: directory.path)
-    let kept = Set(names.filter { !isUnwanted($0) })
-    if kept.count < names.count { try removeFiles(except: kept) }
-  }
-
-  /// Removes the directory, or every file except `kept`, and subtracts their size from the usage.
-  func removeFiles(except kept: Set<String> = []) throws(DiskError) {
-    let (size, read) = try directory.allocatedBytes(except: kept)
+  /// Removes the directory, or some of its files, and subtracts their size from the usage.
+  func removeFiles(where isUnwanted: ((String) -> Bool)? = nil) throws(DiskError) {
+    let found = try directory.allocatedBytes { isUnwanted?($0) ?? true }
+    if found == nil, isUnwanted != nil { return }
+    let (size, read) = found ?? (0, 0)
     try budget.removing(size, read: read, of: name) { () throws(DiskError) in
-      try directory.removeFiles(except: kept)
+      if let isUnwanted {
+        try directory.removeFiles(where: isUnwanted)
+      } else {
+        try directory.removeFiles()
+      }
       held += read
     }
   }

@@ -86,7 +86,7 @@ actor Store {
       // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return (replacing, contents) }
       if contents.isReadOnly { state.storage.refuse(.readOnly) }
-      contents.warnings.forEach(warn)
+      if let warning = contents.warning { warn(warning) }
       budget.touch(name)
       return (state, contents)
     } catch {
@@ -217,7 +217,7 @@ actor Store {
   /// continues what another has stored, so that none of it is requested.
   func isTaken(for generation: Generation) async -> Bool {
     if writer != nil { return false }
-    if WriterLock.isHeld(directory) { return true }
+    if directory.locks.isHeld(name) { return true }
     if generation.withState({ $0.generationID != nil }) { _ = await prepare(generation) }
     return false
   }
@@ -230,7 +230,7 @@ actor Store {
     let files = Files(of: contents.record, epoch: contents.lastEpoch + 1)
     let journal = try makeJournal(files)
     open = (generation, files)
-    let allocated = try contents.file.status().allocated
+    let allocated = try contents.file?.status().allocated ?? 0
     generation.withState { state in
       state.storage.adopt(contents, journal, allocated: allocated)
       // They may wait for bytes that another process has stored since.

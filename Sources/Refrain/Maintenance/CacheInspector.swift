@@ -145,7 +145,7 @@ struct CacheInspector: Sendable {
       }
       return nil
     }
-    let record = survey.record
+    let record = survey.contents.record
     let key = CacheKey(rawValue: record.key)
     guard let url = URL(string: record.url),
       // An earlier version named the entries of other representations in another way.
@@ -156,20 +156,20 @@ struct CacheInspector: Sendable {
     if let open = entry?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
-        survey.spans.formUnion(stored)
-        survey.record.length = known ?? record.length
+        survey.contents.spans.formUnion(stored)
+        survey.contents.record.length = known ?? record.length
       }
     }
     // No more is claimed than the file can hold.
     let spans = survey.spansInFile
-    let (length, cached) = (survey.record.length, spans.byteCount)
+    let (length, cached) = (survey.contents.record.length, spans.byteCount)
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
       allocatedBytes: survey.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: survey.files.lastAccess),
       isComplete: length == cached,
-      isInUse: mayBeInUse && WriterLock.isHeld(directory),
+      isInUse: mayBeInUse && directory.locks.isHeld(name),
       isPinned: survey.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })

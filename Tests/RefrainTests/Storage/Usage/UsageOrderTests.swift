@@ -130,7 +130,7 @@ struct UsageOrderTests {
     let disk = SystemDisk()
     let file = try EntryFile(path: "\(path)/data", mode: .create, disk: disk)
     let journal = try JournalFile(
-      path: "\(path)/journal", epoch: 1, bootIdentity: "boot", disk: disk)
+      path: "\(path)/journal", bootIdentity: "boot", disk: disk)
     var state = cache.starter.emptyState(of: Resource(url: URL(filePath: "/")))
     state.storage.begin("1", in: file, journal, .written)
     state.fetches[1] = .init(range: 0..<10_000)
