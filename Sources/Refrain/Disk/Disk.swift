@@ -156,15 +156,9 @@ extension Disk {
 
   /// Returns the contents of a small file; nil if it is missing.
   ///
+  /// - Parameter cutsAtLimit: whether to return the beginning of a file larger than `limit`.
   /// - Throws: if it cannot be read, is not an ordinary file (EINVAL), or is larger than `limit`
   ///   (EFBIG).
-  func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
-    try file(at: path, limit: limit)?.bytes
-  }
-
-  /// Like `contents`, with the file's status.
-  ///
-  /// - Parameter cutsAtLimit: whether to return the beginning of a file larger than `limit`.
   func file(
     at path: String, limit: Int = 64 << 20, cutsAtLimit: Bool = false
   ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
@@ -226,6 +220,9 @@ extension Disk {
       try makeDirectory(path)
     }
   }
+
+  /// Removes a directory if it is empty. One that is left does no harm.
+  func removeIfEmpty(_ path: String) { try? removeDirectory(path) }
 
   /// Whether the path is a directory itself, not a link to one.
   func isDirectory(_ path: String) throws(DiskError) -> Bool {

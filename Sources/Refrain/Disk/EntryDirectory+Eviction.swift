@@ -11,22 +11,20 @@ extension EntryDirectory {
   /// - Parameter found: its files, if they were just listed.
   /// - Returns: its key, if it has a record.
   func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
-    let record: EntryRecord
+    var record: EntryRecord?
     do throws(Problem) {
       record = try EntryRecord.decode(readRecord()).0
     } catch {
       switch error {
       case .newer, .unreadable: throw error
+      // No process can have opened an entry without a readable record.
       case .empty, .broken: break
       }
-      // No process can have opened an entry without a readable record.
-      try removeFiles(found)
-      return nil
     }
-    let descriptor = try lockedDataFile(record)
+    let descriptor = try record.flatMap { try lockedDataFile($0) }
     defer { if let descriptor { disk.closeLocked(descriptor) } }
     try removeFiles(found)
-    return CacheKey(rawValue: record.key)
+    return record.map { CacheKey(rawValue: $0.key) }
   }
 
   /// Frees at least the last `bytes` stored, in whole blocks.
@@ -70,27 +68,24 @@ extension EntryDirectory {
   }
 
   /// Returns the size of some files, and how much of it is being read: that part is only freed when
-  /// the last reader has closed it. Nil if there are none.
+  /// the last reader has closed it.
   func allocatedBytes(
     where isIncluded: (String) -> Bool
-  ) throws(DiskError) -> (all: Int64, read: Int64)? {
-    var sum: (all: Int64, read: Int64)?
+  ) throws(DiskError) -> (all: Int64, read: Int64) {
+    var sum: (all: Int64, read: Int64) = (0, 0)
     for name in try disk.names(in: path) where isIncluded(name) {
       guard let status = try disk.status(of: "\(path)/\(name)") else { continue }
-      var (all, read) = sum ?? (0, 0)
-      all += status.allocated
+      sum.all += status.allocated
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
-      if isData, status.kind == .file, status.allocated > 0 {
-        let descriptor = try disk.open("\(path)/\(name)", .read)
-        defer { disk.close(descriptor) }
-        // If the file system cannot lock, readers cannot be detected.
-        switch try? disk.lock(descriptor, .exclusive) {
-        case true?: disk.unlock(descriptor, .exclusive)
-        case false?: read += status.allocated
-        case nil: break
-        }
+      guard isData, status.kind == .file, status.allocated > 0 else { continue }
+      let descriptor = try disk.open("\(path)/\(name)", .read)
+      defer { disk.close(descriptor) }
+      // If the file system cannot lock, readers cannot be detected.
+      switch try? disk.lock(descriptor, .exclusive) {
+      case true?: disk.unlock(descriptor, .exclusive)
+      case false?: sum.read += status.allocated
+      case nil: break
       }
-      sum = (all, read)
     }
     return sum
   }

@@ -44,7 +44,6 @@ extension EntryDirectory {
     try syncParents()
   }
 
-  /// Whether the entry is marked.
   var isPinned: Bool {
     get throws(DiskError) { try disk.status(of: pinPath) != nil }
   }

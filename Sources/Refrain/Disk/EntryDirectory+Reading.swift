@@ -39,6 +39,15 @@ extension EntryDirectory {
     case broken(String)
     /// The disk failed, which says nothing about the entry: it must not be changed.
     case unreadable(DiskError)
+
+    /// Says that an entry is not used; nil if it is nothing to warn about, or a later version's.
+    func warning(of entry: String) -> String? {
+      switch self {
+      case .empty, .newer: nil
+      case .broken(let why): "The entry \(entry) is ignored: \(why)."
+      case .unreadable(let failure): "The entry \(entry) cannot be read now: \(failure)."
+      }
+    }
   }
 
   // MARK: Opening
@@ -67,17 +76,23 @@ extension EntryDirectory {
   /// Opens the data file, read-only if write access is refused.
   private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
     let path = "\(path)/\(contents.record.file)"
-    do throws(DiskError) {
-      let file: EntryFile
+    let file = try openingData { () throws(DiskError) in
       do throws(DiskError) {
-        file = try EntryFile(path: path, mode: .readWrite, disk: disk)
+        return try EntryFile(path: path, mode: .readWrite, disk: disk)
       } catch {
         guard error.isRefused else { throw error }
-        file = try EntryFile(path: path, mode: .read, disk: disk)
         contents.isReadOnly = true
+        return try EntryFile(path: path, mode: .read, disk: disk)
       }
-      contents.file = file
-      return file
+    }
+    contents.file = file
+    return file
+  }
+
+  /// Returns the data file that `open` opens.
+  func openingData<File>(_ open: () throws(DiskError) -> File) throws(Problem) -> File {
+    do throws(DiskError) {
+      return try open()
     } catch {
       guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
       throw .broken("its data file is missing or unreadable (\(error))")
@@ -126,7 +141,7 @@ extension EntryDirectory {
   /// - Throws: `Problem.empty` if there is none.
   func readRecord() throws(Problem) -> [UInt8] {
     do throws(DiskError) {
-      if let bytes = try disk.contents(of: recordPath) { return bytes }
+      if let file = try disk.file(at: recordPath) { return file.bytes }
     } catch {
       guard error.isObstacle else { throw .unreadable(error) }
       throw .broken("its record cannot be read (\(error))")
@@ -142,7 +157,7 @@ extension EntryDirectory {
   }
 
   /// Returns what the disk returns; a failure says nothing about the entry.
-  private func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
+  func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
     do throws(DiskError) { return try read() } catch { throw .unreadable(error) }
   }
 
@@ -157,14 +172,13 @@ extension EntryDirectory {
       else { continue }
       contents.lastEpoch = max(contents.lastEpoch, epoch)
       // An unreadable journal only costs fetching its bytes again.
-      guard let bytes = try? disk.contents(of: "\(path)/\(name)") else { continue }
-      contents.spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
+      guard let file = try? disk.file(at: "\(path)/\(name)") else { continue }
+      contents.spans.formUnion(SpanJournal.decode(file.bytes, bootIdentity: bootIdentity))
     }
   }
 
   // MARK: Surveying
 
-  /// The files of an entry.
   struct Files: Sendable {
     var statuses: [(name: String, status: FileStatus)] = []
     var allocatedBytes: Int64

@@ -6,14 +6,12 @@ import Foundation
 struct EntryDirectory: Sendable {
   let path: String
   let disk: any Disk
-  /// The identity of the current boot.
   let bootIdentity: String
   /// Shared by all entries of a store.
   let locks: WriterLocks
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
 
-  /// The entry's name.
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
   /// The directory of all entries whose names end in the same two digits.
@@ -121,19 +119,7 @@ struct EntryDirectory: Sendable {
         guard !isLast, error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
       }
     }
-    if !keepsShard { removeShardIfEmpty() }
-  }
-
-  func removeShardIfEmpty() { Self.removeIfEmpty(shardPath, disk: disk) }
-
-  /// Removes a directory if it is empty.
-  static func removeIfEmpty(_ path: String, disk: any Disk) {
-    do {
-      try disk.removeDirectory(path)
-    } catch {
-      // Either it is not empty (rmdir(2), ENOTEMPTY), or an empty directory is left, which does no
-      // harm.
-    }
+    if !keepsShard { disk.removeIfEmpty(shardPath) }
   }
 
   /// Removes a file, or a directory in its place with all its contents.

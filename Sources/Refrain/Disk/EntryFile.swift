@@ -5,14 +5,13 @@ import Foundation
 /// while this object exists, even after it is unlinked.
 ///
 /// Holds a shared flock(2) on the file during its lifetime, so that other processes do not truncate
-/// bytes in use.
+/// bytes in use. Its calls block, unless noted otherwise.
 package final class EntryFile: Sendable {
   private let file: OpenFile
   /// Whether the shared lock is held, or the file system cannot lock; false while another process
   /// shortens the file.
   let isLocked: Bool
 
-  /// Opens or makes the file. Blocks.
   init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
     file = try OpenFile(path, mode, disk: disk)
     guard try file.status().kind == .file else {
@@ -32,12 +31,11 @@ package final class EntryFile: Sendable {
   package var descriptor: Int32 { file.descriptor }
   private var disk: any Disk { file.disk }
 
-  /// Blocks.
   func write(_ bytes: Data, at offset: Int64) throws(DiskError) {
     try file.write(bytes, at: offset)
   }
 
-  /// Blocks. Reads fewer bytes than the buffer holds only at the end of the file.
+  /// Reads fewer bytes than the buffer holds only at the end of the file.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int {
@@ -45,7 +43,7 @@ package final class EntryFile: Sendable {
   }
 
   /// Returns the first bytes; nil if they are not there, or cannot be read, which the next reader of
-  /// them reports. Blocks.
+  /// them reports.
   func beginning(_ count: Int64) -> Data? {
     guard let bytes = try? disk.read(Int(count), of: descriptor), bytes.count == count else {
       return nil
@@ -65,7 +63,6 @@ package final class EntryFile: Sendable {
     disk.readWithoutWaiting(descriptor, into: buffer, at: offset)
   }
 
-  /// Blocks.
   func sync() throws(DiskError) { try disk.sync(descriptor) }
 
   /// Size and allocated blocks. Does not wait for the disk on a local file system.
@@ -75,6 +72,5 @@ package final class EntryFile: Sendable {
   /// it.
   func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// Returns the ranges without blocks.
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

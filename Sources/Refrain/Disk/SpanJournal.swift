@@ -75,9 +75,7 @@ final class JournalFile: Sendable {
 
   var path: String { file.path }
 
-  /// Reserves records.
-  ///
-  /// - Returns: the number of the first.
+  /// Reserves records, and returns the number of the first.
   func reserve(_ count: Int) -> Int { reserved.add(count, ordering: .relaxed).oldValue }
 
   /// Writes a record at the position of that number. Blocks.

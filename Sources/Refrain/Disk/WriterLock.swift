@@ -94,6 +94,7 @@ final class WriterLocks: Sendable {
         try directory.createParents()
         continue
       }
+      defer { withExtendedLifetime(file) {} }
       do throws(DiskError) {
         guard try disk.lock(file.descriptor, Self.lock(of: name)) else { return nil }
       } catch {
@@ -137,6 +138,7 @@ final class WriterLocks: Sendable {
     // If the file is missing, no lock is held; if it cannot be opened, there are no writers; if the
     // file system cannot lock, nothing is locked.
     guard let file = try? OpenFile(path, .readWrite, disk: disk) else { return false }
+    defer { withExtendedLifetime(file) {} }
     return (try? disk.isLocked(file.descriptor, byteAt: name.map(Self.offset))) ?? false
   }
 }

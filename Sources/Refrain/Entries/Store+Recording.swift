@@ -201,17 +201,14 @@ extension Store {
     }
   }
 
-  /// Removes the directory, or some of its files, and subtracts their size from the usage.
-  func removeFiles(where isUnwanted: ((String) -> Bool)? = nil) throws(DiskError) {
-    let found = try directory.allocatedBytes { isUnwanted?($0) ?? true }
-    if found == nil, isUnwanted != nil { return }
-    let (size, read) = found ?? (0, 0)
+  /// Removes files, and the directory if none is left; subtracts their size from the usage.
+  func removeFiles(where isUnwanted: (String) -> Bool = { _ in true }) throws(DiskError) {
+    let names = try directory.disk.names(in: directory.path)
+    let isWhole = names.allSatisfy(isUnwanted)
+    guard isWhole || names.contains(where: isUnwanted) else { return }
+    let (size, read) = try directory.allocatedBytes(where: isUnwanted)
     try budget.removing(size, read: read, of: name) { () throws(DiskError) in
-      if let isUnwanted {
-        try directory.removeFiles(where: isUnwanted)
-      } else {
-        try directory.removeFiles()
-      }
+      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
       held += read
     }
   }

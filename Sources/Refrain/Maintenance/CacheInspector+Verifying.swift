@@ -104,23 +104,18 @@ extension EntryDirectory {
     let survey = try survey()
     guard survey.data?.kind == .file else { throw .broken("its data file is missing") }
     let record = survey.contents.record
-    var held = survey.spansInFile
-    let data: Int32
-    do throws(DiskError) {
-      data = try disk.open("\(path)/\(record.file)", .read)
-    } catch {
-      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its data file is missing or unreadable (\(error))")
+    let data = try openingData { () throws(DiskError) in
+      try disk.open("\(path)/\(record.file)", .read)
     }
     defer { disk.close(data) }
     // A file system that cannot tell them says nothing about the entry.
-    do throws(DiskError) { held.subtract(try disk.holes(in: data)) } catch {
-      throw .unreadable(error)
-    }
+    let holes = try reading { () throws(DiskError) in try disk.holes(in: data) }
     let foreign = survey.files.statuses.filter { name, _ in
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
-    return Examination(contents: survey.contents, held: held, foreignFiles: foreign.count)
+    return Examination(
+      contents: survey.contents, held: survey.spansInFile.subtracting(holes),
+      foreignFiles: foreign.count)
   }
 }

@@ -117,11 +117,7 @@ struct CacheInspector: Sendable {
     recorded += table.openEntries.compactMap { entry in
       entry.group.map { (entry.key, CacheKey(rawValue: $0)) }
     }
-    let roots = GroupRoots(recorded) {
-      $0.key
-    } group: {
-      $0.group
-    }
+    let roots = GroupRoots(recorded)
     let root = roots.root(of: group, group: recorded.first { $0.key == group }?.group)
     guard root == nil || root == group else { return [] }
     return Set(
@@ -135,14 +131,7 @@ struct CacheInspector: Sendable {
     do throws(EntryDirectory.Problem) {
       survey = try directory.survey()
     } catch {
-      switch error {
-      case .empty, .newer: break
-      case .broken(let why):
-        events.send(.warning("The entry in \(directory.path) is ignored: \(why)."))
-      case .unreadable(let failure):
-        events.send(
-          .warning("The entry in \(directory.path) cannot be read now: \(failure)."))
-      }
+      if let warning = error.warning(of: "in \(directory.path)") { events.send(.warning(warning)) }
       return nil
     }
     let record = survey.contents.record
