@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// A local file that is read, and may be shortened meanwhile. Its calls block.
 package struct RegularFile {
   private let handle: FileHandle

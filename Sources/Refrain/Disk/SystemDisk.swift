@@ -3,6 +3,8 @@ import Foundation
 
 #if canImport(Glibc)
   import CLinuxSystem
+#elseif canImport(Darwin)
+  import Darwin
 #endif
 
 /// A disk that makes the system calls themselves.
