@@ -26,6 +26,26 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
+extension DiskError {
+  /// Returns an error that says why a cache directory could not be made, and the remedy.
+  func problem(ofDirectory path: String) -> MediaCacheError {
+    // With a trailing slash, the path of a file does not resolve.
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    var isDirectory: ObjCBool = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
+      !isDirectory.boolValue
+    {
+      return MediaCacheError(
+        .storage, "\(path) is a file, not a folder.", remedy: "Name a folder for the cache.")
+    }
+    return MediaCacheError(
+      .storage, "The cache directory \(path) cannot be used: \(String(cString: strerror(code))).",
+      remedy: code == ENOTDIR
+        ? "A part of its path is a file: choose another directory."
+        : "Choose another directory, or change its permissions.")
+  }
+}
+
 /// The mode in which a file is opened, always with close-on-exec.
 enum OpenMode: Sendable {
   /// For reading.

@@ -190,3 +190,14 @@ public struct EntrySummary: Sendable, Hashable {
   /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
   public var group: CacheKey?
 }
+
+/// Returns the result of work that reads a cache directory, whose failures it reports.
+func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
+  do {
+    return try await work()
+  } catch let error as DiskError {
+    throw MediaCacheError(
+      .storage, "The cache directory cannot be read: \(error).",
+      remedy: "Check the disk and its permissions, then try again.")
+  }
+}
