@@ -52,10 +52,10 @@ public final class MediaCache: Sendable {
       limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
       clock: configuration.clock)
     let warnings: [String]
-    do {
+    do throws(DiskError) {
       warnings = try budget.create()
     } catch {
-      throw DirectoryProblem.error(error, path: path)
+      throw error.problem(ofDirectory: path)
     }
     self.configuration = configuration
     self.budget = budget

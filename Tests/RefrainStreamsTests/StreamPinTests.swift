@@ -181,13 +181,13 @@ import Testing
       let room = try #require(budget.pinnableBytes)
       let keys = PinnedStream.paths.map { test.cache.key(for: PinnedStream.resource(test, $0)) }
       let all = room - Int64(keys.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
-      let pinning = test.cache.pinning
-      try await pinning.checkRoom(for: "own", keys, lengths: all)
+      let cache = test.cache
+      try await cache.checkRoomToPin("own", keys, lengths: all)
       await #expect(throws: MediaCacheError.self) {
-        try await pinning.checkRoom(for: "own", keys, lengths: all + 1)
+        try await cache.checkRoomToPin("own", keys, lengths: all + 1)
       }
       await #expect(throws: MediaCacheError.self) {
-        try await pinning.checkRoom(for: "other", [], lengths: all)
+        try await cache.checkRoomToPin("other", [], lengths: all)
       }
     }
   }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A system call that failed.
 struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   var operation: String
@@ -29,6 +23,26 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   /// link, a socket, or an oversized file.
   var isObstacle: Bool {
     code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL || code == EFBIG
+  }
+}
+
+extension DiskError {
+  /// Returns an error that says why a cache directory could not be made, and the remedy.
+  func problem(ofDirectory path: String) -> MediaCacheError {
+    // With a trailing slash, the path of a file does not resolve.
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    var isDirectory: ObjCBool = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
+      !isDirectory.boolValue
+    {
+      return MediaCacheError(
+        .storage, "\(path) is a file, not a folder.", remedy: "Name a folder for the cache.")
+    }
+    return MediaCacheError(
+      .storage, "The cache directory \(path) cannot be used: \(String(cString: strerror(code))).",
+      remedy: code == ENOTDIR
+        ? "A part of its path is a file: choose another directory."
+        : "Choose another directory, or change its permissions.")
   }
 }
 
@@ -70,12 +84,14 @@ struct FileStatus: Sendable, Hashable {
   }
 }
 
-/// The locks that a lock excludes (flock(2)).
-enum LockKind: Sendable {
-  /// Exclusive locks.
+/// What a lock excludes.
+enum LockKind: Sendable, Hashable {
+  /// Exclusive locks of the file (flock(2)).
   case shared
-  /// Every other lock.
+  /// Every other lock of the file (flock(2)).
   case exclusive
+  /// Every other lock of one byte, even beyond the end of the file (fcntl(2), F_OFD_SETLK).
+  case byte(Int64)
 }
 
 /// The disk operations that the store needs: the system calls themselves, or a test double that
@@ -131,24 +147,16 @@ protocol Disk: Sendable {
   /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
-  /// flock(2) with LOCK_NB. The lock belongs to the open file description: a second one in the same
+  /// Locks without waiting. The lock belongs to the open file description: a second one in the same
   /// process conflicts like one of another process, and the kernel releases the lock when the
   /// process ends.
   ///
   /// - Returns: false if another conflicting lock is held. Any other failure is thrown: the file
   ///   system cannot lock.
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
-  /// flock(2) with LOCK_UN. Call it before `close`: a child process that is being started holds a
-  /// copy of every descriptor, and with it the lock, until it executes its program.
-  func unlock(_ descriptor: Int32)
-  /// Locks one byte of a file exclusively, even beyond its end (fcntl(2), F_OFD_SETLK). As with
-  /// `lock`, the lock belongs to the open file description.
-  ///
-  /// - Returns: false if another description holds it. Any other failure is thrown: the file system
-  ///   cannot lock.
-  func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool
-  /// Like `unlock(_:)`, for one byte.
-  func unlock(_ descriptor: Int32, byteAt offset: Int64)
+  /// Releases a lock. Call it before `close`: a child process that is being started holds a copy of
+  /// every descriptor, and with it the lock, until it executes its program.
+  func unlock(_ descriptor: Int32, _ kind: LockKind)
   /// Whether another open file description has locked the byte, or any byte if `offset` is nil
   /// (fcntl(2), F_OFD_GETLK).
   func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool
@@ -168,15 +176,9 @@ extension Disk {
 
   /// Returns the contents of a small file; nil if it is missing.
   ///
+  /// - Parameter cutsAtLimit: whether to return the beginning of a file larger than `limit`.
   /// - Throws: if it cannot be read, is not an ordinary file (EINVAL), or is larger than `limit`
   ///   (EFBIG).
-  func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
-    try file(at: path, limit: limit)?.bytes
-  }
-
-  /// Like `contents`, with the file's status.
-  ///
-  /// - Parameter cutsAtLimit: whether to return the beginning of a file larger than `limit`.
   func file(
     at path: String, limit: Int = 64 << 20, cutsAtLimit: Bool = false
   ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
@@ -208,20 +210,43 @@ extension Disk {
     return bytes
   }
 
+  /// Makes or empties a file, and writes it.
+  ///
+  /// - Parameter syncs: whether the bytes survive a power cut on return.
+  func makeFile(
+    _ path: String, with bytes: [UInt8] = [], syncs: Bool = false
+  ) throws(DiskError) {
+    let descriptor = try open(path, .create)
+    defer { close(descriptor) }
+    if !bytes.isEmpty { try write(bytes, to: descriptor, at: 0) }
+    if syncs { try sync(descriptor) }
+  }
+
+  /// Makes the bytes of a file survive a power cut.
+  func syncFile(_ path: String) throws(DiskError) {
+    let descriptor = try open(path, .read)
+    defer { close(descriptor) }
+    try sync(descriptor)
+  }
+
+  /// Makes a directory, and its parents where they are missing.
+  func makeDirectories(_ path: String) throws(DiskError) {
+    do throws(DiskError) {
+      try makeDirectory(path)
+    } catch {
+      let parent = path.parentPath
+      guard error.isMissing, !parent.isEmpty else { throw error }
+      try makeDirectories(parent)
+      try makeDirectory(path)
+    }
+  }
+
+  /// Removes a directory if it is empty. One that is left does no harm.
+  func removeIfEmpty(_ path: String) { try? removeDirectory(path) }
+
   /// Whether the path is a directory itself, not a link to one.
   func isDirectory(_ path: String) throws(DiskError) -> Bool {
     try status(of: path)?.kind == .directory
-  }
-
-  /// Like `lock`, but retries for some milliseconds: a child process that was just forked holds its
-  /// parent's locks until it executes its program, and a process that checks a lock holds it
-  /// briefly.
-  func lockSoon(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
-    for attempt in 0..<5 {
-      if attempt > 0 { usleep(2000) }
-      if try lock(descriptor, kind) { return true }
-    }
-    return false
   }
 
   /// Opens a file, made if it is missing, and locks it against every other process and thread. A
@@ -237,7 +262,7 @@ extension Disk {
         if opened.kind == .file, try lock(descriptor, .exclusive) {
           // The directory may have been removed and made again in the meantime.
           if try status(of: path)?.identity == opened.identity { return descriptor }
-          unlock(descriptor)
+          unlock(descriptor, .exclusive)
         }
         close(descriptor)
         guard opened.kind == .file else { return nil }
@@ -254,7 +279,44 @@ extension Disk {
 
   /// Unlocks a file, and closes it.
   func closeLocked(_ descriptor: Int32) {
-    unlock(descriptor)
+    unlock(descriptor, .exclusive)
     close(descriptor)
   }
+}
+
+extension String {
+  /// The path of the directory in which this path lies; empty if there is none.
+  var parentPath: String { lastIndex(of: "/").map { String(self[..<$0]) } ?? "" }
+}
+
+/// Calls `take` until it returns a value, for some milliseconds: a child process that was just forked
+/// holds its parent's locks until it executes its program, and a process that checks a lock holds it
+/// briefly.
+func soon<Value>(_ take: () throws(DiskError) -> Value?) throws(DiskError) -> Value? {
+  for attempt in 0..<5 {
+    if attempt > 0 { usleep(2000) }
+    if let value = try take() { return value }
+  }
+  return nil
+}
+
+/// An open file, which is closed when its last user releases it: so a late call cannot reach another
+/// file that reuses the descriptor. Its calls block.
+final class OpenFile: Sendable {
+  let path: String
+  let descriptor: Int32
+  let disk: any Disk
+
+  init(_ path: String, _ mode: OpenMode, disk: any Disk) throws(DiskError) {
+    (self.path, self.disk) = (path, disk)
+    descriptor = try disk.open(path, mode)
+  }
+
+  deinit { disk.close(descriptor) }
+
+  func write(_ bytes: some ContiguousBytes, at offset: Int64) throws(DiskError) {
+    try disk.write(bytes, to: descriptor, at: offset)
+  }
+
+  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
 }

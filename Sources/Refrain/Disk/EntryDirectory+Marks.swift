@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// Marks entries that are never evicted.
 ///
@@ -29,7 +24,7 @@ extension EntryDirectory {
       // With the lock, no eviction is between looking for the mark and removing the record.
       let lock = isLocked ? nil : try WriterLock.acquire(self)
       defer { withExtendedLifetime(lock) {} }
-      try makeMark()
+      if try !isPinned { try disk.makeFile(pinPath) }
       // Another process writes the entry, or evicts it; eviction removes the record first.
       if lock == nil, !isLocked { usleep(Self.evictionStart) }
       try makeDurable()
@@ -44,19 +39,11 @@ extension EntryDirectory {
 
   /// Makes the record and the mark survive a power cut: the first record of an entry does not.
   private func makeDurable() throws(DiskError) {
-    let descriptor = try disk.open(recordPath, .read)
-    defer { disk.close(descriptor) }
-    try disk.sync(descriptor)
+    try disk.syncFile(recordPath)
     try disk.syncDirectory(path)
     try syncParents()
   }
 
-  private func makeMark() throws(DiskError) {
-    guard try !isPinned else { return }
-    disk.close(try disk.open(pinPath, .create))
-  }
-
-  /// Whether the entry is marked.
   var isPinned: Bool {
     get throws(DiskError) { try disk.status(of: pinPath) != nil }
   }
@@ -111,7 +98,6 @@ extension EntryDirectory {
     for name in try disk.names(in: path) where Self.keep(markedBy: name) != nil {
       if name == wanted { isMarked = true } else { try disk.removeFile("\(path)/\(name)") }
     }
-    guard let wanted, !isMarked else { return }
-    disk.close(try disk.open("\(path)/\(wanted)", .create))
+    if let wanted, !isMarked { try disk.makeFile("\(path)/\(wanted)") }
   }
 }

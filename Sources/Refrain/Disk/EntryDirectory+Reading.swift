@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// Reads an entry: on opening it, or only its record and the sizes of its files. Changes nothing.
 extension EntryDirectory {
-  /// The contents of an entry as found on opening.
+  /// What the record and the journals of an entry claim.
   struct Contents: Sendable {
     var record: EntryRecord
     /// The readable bytes: synced, or written since the machine was booted.
     var spans: RangeSet<Int64>
     /// The part of `spans` that the sidecar itself records.
     var syncedSpans: RangeSet<Int64>
-    var file: EntryFile
     /// The highest number of the record and the journals: the next one written gets a higher
     /// number.
     var lastEpoch: Int
-    /// Defects that were repaired, a sentence each.
-    var warnings: [String] = []
-    /// Whether the data file is not writable.
-    var isReadOnly: Bool
     /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
     var keep: Int64?
+    /// The data file; nil if it was not opened.
+    var file: EntryFile?
+    /// Whether the data file is not writable.
+    var isReadOnly = false
+    /// A defect that was repaired, as a sentence.
+    var warning: String?
+
+    /// - Parameter synced: the spans of the record.
+    fileprivate init(_ record: EntryRecord, _ synced: RangeSet<Int64>) {
+      self.record = record
+      (spans, syncedSpans) = (synced, synced)
+      lastEpoch = record.epoch
+    }
   }
 
   enum Problem: Error {
@@ -36,6 +39,15 @@ extension EntryDirectory {
     case broken(String)
     /// The disk failed, which says nothing about the entry: it must not be changed.
     case unreadable(DiskError)
+
+    /// Says that an entry is not used; nil if it is nothing to warn about, or a later version's.
+    func warning(of entry: String) -> String? {
+      switch self {
+      case .empty, .newer: nil
+      case .broken(let why): "The entry \(entry) is ignored: \(why)."
+      case .unreadable(let failure): "The entry \(entry) cannot be read now: \(failure)."
+      }
+    }
   }
 
   // MARK: Opening
@@ -43,57 +55,73 @@ extension EntryDirectory {
   /// Reads the sidecar and the journals, opens the data file, and accepts only spans that the file
   /// can hold.
   func load() throws(Problem) -> Contents {
-    try read { record, synced throws(Problem) in
-      let file: EntryFile
-      let isReadOnly: Bool
-      do throws(DiskError) {
-        (file, isReadOnly) = try openFile("\(path)/\(record.file)")
-      } catch {
-        guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
-        throw .broken("its data file is missing or unreadable (\(error))")
-      }
+    try read { contents throws(Problem) in
+      let file = try openFile(of: &contents)
       // Another process is shortening the file.
-      guard file.isLocked else { return nil }
-      let journals = try reading { () throws(DiskError) in try readJournals(of: record) }
+      guard file.isLocked else { return false }
+      try readJournals(&contents)
       let size = try reading { () throws(DiskError) in try file.status().size }
-      var contents = Contents(
-        record: record, spans: synced.union(journals.spans), syncedSpans: synced, file: file,
-        lastEpoch: journals.lastEpoch, isReadOnly: isReadOnly, keep: journals.keep)
-      let end = min(size, record.length ?? size)
+      let end = min(size, contents.record.length ?? size)
       if contents.spans.ranges.last?.upperBound ?? 0 > end {
-        contents.warnings.append(
-          "The file of \(record.url) is shorter than its record says (\(file.path)); the rest is "
-            + "fetched again.")
+        contents.warning =
+          "The file of \(contents.record.url) is shorter than its record says (\(file.path)); the "
+          + "rest is fetched again."
         contents.spans.remove(contentsOf: end..<Int64.max)
         contents.syncedSpans.remove(contentsOf: end..<Int64.max)
       }
-      return contents
+      return true
     }
   }
 
-  /// Opens a data file, read-only if write access is refused.
-  private func openFile(_ path: String) throws(DiskError) -> (EntryFile, isReadOnly: Bool) {
+  /// Opens the data file, read-only if write access is refused.
+  private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
+    let path = "\(path)/\(contents.record.file)"
+    let file = try openingData { () throws(DiskError) in
+      do throws(DiskError) {
+        return try EntryFile(path: path, mode: .readWrite, disk: disk)
+      } catch {
+        guard error.isRefused else { throw error }
+        contents.isReadOnly = true
+        return try EntryFile(path: path, mode: .read, disk: disk)
+      }
+    }
+    contents.file = file
+    return file
+  }
+
+  /// Returns the data file that `open` opens.
+  func openingData<File>(_ open: () throws(DiskError) -> File) throws(Problem) -> File {
     do throws(DiskError) {
-      return (try EntryFile(path: path, mode: .readWrite, disk: disk), false)
+      return try open()
     } catch {
-      guard error.isRefused else { throw error }
-      return (try EntryFile(path: path, mode: .read, disk: disk), true)
+      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
+      throw .broken("its data file is missing or unreadable (\(error))")
+    }
+  }
+
+  /// Returns what the record and the journals claim, without opening the data file.
+  func loadRecord() throws(Problem) -> Contents {
+    // Replacing the record in the meantime may have removed its journals.
+    try read { contents throws(Problem) in
+      try readJournals(&contents)
+      return true
     }
   }
 
   /// Reads the record, and what belongs to it: again if another process replaces the record or the
   /// file meanwhile, or is shortening the file, which takes as long as a sync.
   ///
-  /// - Parameter rest: called with the record and its spans; returns nil if it is to be read again.
-  private func read<Contents>(
-    _ rest: (EntryRecord, RangeSet<Int64>) throws(Problem) -> Contents?
+  /// - Parameter rest: reads the rest; returns false if all is to be read again.
+  private func read(
+    _ rest: (inout Contents) throws(Problem) -> Bool
   ) throws(Problem) -> Contents {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
       let bytes = try readRecord()
       let (record, spans) = try EntryRecord.decode(bytes)
+      var contents = Contents(record, spans)
       do throws(Problem) {
-        if let contents = try rest(record, spans), try isCurrent(bytes) { return contents }
+        if try rest(&contents), try isCurrent(bytes) { return contents }
       } catch {
         if try isCurrent(bytes) { throw error }
       }
@@ -110,26 +138,15 @@ extension EntryDirectory {
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
   var writtenRecord: EntryRecord? { try? EntryRecord.decode(readRecord()).0 }
 
-  /// Returns the record and its spans without opening the data file, for listing.
-  func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
-    // Replacing the record in the meantime may have removed its journals.
-    try read { record, spans throws(Problem) in
-      let journals = try reading { () throws(DiskError) in try readJournals(of: record) }
-      return (record, spans.union(journals.spans))
-    }
-  }
-
   /// - Throws: `Problem.empty` if there is none.
   func readRecord() throws(Problem) -> [UInt8] {
-    let bytes: [UInt8]?
     do throws(DiskError) {
-      bytes = try disk.contents(of: recordPath)
+      if let file = try disk.file(at: recordPath) { return file.bytes }
     } catch {
       guard error.isObstacle else { throw .unreadable(error) }
       throw .broken("its record cannot be read (\(error))")
     }
-    guard let bytes else { throw .empty }
-    return bytes
+    throw .empty
   }
 
   private func isCurrent(_ bytes: [UInt8]) throws(Problem) -> Bool {
@@ -140,34 +157,28 @@ extension EntryDirectory {
   }
 
   /// Returns what the disk returns; a failure says nothing about the entry.
-  private func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
+  func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
     do throws(DiskError) { return try read() } catch { throw .unreadable(error) }
   }
 
-  /// Returns the spans that the journals add to a record, the highest number of them and the record,
-  /// and what the list of files shows besides: how long the entry stays.
-  func readJournals(
-    of record: EntryRecord
-  ) throws(DiskError) -> (spans: RangeSet<Int64>, lastEpoch: Int, keep: Int64?) {
-    var spans = RangeSet<Int64>()
-    var lastEpoch = record.epoch
-    var keep: Int64?
-    for name in try disk.names(in: path) {
-      keep = keep ?? Self.keep(markedBy: name)
+  /// Adds what the journals claim, and what the list of files shows besides: how long the entry
+  /// stays.
+  private func readJournals(_ contents: inout Contents) throws(Problem) {
+    let record = contents.record
+    for name in try reading({ () throws(DiskError) in try disk.names(in: path) }) {
+      contents.keep = contents.keep ?? Self.keep(markedBy: name)
       guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
         epoch >= record.epoch
       else { continue }
-      lastEpoch = max(lastEpoch, epoch)
+      contents.lastEpoch = max(contents.lastEpoch, epoch)
       // An unreadable journal only costs fetching its bytes again.
-      guard let bytes = try? disk.contents(of: "\(path)/\(name)") else { continue }
-      spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
+      guard let file = try? disk.file(at: "\(path)/\(name)") else { continue }
+      contents.spans.formUnion(SpanJournal.decode(file.bytes, bootIdentity: bootIdentity))
     }
-    return (spans, lastEpoch, keep)
   }
 
   // MARK: Surveying
 
-  /// The files of an entry.
   struct Files: Sendable {
     var statuses: [(name: String, status: FileStatus)] = []
     var allocatedBytes: Int64
@@ -208,15 +219,13 @@ extension EntryDirectory {
   /// What a look at each file of an entry shows.
   struct Survey: Sendable {
     var files: Files
-    var record: EntryRecord
-    /// The spans that the record and the journals claim.
-    var spans: RangeSet<Int64>
+    var contents: Contents
     /// The status of the data file; nil if it is missing.
     var data: FileStatus?
 
     /// The claimed spans, without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
-      let end = min(data?.size ?? 0, record.length ?? .max)
+      let (spans, end) = (contents.spans, min(data?.size ?? 0, contents.record.length ?? .max))
       guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
       return spans.subtracting(RangeSet(end..<last))
     }
@@ -239,16 +248,17 @@ extension EntryDirectory {
     }
     guard let found = listed else { throw .empty }
     if bytes == nil { bytes = try readRecord() }
-    var (record, spans) = try EntryRecord.decode(bytes ?? [])
+    let (record, spans) = try EntryRecord.decode(bytes ?? [])
     let hasJournal = found.statuses.contains {
       SpanJournal.epoch(of: $0.name, generation: record.generation) != nil
     }
-    if hasJournal { (record, spans) = try loadRecord() }
+    let contents = try hasJournal ? loadRecord() : Contents(record, spans)
     // The record may have been replaced since the directory was listed, and name a newer file.
+    let file = contents.record.file
     let data =
-      if let status = found.status(of: record.file) { status as FileStatus? } else {
-        try reading { () throws(DiskError) in try disk.status(of: "\(path)/\(record.file)") }
+      if let status = found.status(of: file) { status as FileStatus? } else {
+        try reading { () throws(DiskError) in try disk.status(of: "\(path)/\(file)") }
       }
-    return Survey(files: found, record: record, spans: spans, data: data)
+    return Survey(files: found, contents: contents, data: data)
   }
 }

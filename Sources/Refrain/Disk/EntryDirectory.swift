@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: MIT
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import Foundation
 
 /// The files of one entry: a directory with a sidecar, a data file and, while the entry is written
 /// to, a journal. Every method blocks; call them on `IOThreads` only.
 struct EntryDirectory: Sendable {
   let path: String
   let disk: any Disk
-  /// The identity of the current boot.
   let bootIdentity: String
   /// Shared by all entries of a store.
   let locks: WriterLocks
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
 
-  /// The entry's name.
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
   /// The directory of all entries whose names end in the same two digits.
-  var shardPath: String { Self.parent(of: path) }
+  var shardPath: String { path.parentPath }
 
   // MARK: Directories
 
@@ -48,25 +41,10 @@ struct EntryDirectory: Sendable {
   /// Makes the directory of all shards and its parents: they may be removed while the cache is in
   /// use.
   func createParents() throws(DiskError) {
-    let entries = Self.parent(of: Self.parent(of: path))
-    try make(entries)
+    let entries = shardPath.parentPath
+    try disk.makeDirectories(entries)
     // Best effort, as on opening the cache: on failure the media is only backed up needlessly.
     do { try disk.setStoredMediaAttributes(entries) } catch {}
-  }
-
-  private func make(_ path: String) throws(DiskError) {
-    do throws(DiskError) {
-      try disk.makeDirectory(path)
-    } catch {
-      let parent = Self.parent(of: path)
-      guard error.isMissing, !parent.isEmpty else { throw error }
-      try make(parent)
-      try disk.makeDirectory(path)
-    }
-  }
-
-  private static func parent(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
   }
 
   /// Makes the names of the entry's parent directories survive a power cut. `create` does not,
@@ -75,7 +53,7 @@ struct EntryDirectory: Sendable {
     var parent = path
     // The shard, the directory of all shards, and the cache directory.
     for _ in 0..<3 {
-      parent = Self.parent(of: parent)
+      parent = parent.parentPath
       if parent.isEmpty { return }
       try disk.syncDirectory(parent)
     }
@@ -93,18 +71,12 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
-    let descriptor: Int32
     do throws(DiskError) {
-      descriptor = try disk.open(temporary, .create)
+      try disk.makeFile(temporary, with: bytes, syncs: durably)
     } catch {
       guard error.isObstacle else { throw error }
       try remove(temporary)
-      descriptor = try disk.open(temporary, .create)
-    }
-    do {
-      defer { disk.close(descriptor) }
-      try disk.write(bytes, to: descriptor, at: 0)
-      if durably { try disk.sync(descriptor) }
+      try disk.makeFile(temporary, with: bytes, syncs: durably)
     }
     if let age { try disk.setChangeTime(of: temporary, to: age) }
     if try disk.isDirectory(recordPath) { try remove(recordPath) }
@@ -112,37 +84,33 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes the journals that a record of number `epoch` has superseded.
+  /// Removes some files. Processes that have one open can still read it (unlink(2)).
+  func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
+    for name in try disk.names(in: path) where isUnwanted(name) { try remove("\(path)/\(name)") }
+  }
+
+  /// Removes the journals of a generation that a record of number `epoch` has superseded.
   func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
-    for name in try disk.names(in: path) {
-      guard let own = SpanJournal.epoch(of: name, generation: generation), own < epoch else {
-        continue
-      }
-      try disk.removeFile("\(path)/\(name)")
+    try removeFiles { name in
+      SpanJournal.epoch(of: name, generation: generation).map { $0 < epoch } ?? false
     }
   }
 
-  /// Removes every file except those named and the marks; if none is named, everything, and the
-  /// directory too. Processes that have a file open can still read it (unlink(2)).
+  /// Removes every file, and the directory. Processes that have a file open can still read it.
   ///
   /// - Parameters:
   ///   - found: the files, if they were just listed.
   ///   - keepsShard: whether the shard stays, even if it is empty then.
-  func removeFiles(
-    _ found: Files? = nil, except kept: Set<String> = [], keepsShard: Bool = false
-  ) throws(DiskError) {
+  func removeFiles(_ found: Files? = nil, keepsShard: Bool = false) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
-    if kept.isEmpty { try remove(recordPath) }
+    try remove(recordPath)
     for isLast in [false, true] {
       let names =
         if let found, !isLast { found.statuses.map(\.name) } else { try disk.names(in: path) }
-      for name in names
-      where !kept.contains(name) && (kept.isEmpty || !Self.isMark(name)) {
-        // Removed above, unless it was added since.
-        if kept.isEmpty, !isLast, name == EntryRecord.fileName { continue }
+      // The record was removed above, unless it was added since.
+      for name in names where isLast || name != EntryRecord.fileName {
         try remove("\(path)/\(name)")
       }
-      guard kept.isEmpty else { return }
       do throws(DiskError) {
         try disk.removeDirectory(path)
         break
@@ -151,19 +119,7 @@ struct EntryDirectory: Sendable {
         guard !isLast, error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
       }
     }
-    if !keepsShard { removeShardIfEmpty() }
-  }
-
-  func removeShardIfEmpty() { Self.removeIfEmpty(shardPath, disk: disk) }
-
-  /// Removes a directory if it is empty.
-  static func removeIfEmpty(_ path: String, disk: any Disk) {
-    do {
-      try disk.removeDirectory(path)
-    } catch {
-      // Either it is not empty (rmdir(2), ENOTEMPTY), or an empty directory is left, which does no
-      // harm.
-    }
+    if !keepsShard { disk.removeIfEmpty(shardPath) }
   }
 
   /// Removes a file, or a directory in its place with all its contents.
@@ -178,5 +134,116 @@ struct EntryDirectory: Sendable {
     }
     for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
     try disk.removeDirectory(path)
+  }
+
+  // MARK: Evicting
+
+  /// Another process reads the entry, of which nothing was removed.
+  struct InUse: Error {}
+
+  /// Removes the entry unless a process reads it. The caller holds its `WriterLock`.
+  ///
+  /// - Parameter found: its files, if they were just listed.
+  /// - Returns: its key, if it has a record.
+  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
+    var record: EntryRecord?
+    do throws(Problem) {
+      record = try EntryRecord.decode(readRecord()).0
+    } catch {
+      switch error {
+      case .newer, .unreadable: throw error
+      // No process can have opened an entry without a readable record.
+      case .empty, .broken: break
+      }
+    }
+    let descriptor = try record.flatMap { try lockedDataFile($0) }
+    defer { if let descriptor { disk.closeLocked(descriptor) } }
+    try removeFiles(found)
+    return record.map { CacheKey(rawValue: $0.key) }
+  }
+
+  /// Frees at least the last `bytes` stored, in whole blocks, unless a process reads the entry. The
+  /// caller holds its `WriterLock`.
+  ///
+  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
+  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
+  func shorten(by bytes: Int64) throws -> CacheKey? {
+    let contents = try loadRecord()
+    var spans = contents.spans
+    guard let descriptor = try lockedDataFile(contents.record) else { return try removeUnused() }
+    defer { disk.closeLocked(descriptor) }
+    // The record is about to include spans that only a journal held.
+    try disk.sync(descriptor)
+    var cut = spans.ranges.last?.upperBound ?? 0
+    var dropped: Int64 = 0
+    for range in spans.ranges.reversed() where dropped < bytes {
+      cut = max(range.lowerBound, range.upperBound - (bytes - dropped))
+      // The file system frees whole blocks, nearly always of 4 KiB.
+      cut = cut / 4096 * 4096
+      dropped += range.upperBound - max(cut, range.lowerBound)
+    }
+    spans.remove(contentsOf: cut..<Int64.max)
+    let size = try disk.status(of: descriptor).size
+    try replace(contents, claiming: spans)
+    do throws(DiskError) {
+      try disk.truncate(descriptor, to: min(cut, size))
+    } catch {
+      try removeFiles()
+    }
+    return CacheKey(rawValue: contents.record.key)
+  }
+
+  /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
+  func replace(_ contents: Contents, claiming spans: RangeSet<Int64>) throws {
+    var record = contents.record
+    record.spans = SpanList.encode(spans)
+    // The existing journals do not count any more.
+    record.epoch = contents.lastEpoch + 1
+    try write(record, durably: true, keepsAge: true)
+    try removeFiles { $0 != EntryRecord.fileName && $0 != record.file && !Self.isMark($0) }
+  }
+
+  /// Returns the size of some files, and how much of it is being read: that part is only freed when
+  /// the last reader has closed it.
+  func allocatedBytes(
+    where isIncluded: (String) -> Bool
+  ) throws(DiskError) -> (all: Int64, read: Int64) {
+    var sum: (all: Int64, read: Int64) = (0, 0)
+    for name in try disk.names(in: path) where isIncluded(name) {
+      guard let status = try disk.status(of: "\(path)/\(name)") else { continue }
+      sum.all += status.allocated
+      let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
+      guard isData, status.kind == .file, status.allocated > 0 else { continue }
+      let descriptor = try disk.open("\(path)/\(name)", .read)
+      defer { disk.close(descriptor) }
+      // If the file system cannot lock, readers cannot be detected.
+      switch try? disk.lock(descriptor, .exclusive) {
+      case true?: disk.unlock(descriptor, .exclusive)
+      case false?: sum.read += status.allocated
+      case nil: break
+      }
+    }
+    return sum
+  }
+
+  /// Returns the data file, locked against every reader; nil if it is missing or the file system
+  /// cannot lock: then only the whole entry can be removed.
+  private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
+    let dataPath = "\(path)/\(record.file)"
+    guard try disk.status(of: dataPath) != nil else { return nil }
+    let descriptor = try disk.open(dataPath, .readWrite)
+    do throws(DiskError) {
+      let locked = try soon { () throws(DiskError) in
+        try disk.lock(descriptor, .exclusive) ? descriptor : nil
+      }
+      if let locked { return locked }
+    } catch {
+      // The file system cannot lock. Other readers keep a removed file, but would reach the end of
+      // a truncated one.
+      disk.close(descriptor)
+      return nil
+    }
+    disk.close(descriptor)
+    throw InUse()
   }
 }

@@ -1,57 +1,41 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The data of one generation: a sparse file, byte x of the resource at offset x. It stays readable
 /// while this object exists, even after it is unlinked.
 ///
 /// Holds a shared flock(2) on the file during its lifetime, so that other processes do not truncate
-/// bytes in use.
+/// bytes in use. Its calls block, unless noted otherwise.
 package final class EntryFile: Sendable {
-  let path: String
-  package let descriptor: Int32
+  private let file: OpenFile
   /// Whether the shared lock is held, or the file system cannot lock; false while another process
   /// shortens the file.
   let isLocked: Bool
-  private let disk: any Disk
 
-  /// Opens or makes the file. Blocks.
   init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
-    self.path = path
-    self.disk = disk
-    descriptor = try disk.open(path, mode)
-    do throws(DiskError) {
-      guard try disk.status(of: descriptor).kind == .file else {
-        throw DiskError(operation: "open", path: path, code: EINVAL)
-      }
-    } catch {
-      disk.close(descriptor)
-      throw error
+    file = try OpenFile(path, mode, disk: disk)
+    guard try file.status().kind == .file else {
+      throw DiskError(operation: "open", path: path, code: EINVAL)
     }
     do throws(DiskError) {
-      isLocked = try disk.lock(descriptor, .shared)
+      isLocked = try disk.lock(file.descriptor, .shared)
     } catch {
       // No process shortens a file that it cannot lock.
       isLocked = true
     }
   }
 
-  deinit {
-    disk.unlock(descriptor)
-    disk.close(descriptor)
-  }
+  deinit { disk.unlock(descriptor, .shared) }
 
-  /// Blocks.
+  var path: String { file.path }
+  package var descriptor: Int32 { file.descriptor }
+  private var disk: any Disk { file.disk }
+
   func write(_ bytes: Data, at offset: Int64) throws(DiskError) {
-    try disk.write(bytes, to: descriptor, at: offset)
+    try file.write(bytes, at: offset)
   }
 
-  /// Blocks. Reads fewer bytes than the buffer holds only at the end of the file.
+  /// Reads fewer bytes than the buffer holds only at the end of the file.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int {
@@ -59,7 +43,7 @@ package final class EntryFile: Sendable {
   }
 
   /// Returns the first bytes; nil if they are not there, or cannot be read, which the next reader of
-  /// them reports. Blocks.
+  /// them reports.
   func beginning(_ count: Int64) -> Data? {
     guard let bytes = try? disk.read(Int(count), of: descriptor), bytes.count == count else {
       return nil
@@ -79,16 +63,14 @@ package final class EntryFile: Sendable {
     disk.readWithoutWaiting(descriptor, into: buffer, at: offset)
   }
 
-  /// Blocks.
   func sync() throws(DiskError) { try disk.sync(descriptor) }
 
   /// Size and allocated blocks. Does not wait for the disk on a local file system.
-  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
+  func status() throws(DiskError) -> FileStatus { try file.status() }
 
   /// Whether the file extends to `end`; true if that is unknown. Another program may have truncated
   /// it.
   func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// Returns the ranges without blocks.
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

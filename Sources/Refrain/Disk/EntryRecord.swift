@@ -15,7 +15,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var finalURL: String
   /// The generation's name, from which its file names are derived.
   var generation: String
-  /// The data file's name.
   var file: String
   var length: Int64?
   var mimeType: String?
@@ -56,24 +55,11 @@ struct EntryRecord: Codable, Sendable, Hashable {
   ) {
     struct Version: Decodable { var version: Int }
     let data = Data(bytes)
-    let record: EntryRecord
-    do {
-      record = try JSONDecoder().decode(EntryRecord.self, from: data)
-    } catch {
-      // A later version may have other members.
-      guard let version = try? JSONDecoder().decode(Version.self, from: data).version else {
-        throw damaged("it cannot be parsed")
-      }
-      if version > EntryRecord.version { throw .newer(version) }
-      throw damaged("it cannot be parsed")
-    }
-    return try check(record)
-  }
-
-  private static func check(
-    _ record: EntryRecord
-  ) throws(EntryDirectory.Problem) -> (EntryRecord, RangeSet<Int64>) {
-    if record.version > EntryRecord.version { throw .newer(record.version) }
+    let record = try? JSONDecoder().decode(EntryRecord.self, from: data)
+    // A later version may have other members.
+    let version = record?.version ?? (try? JSONDecoder().decode(Version.self, from: data))?.version
+    if let version, version > EntryRecord.version { throw .newer(version) }
+    guard let record else { throw damaged("it cannot be parsed") }
     // An earlier version did not record the group.
     guard record.version == EntryRecord.version else {
       throw damaged("its version is \(record.version)")
@@ -100,13 +86,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
   static func isPlainName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 128 && name != fileName
       && !EntryDirectory.isMark(name) && !name.hasPrefix(".")
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-          UInt8(ascii: "-"), UInt8(ascii: "."):
-          true
-        default: false
-        }
-      }
+      && name.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789-.".utf8.contains($0) }
   }
 }

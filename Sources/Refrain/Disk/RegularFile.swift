@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#else
+#if canImport(Darwin)
   import Darwin
 #endif
 

@@ -62,38 +62,25 @@ enum SpanJournal {
   }
 }
 
-/// An open journal (`SpanJournal`). The descriptor is closed when the last possible writer releases
-/// the journal, so a late record cannot go to another file that reuses the descriptor.
+/// An open journal (`SpanJournal`).
 final class JournalFile: Sendable {
-  let path: String
-  let epoch: Int
-  private let descriptor: Int32
-  private let disk: any Disk
+  private let file: OpenFile
   private let reserved = Atomic(0)
 
   /// Makes the file and writes its header. Blocks.
-  init(
-    path: String, epoch: Int, bootIdentity: String, disk: any Disk
-  ) throws(DiskError) {
-    self.path = path
-    self.epoch = epoch
-    self.disk = disk
-    descriptor = try disk.open(path, .create)
-    // All properties are set: should this throw, `deinit` closes the descriptor.
-    try disk.write(SpanJournal.header(bootIdentity: bootIdentity), to: descriptor, at: 0)
+  init(path: String, bootIdentity: String, disk: any Disk) throws(DiskError) {
+    file = try OpenFile(path, .create, disk: disk)
+    try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
   }
 
-  deinit { disk.close(descriptor) }
+  var path: String { file.path }
 
-  /// Reserves records.
-  ///
-  /// - Returns: the number of the first.
+  /// Reserves records, and returns the number of the first.
   func reserve(_ count: Int) -> Int { reserved.add(count, ordering: .relaxed).oldValue }
 
   /// Writes a record at the position of that number. Blocks.
   func write(_ span: ByteRange, number: Int) throws(DiskError) {
-    let record = SpanJournal.record(span)
     let offset = Int64(SpanJournal.headerSize + number * SpanJournal.recordSize)
-    try disk.write(record, to: descriptor, at: offset)
+    try file.write(SpanJournal.record(span), at: offset)
   }
 }

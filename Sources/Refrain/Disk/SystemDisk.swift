@@ -3,7 +3,6 @@ import Foundation
 
 #if canImport(Glibc)
   import CLinuxSystem
-  import Glibc
 #elseif canImport(Darwin)
   import Darwin
 #endif
@@ -26,37 +25,29 @@ struct SystemDisk: Disk {
   }
 
   func makeDirectory(_ path: String) throws(DiskError) {
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("mkdir", path) }
+    try call("mkdir", path, accepting: [EEXIST]) { mkdir(path, 0o700) }
   }
 
   func setStoredMediaAttributes(_ path: String) throws {
-    // One attribute is set even if the other is refused.
-    let exclusion = Result { try excludeFromBackup(path) }
-    try protect(path)
-    try exclusion.get()
-  }
-
-  private func excludeFromBackup(_ path: String) throws {
     #if canImport(Darwin)
       // Media that can be fetched again need no backup (URLResourceKey.isExcludedFromBackupKey),
       // wherever an app puts its cache. The value applies to the directory's contents.
       var directory = URL(filePath: path, directoryHint: .isDirectory)
       var values = URLResourceValues()
       values.isExcludedFromBackup = true
-      try directory.setResourceValues(values)
-    #endif
-  }
-
-  private func protect(_ path: String) throws {
-    // Not on a Mac, which encrypts whole volumes: the attribute has no effect there.
-    #if canImport(Darwin) && !os(macOS) && !targetEnvironment(macCatalyst)
-      // Files inherit it from their directory. Not `.complete`, which an app may have as its
-      // default: such files can be neither read nor opened some seconds after the device is locked,
-      // when background playback must continue, also with the next song. This is the strictest
-      // class that allows both, and the system's default.
-      try FileManager.default.setAttributes(
-        [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
-        ofItemAtPath: path)
+      // One attribute is set even if the other is refused.
+      let exclusion = Result { try directory.setResourceValues(values) }
+      // Not on a Mac, which encrypts whole volumes: the attribute has no effect there.
+      #if !os(macOS) && !targetEnvironment(macCatalyst)
+        // Files inherit it from their directory. Not `.complete`, which an app may have as its
+        // default: such files can be neither read nor opened some seconds after the device is
+        // locked, when background playback must continue, also with the next song. This is the
+        // strictest class that allows both, and the system's default.
+        try FileManager.default.setAttributes(
+          [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
+          ofItemAtPath: path)
+      #endif
+      try exclusion.get()
     #endif
   }
 
@@ -71,14 +62,10 @@ struct SystemDisk: Disk {
       }
     // For the owner alone, whatever the umask: a cache also stores keys of streams. A symbolic link
     // in a file's place must not be followed.
-    let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-    guard descriptor >= 0 else { throw failure("open", path) }
-    return Int32(descriptor)
+    return try call("open", path) { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
   }
 
-  func close(_ descriptor: Int32) {
-    _ = systemClose(descriptor)
-  }
+  func close(_ descriptor: Int32) { _ = systemClose(descriptor) }
 
   func write(
     _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64
@@ -86,7 +73,7 @@ struct SystemDisk: Disk {
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-      let written = retrying {
+      let written = try call("pwrite", "fd \(descriptor)") {
         pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
       }
       guard written > 0 else { throw failure("pwrite", "fd \(descriptor)") }
@@ -96,50 +83,46 @@ struct SystemDisk: Disk {
 
   func sync(_ descriptor: Int32) throws(DiskError) {
     #if canImport(Darwin)
-      let result = fullSync(descriptor)
+      try call("fdatasync", "fd \(descriptor)") { fullSync(descriptor) }
     #else
-      let result = retrying { Int(fdatasync(descriptor)) }
+      try call("fdatasync", "fd \(descriptor)") { fdatasync(descriptor) }
     #endif
-    guard result == 0 else { throw failure("fdatasync", "fd \(descriptor)") }
   }
 
   func syncDirectory(_ path: String) throws(DiskError) {
-    let descriptor = retrying { systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
-    guard descriptor >= 0 else { throw failure("open", path) }
-    defer { _ = systemClose(Int32(descriptor)) }
+    let descriptor = try call("open", path) {
+      systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    }
+    defer { close(descriptor) }
     #if canImport(Darwin)
-      let result = fullSync(Int32(descriptor))
+      try call("fsync", path) { fullSync(descriptor) }
     #else
-      let result = retrying { Int(fsync(Int32(descriptor))) }
+      try call("fsync", path) { fsync(descriptor) }
     #endif
-    guard result == 0 else { throw failure("fsync", path) }
   }
 
   #if canImport(Darwin)
     /// On Darwin fsync(2) only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the
     /// medium, if the file system supports it.
-    private func fullSync(_ descriptor: Int32) -> Int {
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-      return retrying { Int(fsync(descriptor)) }
+    private func fullSync(_ descriptor: Int32) -> Int32 {
+      fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
     }
   #endif
 
   func rename(_ old: String, to new: String) throws(DiskError) {
-    guard systemRename(old, new) == 0 else { throw failure("rename", old) }
+    try call("rename", old) { systemRename(old, new) }
   }
 
   func removeFile(_ path: String) throws(DiskError) {
-    guard unlink(path) == 0 || errno == ENOENT else { throw failure("unlink", path) }
+    try call("unlink", path, accepting: [ENOENT]) { unlink(path) }
   }
 
   func removeDirectory(_ path: String) throws(DiskError) {
-    guard rmdir(path) == 0 || errno == ENOENT else { throw failure("rmdir", path) }
+    try call("rmdir", path, accepting: [ENOENT]) { rmdir(path) }
   }
 
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
-    guard retrying({ Int(ftruncate(descriptor, off_t(size))) }) == 0 else {
-      throw failure("ftruncate", "fd \(descriptor)")
-    }
+    try call("ftruncate", "fd \(descriptor)") { ftruncate(descriptor, off_t(size)) }
   }
 
   // MARK: Reading
@@ -147,9 +130,9 @@ struct SystemDisk: Disk {
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int {
-    let count = retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
-    guard count >= 0 else { throw failure("pread", "fd \(descriptor)") }
-    return count
+    try call("pread", "fd \(descriptor)") {
+      pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+    }
   }
 
   func readWithoutWaiting(
@@ -166,18 +149,14 @@ struct SystemDisk: Disk {
 
   func status(of descriptor: Int32) throws(DiskError) -> FileStatus {
     var found = stat()
-    guard fstat(descriptor, &found) == 0 else { throw failure("fstat", "fd \(descriptor)") }
+    try call("fstat", "fd \(descriptor)") { fstat(descriptor, &found) }
     return FileStatus(found)
   }
 
   func status(of path: String) throws(DiskError) -> FileStatus? {
     var found = stat()
-    guard lstat(path, &found) == 0 else {
-      let error = failure("lstat", path)
-      if error.isMissing { return nil }
-      throw error
-    }
-    return FileStatus(found)
+    let result = try call("lstat", path, accepting: [ENOENT, ENOTDIR]) { lstat(path, &found) }
+    return result == 0 ? FileStatus(found) : nil
   }
 
   func names(in path: String) throws(DiskError) -> [String] {
@@ -231,34 +210,31 @@ struct SystemDisk: Disk {
     guard time.isFinite, abs(time) < 1e12 else { return }
     let seconds = time.rounded(.down)
     let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))
-    guard utimensat(AT_FDCWD, path, [spec, spec], 0) == 0 else {
-      throw failure("utimensat", path)
-    }
+    try call("utimensat", path) { utimensat(AT_FDCWD, path, [spec, spec], 0) }
   }
 
   // MARK: Locks
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
-    try checkLocking("flock", descriptor)
-    let operation = (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
-    if retrying({ Int(flock(descriptor, operation)) }) == 0 { return true }
-    if errno == EWOULDBLOCK { return false }
-    throw failure("flock", "fd \(descriptor)")
-  }
-
-  func unlock(_ descriptor: Int32) {
-    _ = flock(descriptor, LOCK_UN)
-  }
-
-  func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
+    guard case .byte(let offset) = kind else {
+      try checkLocking("flock", descriptor)
+      let operation = (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
+      return try call("flock", "fd \(descriptor)", accepting: [EWOULDBLOCK]) {
+        flock(descriptor, operation)
+      } == 0
+    }
     try checkLocking("fcntl", descriptor)
     var lock = Self.lock(F_WRLCK, offset)
-    if retrying({ Int(fcntl(descriptor, Self.setLock, &lock)) }) == 0 { return true }
-    if errno == EAGAIN || errno == EACCES { return false }
-    throw failure("fcntl", "fd \(descriptor)")
+    return try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
+      fcntl(descriptor, Self.setLock, &lock)
+    } == 0
   }
 
-  func unlock(_ descriptor: Int32, byteAt offset: Int64) {
+  func unlock(_ descriptor: Int32, _ kind: LockKind) {
+    guard case .byte(let offset) = kind else {
+      _ = flock(descriptor, LOCK_UN)
+      return
+    }
     var lock = Self.lock(F_UNLCK, offset)
     _ = fcntl(descriptor, Self.setLock, &lock)
   }
@@ -266,9 +242,7 @@ struct SystemDisk: Disk {
   func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
     try checkLocking("fcntl", descriptor)
     var lock = Self.lock(F_WRLCK, offset)
-    guard fcntl(descriptor, Self.findLock, &lock) == 0 else {
-      throw failure("fcntl", "fd \(descriptor)")
-    }
+    try call("fcntl", "fd \(descriptor)") { fcntl(descriptor, Self.findLock, &lock) }
     return lock.l_type != Int16(F_UNLCK)
   }
 
@@ -294,7 +268,22 @@ struct SystemDisk: Disk {
     private static let (setLock, findLock) = (refrain_ofd_setlk, refrain_ofd_getlk)
   #endif
 
-  func failure(_ operation: String, _ path: String) -> DiskError {
+  /// Makes a call, again if a signal interrupted it (EINTR, signal(7)).
+  ///
+  /// - Parameter codes: errors that are not thrown: the call's negative result is returned.
+  @discardableResult
+  private func call<Value: FixedWidthInteger>(
+    _ operation: String, _ path: @autoclosure () -> String, accepting codes: [Int32] = [],
+    _ body: () -> Value
+  ) throws(DiskError) -> Value {
+    while true {
+      let result = body()
+      if result >= 0 || codes.contains(errno) { return result }
+      if errno != EINTR { throw failure(operation, path()) }
+    }
+  }
+
+  private func failure(_ operation: String, _ path: String) -> DiskError {
     DiskError(operation: operation, path: path, code: errno)
   }
 }
@@ -321,17 +310,9 @@ extension FileStatus {
   }
 }
 
-/// Repeats a call that a signal interrupted (EINTR, signal(7)).
-func retrying(_ call: () -> Int) -> Int {
-  while true {
-    let result = call()
-    if result >= 0 || errno != EINTR { return result }
-  }
-}
-
 // The methods of `SystemDisk` hide the C functions of the same names.
-private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int {
-  Int(open(path, flags, mode))
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
+  open(path, flags, mode)
 }
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }

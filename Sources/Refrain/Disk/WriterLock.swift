@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import RefrainLocks
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The right to change one entry's files, held for this object's lifetime. One writer at a time has
 /// it; the kernel releases it when the process ends.
 final class WriterLock: Sendable {
   private let name: String
-  private let file: LockFile
+  private let file: OpenFile
   private let locks: WriterLocks
   /// Why the file system cannot lock; nil if it can. Without locks, nothing keeps other processes
   /// out. They never corrupt each other's bytes: every generation has file names of its own, and no
   /// part of a file is freed without a lock. But one may undo what another has stored.
   let failure: DiskError?
 
-  fileprivate init(_ name: String, _ file: LockFile, _ locks: WriterLocks, failure: DiskError?) {
+  fileprivate init(_ name: String, _ file: OpenFile, _ locks: WriterLocks, failure: DiskError?) {
     self.name = name
     self.file = file
     self.locks = locks
@@ -27,7 +22,7 @@ final class WriterLock: Sendable {
 
   deinit {
     // In this order: the kernel does not separate the threads of one process.
-    if failure == nil { file.unlock(name) }
+    if failure == nil { file.disk.unlock(file.descriptor, WriterLocks.lock(of: name)) }
     locks.release(name)
   }
 
@@ -40,16 +35,9 @@ final class WriterLock: Sendable {
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> WriterLock? {
-    for attempt in 0..<(waits ? 5 : 1) {
-      if attempt > 0 { usleep(2000) }
-      if let lock = try directory.locks.lock(directory) { return lock }
-    }
-    return nil
-  }
-
-  /// Whether another writer holds the lock. Changes nothing.
-  static func isHeld(_ directory: EntryDirectory) -> Bool {
-    directory.locks.isHeld(directory.name)
+    let locks = directory.locks
+    guard waits else { return try locks.lock(directory) }
+    return try soon { () throws(DiskError) in try locks.lock(directory) }
   }
 }
 
@@ -65,7 +53,7 @@ final class WriterLocks: Sendable {
     /// separates open file descriptions, and all threads share one.
     var claimed: Set<String> = []
     /// The open file, while anything is locked in it.
-    weak var file: LockFile?
+    weak var file: OpenFile?
   }
 
   static let fileName = "locks"
@@ -79,48 +67,49 @@ final class WriterLocks: Sendable {
     self.disk = disk
   }
 
+  /// Returns the lock of an entry's byte. Two entries that share a byte only cannot be stored at the
+  /// same time.
+  fileprivate static func lock(of name: String) -> LockKind { .byte(offset(of: name)) }
+
+  private static func offset(of name: String) -> Int64 {
+    let number = UInt64(name.prefix(16), radix: 16) ?? UInt64(name.utf8.first ?? 0)
+    return Int64(number >> 2)
+  }
+
   /// Takes the lock of an entry; nil if another writer holds it.
   fileprivate func lock(_ directory: EntryDirectory) throws(DiskError) -> WriterLock? {
     let name = directory.name
+    // First this process's threads are excluded, then, by the kernel's lock, other processes.
     guard state.withLock({ $0.claimed.insert(name).inserted }) else { return nil }
-    do throws(DiskError) {
-      if let lock = try lockClaimed(name, createParents: directory.createParents) { return lock }
-    } catch {
-      release(name)
-      throw error
-    }
-    release(name)
-    return nil
-  }
-
-  /// Takes the kernel's lock, after this process's threads were excluded.
-  private func lockClaimed(
-    _ name: String, createParents: () throws(DiskError) -> Void
-  ) throws(DiskError) -> WriterLock? {
+    var lock: WriterLock?
+    defer { if lock == nil { release(name) } }
     // Another program may remove the file, alone or with the directory; later processes then lock a
     // new file.
     for _ in 0..<100 {
-      let file: LockFile
+      let file: OpenFile
       do throws(DiskError) {
         file = try openFile()
       } catch {
         guard error.isMissing else { throw error }
-        try createParents()
+        try directory.createParents()
         continue
       }
+      defer { withExtendedLifetime(file) {} }
       do throws(DiskError) {
-        guard try file.lock(name) else { return nil }
+        guard try disk.lock(file.descriptor, Self.lock(of: name)) else { return nil }
       } catch {
-        return WriterLock(name, file, self, failure: error)
+        lock = WriterLock(name, file, self, failure: error)
+        return lock
       }
-      do throws(DiskError) {
-        let isCurrent = try disk.status(of: path)?.identity == file.identity
-        if isCurrent { return WriterLock(name, file, self, failure: nil) }
-      } catch {
-        file.unlock(name)
-        throw error
+      let isCurrent = Result { () throws(DiskError) in
+        try disk.status(of: path)?.identity == file.status().identity
       }
-      file.unlock(name)
+      if case .success(true) = isCurrent {
+        lock = WriterLock(name, file, self, failure: nil)
+        return lock
+      }
+      disk.unlock(file.descriptor, Self.lock(of: name))
+      _ = try isCurrent.get()
       state.withLock { if $0.file === file { $0.file = nil } }
     }
     return nil
@@ -131,9 +120,9 @@ final class WriterLocks: Sendable {
   }
 
   /// Returns the open file, made if it is missing.
-  private func openFile() throws(DiskError) -> LockFile {
+  private func openFile() throws(DiskError) -> OpenFile {
     if let file = state.withLock({ $0.file }) { return file }
-    let file = try LockFile(path: path, mode: .lock, disk: disk)
+    let file = try OpenFile(path, .lock, disk: disk)
     // If two threads opened the file at once, either one will do.
     state.withLock { $0.file = file }
     return file
@@ -146,51 +135,10 @@ final class WriterLocks: Sendable {
       name.map(state.claimed.contains) ?? !state.claimed.isEmpty
     }
     if isClaimed { return true }
-    // If the file is missing, no lock is held; if it cannot be opened, there are no writers.
-    guard let file = try? LockFile(path: path, mode: .readWrite, disk: disk) else { return false }
-    return file.isLocked(name)
-  }
-}
-
-/// The open file of the locks.
-private final class LockFile: Sendable {
-  private let descriptor: Int32
-  private let disk: any Disk
-  let identity: FileStatus.Identity
-
-  init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
-    self.disk = disk
-    descriptor = try disk.open(path, mode)
-    do throws(DiskError) {
-      identity = try disk.status(of: descriptor).identity
-    } catch {
-      disk.close(descriptor)
-      throw error
-    }
-  }
-
-  deinit { disk.close(descriptor) }
-
-  /// Returns the offset of an entry's byte. Two entries that share a byte only cannot be stored at
-  /// the same time.
-  private static func offset(_ name: String) -> Int64 {
-    let number = UInt64(name.prefix(16), radix: 16) ?? UInt64(name.utf8.first ?? 0)
-    return Int64(number >> 2)
-  }
-
-  /// - Returns: false if another writer holds the lock.
-  /// - Throws: if the file system cannot lock.
-  func lock(_ name: String) throws(DiskError) -> Bool {
-    try disk.lock(descriptor, byteAt: Self.offset(name))
-  }
-
-  func unlock(_ name: String) {
-    disk.unlock(descriptor, byteAt: Self.offset(name))
-  }
-
-  func isLocked(_ name: String?) -> Bool {
-    let offset = name.map(Self.offset)
-    // If the file system cannot lock, nothing is locked.
-    return (try? disk.isLocked(descriptor, byteAt: offset)) ?? false
+    // If the file is missing, no lock is held; if it cannot be opened, there are no writers; if the
+    // file system cannot lock, nothing is locked.
+    guard let file = try? OpenFile(path, .readWrite, disk: disk) else { return false }
+    defer { withExtendedLifetime(file) {} }
+    return (try? disk.isLocked(file.descriptor, byteAt: name.map(Self.offset))) ?? false
   }
 }

@@ -26,7 +26,12 @@ extension Store {
     if open != nil { budget.touch(name) }
     open = nil
     let policy = generation.entry.withPolicy { $0 }
-    if policy.keep != policy.marked { mark(keep: policy.keep) }
+    if policy.keep != policy.marked {
+      attempt(evenIfReadOnly: false) {
+        guard try directory.disk.status(of: directory.recordPath) != nil else { return }
+        try directory.mark(keep: policy.keep)
+      }
+    }
     // The lock is held until the entry is measured.
     let lock = writer?.lock
     defer { withExtendedLifetime(lock) {} }
@@ -57,14 +62,6 @@ extension Store {
     } else if let journal {
       // Nothing was written to it since the record was written.
       try directory.disk.removeFile(journal.path)
-    }
-  }
-
-  /// Marks how long the entry stays, if it is stored.
-  private func mark(keep: Int64?) {
-    attempt(evenIfReadOnly: false) {
-      guard try directory.disk.status(of: directory.recordPath) != nil else { return }
-      try directory.mark(keep: keep)
     }
   }
 

@@ -13,7 +13,7 @@ extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     let name = SpanJournal.fileName(generation: files.id, epoch: files.epoch)
     return try JournalFile(
-      path: "\(directory.path)/\(name)", epoch: files.epoch, bootIdentity: directory.bootIdentity,
+      path: "\(directory.path)/\(name)", bootIdentity: directory.bootIdentity,
       disk: directory.disk)
   }
 
@@ -201,17 +201,14 @@ extension Store {
     }
   }
 
-  private func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
+  /// Removes files, and the directory if none is left; subtracts their size from the usage.
+  func removeFiles(where isUnwanted: (String) -> Bool = { _ in true }) throws(DiskError) {
     let names = try directory.disk.names(in: directory.path)
-    let kept = Set(names.filter { !isUnwanted($0) })
-    if kept.count < names.count { try removeFiles(except: kept) }
-  }
-
-  /// Removes the directory, or every file except `kept`, and subtracts their size from the usage.
-  func removeFiles(except kept: Set<String> = []) throws(DiskError) {
-    let (size, read) = try directory.allocatedBytes(except: kept)
+    let isWhole = names.allSatisfy(isUnwanted)
+    guard isWhole || names.contains(where: isUnwanted) else { return }
+    let (size, read) = try directory.allocatedBytes(where: isUnwanted)
     try budget.removing(size, read: read, of: name) { () throws(DiskError) in
-      try directory.removeFiles(except: kept)
+      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
       held += read
     }
   }

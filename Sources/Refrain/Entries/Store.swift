@@ -18,6 +18,8 @@ actor Store {
 
   /// Nil while this process does not write to the entry.
   var writer: Writer?
+  /// The generation that is being written, and its files; nil without a writer.
+  var open: (generation: Generation, files: Files)?
   /// Whether room was reserved for the entry's overhead besides its data.
   private var hasOverhead = false
   /// Bytes of removed files that somebody still reads.
@@ -25,21 +27,13 @@ actor Store {
   /// The record's file as `noticeOthers` last found it.
   var seenRecord: FileStatus?
 
-  /// The right to write to the entry, and what is being written.
+  /// The right to write to the entry.
   struct Writer {
     let lock: WriterLock
     /// The size of the entry before anything was written to it.
     let sizeBefore: DiskBudget.Before
-    /// The generation that is being written, and its files.
-    var open: (generation: Generation, files: Files)?
     /// Whether the entry's parent directories are known to survive a power cut.
     var isAnchored = false
-  }
-
-  /// The generation that is being written, and its files.
-  var open: (generation: Generation, files: Files)? {
-    get { writer?.open }
-    set { writer?.open = newValue }
   }
 
   /// The name of a generation and of its data file, which identify its files.
@@ -86,24 +80,19 @@ actor Store {
       // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return (replacing, contents) }
       if contents.isReadOnly { state.storage.refuse(.readOnly) }
-      contents.warnings.forEach(warn)
+      if let warning = contents.warning { warn(warning) }
       budget.touch(name)
       return (state, contents)
     } catch {
-      switch error {
-      case .empty: break
-      case .newer(let version):
+      if case .newer(let version) = error {
         state.storage.refuse(.newerFormat)
         warn(
           "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
             + "resource plays without being stored.")
-      case .broken(let why):
-        warn("The entry of \(url) is ignored: \(why) (in \(directory.path)).")
-      case .unreadable(let failure):
-        warn("The entry of \(url) cannot be read now: \(failure).")
       }
+      if let warning = error.warning(of: "of \(url) in \(directory.path)") { warn(warning) }
+      return (state, nil)
     }
-    return (state, nil)
   }
 
   // MARK: Beginning
@@ -216,7 +205,7 @@ actor Store {
   /// continues what another has stored, so that none of it is requested.
   func isTaken(for generation: Generation) async -> Bool {
     if writer != nil { return false }
-    if WriterLock.isHeld(directory) { return true }
+    if directory.locks.isHeld(name) { return true }
     if generation.withState({ $0.generationID != nil }) { _ = await prepare(generation) }
     return false
   }
@@ -229,7 +218,7 @@ actor Store {
     let files = Files(of: contents.record, epoch: contents.lastEpoch + 1)
     let journal = try makeJournal(files)
     open = (generation, files)
-    let allocated = try contents.file.status().allocated
+    let allocated = try contents.file?.status().allocated ?? 0
     generation.withState { state in
       state.storage.adopt(contents, journal, allocated: allocated)
       // They may wait for bytes that another process has stored since.
@@ -295,7 +284,7 @@ actor Store {
       held -= released
       hasOverhead = false
     }
-    writer = nil
+    (writer, open) = (nil, nil)
   }
 
   /// Pins the entry; see `EntryDirectory.pin`.

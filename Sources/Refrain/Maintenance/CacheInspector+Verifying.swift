@@ -31,7 +31,7 @@ extension CacheInspector {
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
     if let found = try? directory.examine(), found.isInOrder {
-      result.key = CacheKey(rawValue: found.record.key)
+      result.key = CacheKey(rawValue: found.contents.record.key)
       return result
     }
     guard let lock = try WriterLock.acquire(directory, waits: false) else {
@@ -48,8 +48,9 @@ extension CacheInspector {
   private func repair(_ directory: EntryDirectory, _ result: inout EntryVerification) {
     do throws(EntryDirectory.Problem) {
       let found = try directory.examine()
-      result.key = CacheKey(rawValue: found.record.key)
-      let dropped = found.claimed.byteCount - found.held.byteCount
+      let record = found.contents.record
+      result.key = CacheKey(rawValue: record.key)
+      let dropped = found.contents.spans.byteCount - found.held.byteCount
       if dropped > 0 {
         result.problems.append("\(dropped) bytes were missing from the data file and were dropped.")
       }
@@ -59,7 +60,9 @@ extension CacheInspector {
       }
       if found.isInOrder { return }
       do {
-        try directory.repair(found)
+        // The record is about to include spans that only a journal held.
+        try directory.disk.syncFile("\(directory.path)/\(record.file)")
+        try directory.replace(found.contents, claiming: found.held)
         result.droppedBytes = dropped
       } catch {
         result.problems.append("The entry could not be repaired: \(error).")
@@ -89,45 +92,30 @@ extension CacheInspector {
 extension EntryDirectory {
   /// What the record of an entry claims, and what its files hold.
   fileprivate struct Examination {
-    var record: EntryRecord
-    var claimed: RangeSet<Int64>
+    var contents: Contents
     /// The claimed spans that lie neither in a hole of the data file nor beyond its end.
     var held: RangeSet<Int64>
     var foreignFiles: Int
 
-    var isInOrder: Bool { held == claimed && foreignFiles == 0 }
+    var isInOrder: Bool { held == contents.spans && foreignFiles == 0 }
   }
 
   fileprivate func examine() throws(Problem) -> Examination {
     let survey = try survey()
     guard survey.data?.kind == .file else { throw .broken("its data file is missing") }
-    var held = survey.spansInFile
-    let data: Int32
-    do throws(DiskError) {
-      data = try disk.open("\(path)/\(survey.record.file)", .read)
-    } catch {
-      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its data file is missing or unreadable (\(error))")
+    let record = survey.contents.record
+    let data = try openingData { () throws(DiskError) in
+      try disk.open("\(path)/\(record.file)", .read)
     }
     defer { disk.close(data) }
     // A file system that cannot tell them says nothing about the entry.
-    do throws(DiskError) { held.subtract(try disk.holes(in: data)) } catch {
-      throw .unreadable(error)
-    }
+    let holes = try reading { () throws(DiskError) in try disk.holes(in: data) }
     let foreign = survey.files.statuses.filter { name, _ in
-      name != EntryRecord.fileName && name != survey.record.file && !Self.isMark(name)
-        && SpanJournal.epoch(of: name, generation: survey.record.generation) == nil
+      name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
+        && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
     return Examination(
-      record: survey.record, claimed: survey.spans, held: held, foreignFiles: foreign.count)
-  }
-
-  /// Removes spans that the data file does not hold from the record, and foreign files.
-  fileprivate func repair(_ found: Examination) throws {
-    // The record is about to include spans that only a journal held.
-    let data = try disk.open("\(path)/\(found.record.file)", .read)
-    defer { disk.close(data) }
-    try disk.sync(data)
-    try replaceSpans(of: found.record, by: found.held)
+      contents: survey.contents, held: survey.spansInFile.subtracting(holes),
+      foreignFiles: foreign.count)
   }
 }

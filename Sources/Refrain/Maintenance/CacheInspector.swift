@@ -117,11 +117,7 @@ struct CacheInspector: Sendable {
     recorded += table.openEntries.compactMap { entry in
       entry.group.map { (entry.key, CacheKey(rawValue: $0)) }
     }
-    let roots = GroupRoots(recorded) {
-      $0.key
-    } group: {
-      $0.group
-    }
+    let roots = GroupRoots(recorded)
     let root = roots.root(of: group, group: recorded.first { $0.key == group }?.group)
     guard root == nil || root == group else { return [] }
     return Set(
@@ -135,17 +131,10 @@ struct CacheInspector: Sendable {
     do throws(EntryDirectory.Problem) {
       survey = try directory.survey()
     } catch {
-      switch error {
-      case .empty, .newer: break
-      case .broken(let why):
-        events.send(.warning("The entry in \(directory.path) is ignored: \(why)."))
-      case .unreadable(let failure):
-        events.send(
-          .warning("The entry in \(directory.path) cannot be read now: \(failure)."))
-      }
+      if let warning = error.warning(of: "in \(directory.path)") { events.send(.warning(warning)) }
       return nil
     }
-    let record = survey.record
+    let record = survey.contents.record
     let key = CacheKey(rawValue: record.key)
     guard let url = URL(string: record.url),
       // An earlier version named the entries of other representations in another way.
@@ -156,20 +145,20 @@ struct CacheInspector: Sendable {
     if let open = entry?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
-        survey.spans.formUnion(stored)
-        survey.record.length = known ?? record.length
+        survey.contents.spans.formUnion(stored)
+        survey.contents.record.length = known ?? record.length
       }
     }
     // No more is claimed than the file can hold.
     let spans = survey.spansInFile
-    let (length, cached) = (survey.record.length, spans.byteCount)
+    let (length, cached) = (survey.contents.record.length, spans.byteCount)
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
       allocatedBytes: survey.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: survey.files.lastAccess),
       isComplete: length == cached,
-      isInUse: mayBeInUse && WriterLock.isHeld(directory),
+      isInUse: mayBeInUse && directory.locks.isHeld(name),
       isPinned: survey.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
@@ -200,4 +189,15 @@ public struct EntrySummary: Sendable, Hashable {
   /// The key of the first resource of the group as a part of which the entry was last recorded
   /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
   public var group: CacheKey?
+}
+
+/// Returns the result of work that reads a cache directory, whose failures it reports.
+func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
+  do {
+    return try await work()
+  } catch let error as DiskError {
+    throw MediaCacheError(
+      .storage, "The cache directory cannot be read: \(error).",
+      remedy: "Check the disk and its permissions, then try again.")
+  }
 }

@@ -116,13 +116,8 @@ public enum StoredItem: Sendable, Hashable {
   /// Returns entries with those of a group as one item, in the order of the first entry of each.
   /// Takes time linear in their number.
   package static func grouped(_ entries: [EntrySummary]) -> [StoredItem] {
-    let roots = GroupRoots(entries) {
-      $0.key
-    } group: {
-      $0.group
-    }
+    let roots = GroupRoots(entries.lazy.map { (key: $0.key, group: $0.group) })
     var items: [StoredItem] = []
-    items.reserveCapacity(roots.isEmpty ? entries.count : 0)
     var groups: [CacheKey: (item: Int, summary: GroupSummary)] = [:]
     for entry in entries {
       guard let root = roots.root(of: entry.key, group: entry.group) else {
@@ -152,26 +147,12 @@ package struct GroupRoots {
 
   /// Takes time linear in the number of entries.
   ///
-  /// - Parameters:
-  ///   - key: returns the key of an entry.
-  ///   - group: returns the group that its record names.
-  package init<Element>(
-    _ entries: [Element], key: (borrowing Element) -> CacheKey,
-    group: (borrowing Element) -> CacheKey?
-  ) {
-    // The entries of a group often follow each other.
-    var last: CacheKey?
-    for index in entries.indices {
-      guard let next = group(entries[index]), next != last, next != key(entries[index]) else {
-        continue
-      }
-      roots[next] = next
-      last = next
-    }
+  /// - Parameter entries: their keys, and the groups that their records name.
+  package init(_ entries: some Sequence<(key: CacheKey, group: CacheKey?)>) {
+    for case (let key, let group?) in entries where group != key { roots[group] = group }
     guard !roots.isEmpty else { return }
-    for index in entries.indices {
-      let own = key(entries[index])
-      if let next = group(entries[index]), next != own, roots[own] != nil { roots[own] = next }
+    for case (let key, let group?) in entries where group != key && roots[key] != nil {
+      roots[key] = group
     }
     for key in roots.keys { follow(key) }
   }
@@ -189,9 +170,6 @@ package struct GroupRoots {
     let root = path[start...].min { $0.rawValue < $1.rawValue }
     for key in path { roots[key] = root }
   }
-
-  /// Whether no entry belongs to a group.
-  package var isEmpty: Bool { roots.isEmpty }
 
   /// Returns the key of the first resource of an entry's group; nil if it belongs to none.
   package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {

@@ -9,9 +9,8 @@ import Foundation
 ///
 /// Documents (`DocumentRules`), and resources that their group keeps (`ResourcePolicy.Group.isKept`),
 /// are stored even if the origin forbids it (`no-store`): what they name could not play without the
-/// origin otherwise. That is the wish of one
-/// person, so a cache for several (`Configuration.isShared`) still obeys. While the origin can be
-/// reached, such an entry is revalidated before each use.
+/// origin otherwise. That is the wish of one person, so a cache for several (`Configuration.isShared`)
+/// still obeys. While the origin can be reached, such an entry is revalidated before each use.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
   /// headers select. If nothing is stored of it, its first bytes are fetched.
@@ -32,7 +31,7 @@ extension MediaCache {
     if reader.isDocument { keep(&resource) }
     // Nothing is evicted for a resource that cannot be pinned.
     let key = key(for: resource)
-    try await pinning.checkRoom(for: key.rawValue, [key], lengths: information.length ?? 0)
+    try await checkRoomToPin(key.rawValue, [key], lengths: information.length ?? 0)
     try await prefetch(resource, range: 0..<1)
     // The response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {
@@ -42,8 +41,6 @@ extension MediaCache {
         remedy: "Try again.")
     }
   }
-
-  package var pinning: Pinning { Pinning(inspector: inspector) }
 
   /// Makes a document storable even if the origin forbids it.
   private func keep(_ resource: inout Resource) {
@@ -57,7 +54,7 @@ extension MediaCache {
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
   public func pin(_ key: CacheKey) async throws -> Bool {
-    try await pinning.pin(key) != .notStored
+    try await pinStored(key) != .notStored
   }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
@@ -75,7 +72,16 @@ extension MediaCache {
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let wasPinned = try await pinning.unpin(key)
+    let budget = budget
+    let wasPinned = try await IOThreads.background.run { () throws(MediaCacheError) in
+      let name = KeyHash.name(of: key)
+      defer { budget.notePinned(name) }
+      do throws(DiskError) {
+        return try budget.entryDirectory(named: name).unpin()
+      } catch {
+        throw Self.failure(key, error)
+      }
+    }
     // Even without a pin: an earlier call may have failed after it lifted the pin.
     if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
       let open = await table.settledEntry(for: key)
@@ -88,25 +94,20 @@ extension MediaCache {
     }
     return wasPinned
   }
-}
 
-/// Pins entries, which are then never evicted.
-package struct Pinning: Sendable {
-  let inspector: CacheInspector
-  private var budget: DiskBudget { inspector.budget }
-
-  package enum Outcome: Sendable {
+  package enum PinOutcome: Sendable {
     /// Nothing is stored under the key.
     case notStored
     case wasPinned
     case pinned
   }
 
-  /// Pins an entry.
-  package func pin(_ key: CacheKey) async throws -> Outcome {
+  /// As `pin(_:)`.
+  package func pinStored(_ key: CacheKey) async throws -> PinOutcome {
+    let (budget, inspector) = (budget, inspector)
     await budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
-    let open = await inspector.table.heldEntry(for: key)
+    let open = await table.heldEntry(for: key)
     defer { open?.release() }
     await open?.recordNow()
     return try await withTaskExecutorPreference(IOThreads.background) {
@@ -139,31 +140,16 @@ package struct Pinning: Sendable {
   ///   - keys: of its entries, which may be pinned already.
   ///   - lengths: the sum of their lengths.
   ///   - isEstimate: whether that is an estimate.
-  package func checkRoom(
-    for name: String, _ keys: [CacheKey], lengths: Int64, isEstimate: Bool = false
+  package func checkRoomToPin(
+    _ name: String, _ keys: [CacheKey], lengths: Int64, isEstimate: Bool = false
   ) async throws(MediaCacheError) {
     guard let room = budget.pinnableBytes else { return }
     await budget.knowPinned()
     let names = Set(keys.map { KeyHash.name(of: $0) })
-    let others = budget.pinnedBytes(except: names)
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside
+    let others = budget.pinnedBytes(except: names)
     if bytes > room - others { throw refusal(name, bytes, others, isEstimate: isEstimate) }
-  }
-
-  /// Removes the pin of an entry.
-  ///
-  /// - Returns: false if it was not pinned.
-  func unpin(_ key: CacheKey) async throws -> Bool {
-    try await IOThreads.background.run { () throws(MediaCacheError) in
-      let name = KeyHash.name(of: key)
-      defer { budget.notePinned(name) }
-      do throws(DiskError) {
-        return try budget.entryDirectory(named: name).unpin()
-      } catch {
-        throw Self.failure(key, error)
-      }
-    }
   }
 
   private func refusal(

@@ -34,16 +34,12 @@ package struct PrivateFiles: Sendable {
 
   // MARK: One file
 
-  package struct Contents: Sendable {
-    package var bytes: [UInt8]
-    /// Whether the file is larger than the limit: `bytes` are its beginning.
-    package var isCut: Bool
-  }
-
-  /// Returns the first `limit` bytes of a file; nil if there is none.
-  package func contents(of name: String, limit: Int) throws -> Contents? {
+  /// Returns the first `limit` bytes of a file, and whether it has more; nil if there is none.
+  package func contents(
+    of name: String, limit: Int
+  ) throws -> (bytes: [UInt8], isCut: Bool)? {
     try disk.file(at: path(of: name), limit: limit, cutsAtLimit: true).map {
-      Contents(bytes: $0.bytes, isCut: $0.status.size > Int64(limit))
+      ($0.bytes, $0.status.size > Int64(limit))
     }
   }
 
@@ -66,10 +62,7 @@ package struct PrivateFiles: Sendable {
     // Another process may be writing the same file.
     let temporary = "\(path(of: name)).\(UUID().uuidString)"
     do {
-      let descriptor = try disk.open(temporary, .create)
-      defer { disk.close(descriptor) }
-      try disk.write(bytes, to: descriptor, at: 0)
-      if syncs { try disk.sync(descriptor) }
+      try disk.makeFile(temporary, with: bytes, syncs: syncs)
       try disk.rename(temporary, to: path(of: name))
     } catch {
       // The first error is reported. What is left is removed later.
@@ -83,11 +76,7 @@ package struct PrivateFiles: Sendable {
   /// files are no error.
   package func sync(_ names: [String]) throws {
     for name in names {
-      try ifPresent { () throws(DiskError) in
-        let descriptor = try disk.open(path(of: name), .read)
-        defer { disk.close(descriptor) }
-        try disk.sync(descriptor)
-      }
+      try ifPresent { () throws(DiskError) in try disk.syncFile(path(of: name)) }
     }
     try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
   }

@@ -93,7 +93,9 @@ struct Removal: Sendable {
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
     let swept = try await Sweep(budget: budget).run(progress: progress) { shard in
       // No entry has the name of a shard: only the shard itself is settled.
-      budget.changing(shard) { budget.entryDirectory(named: shard).removeShardIfEmpty() }
+      budget.changing(shard) {
+        budget.disk.removeIfEmpty(budget.entryDirectory(named: shard).shardPath)
+      }
     } _: { name -> (freed: Int64, left: String?) in
       if budget.isOpen(name) { return (0, name) }
       do {
@@ -122,17 +124,17 @@ struct Removal: Sendable {
 
   /// Removes an entry that is in use, or could not be removed before.
   private func removeLeft(_ name: String) async throws -> Int64 {
-    // The record of what is open may not be written yet.
-    if let open = table.openEntries.first(where: { $0.name == name }) {
-      return try await remove(open.key) ?? 0
-    }
     let directory = budget.entryDirectory(named: name)
-    let key = await IOThreads.background.run {
+    let recorded = await IOThreads.background.run {
       directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
     }
-    if let key, KeyHash.name(of: key) == name { return try await remove(key) ?? 0 }
+    // The record of what is open may not be written yet.
+    let open = table.openEntries.first { $0.name == name }
+    if let key = open?.key ?? recorded, KeyHash.name(of: key) == name {
+      return try await remove(key) ?? 0
+    }
     return try await IOThreads.background.run {
-      try removeClosed(name, key?.rawValue ?? directory.path)?.bytes ?? 0
+      try removeClosed(name, recorded?.rawValue ?? directory.path)?.bytes ?? 0
     }
   }
 

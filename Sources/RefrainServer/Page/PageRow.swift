@@ -101,11 +101,7 @@ struct PageRow: Sendable, Hashable, Encodable {
   /// manifest. Takes time linear in their number.
   static func members(_ entries: [CacheKey: PageRow]) -> [CacheKey: [PageRow]] {
     let all = Array(entries.values)
-    let roots = GroupRoots(all) {
-      $0.key
-    } group: {
-      $0.stream
-    }
+    let roots = GroupRoots(all.lazy.map { (key: $0.key, group: $0.stream) })
     return Dictionary(grouping: all) { roots.root(of: $0.key, group: $0.stream) ?? $0.key }
   }
 

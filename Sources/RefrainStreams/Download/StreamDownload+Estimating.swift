@@ -58,8 +58,8 @@ extension StreamDownload {
   }
 
   private func checkRoom(for estimate: StreamEstimate, _ keys: [CacheKey]) async throws {
-    try await cache.pinning.checkRoom(
-      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes,
+    try await cache.checkRoomToPin(
+      resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes,
       isEstimate: true)
   }
 

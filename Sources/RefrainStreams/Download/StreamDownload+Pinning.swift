@@ -105,7 +105,7 @@ extension StreamDownload {
 
   /// - Returns: false if nothing is stored under the key.
   private func place(_ key: CacheKey, wasStored: Bool) async throws -> Bool {
-    switch try await cache.pinning.pin(key) {
+    switch try await cache.pinStored(key) {
     case .notStored: return false
     case .wasPinned: return true
     case .pinned:

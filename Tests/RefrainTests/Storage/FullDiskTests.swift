@@ -160,7 +160,7 @@ struct FullDiskTests {
     disk.fail { operation, _ in operation == .write ? ENOSPC : nil }
     let path = "\(directory.path)/journal"
     #expect(throws: DiskError.self) {
-      try JournalFile(path: path, epoch: 1, bootIdentity: "boot", disk: disk)
+      try JournalFile(path: path, bootIdentity: "boot", disk: disk)
     }
     #expect(disk.closed == [path])
   }

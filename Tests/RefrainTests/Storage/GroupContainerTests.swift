@@ -35,7 +35,7 @@ import Testing
       let descriptor = try disk.open("\(path)/\(file)", .readWrite)
       defer { disk.close(descriptor) }
       guard try disk.lock(descriptor, .exclusive) else { return false }
-      disk.unlock(descriptor)
+      disk.unlock(descriptor, .exclusive)
     }
     return true
   }

@@ -54,13 +54,7 @@ extension DiskLayer {
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
     try system.lock(descriptor, kind)
   }
-  func unlock(_ descriptor: Int32) { system.unlock(descriptor) }
-  func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
-    try system.lock(descriptor, byteAt: offset)
-  }
-  func unlock(_ descriptor: Int32, byteAt offset: Int64) {
-    system.unlock(descriptor, byteAt: offset)
-  }
+  func unlock(_ descriptor: Int32, _ kind: LockKind) { system.unlock(descriptor, kind) }
   func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
     try system.isLocked(descriptor, byteAt: offset)
   }

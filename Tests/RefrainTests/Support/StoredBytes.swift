@@ -54,14 +54,14 @@ struct StoredBytes {
 
   /// Returns the offset of the first wrong byte among those claimed; nil if there is none.
   func firstWrongByte(_ bytes: SyntheticBytes) throws -> Int64? {
-    guard case .found(let contents) = load() else { return nil }
+    guard case .found(let contents) = load(), let file = contents.file else { return nil }
     for span in contents.spans.ranges {
       var offset = span.lowerBound
       while offset < span.upperBound {
         let end = min(offset + (1 << 20), span.upperBound)
         var buffer = [UInt8](repeating: 0, count: Int(end - offset))
         let count = try buffer.withUnsafeMutableBytes {
-          try contents.file.read(into: $0, at: offset)
+          try file.read(into: $0, at: offset)
         }
         let right = bytes.bytes(in: offset..<end)
         if count < buffer.count || buffer != right {

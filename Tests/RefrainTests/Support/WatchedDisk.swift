@@ -212,11 +212,6 @@ final class WatchedDisk: DiskLayer {
     return try system.lock(descriptor, kind)
   }
 
-  func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
-    try check(.lock, descriptor)
-    return try system.lock(descriptor, byteAt: offset)
-  }
-
   func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
     try check(.lock, descriptor)
     return try system.isLocked(descriptor, byteAt: offset)

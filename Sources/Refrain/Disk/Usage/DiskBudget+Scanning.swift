@@ -74,7 +74,7 @@ extension DiskBudget {
         index.withLock { $0.note(entry) }
       }
       let path = "\(entriesPath)/\(shard)"
-      if names.isEmpty { EntryDirectory.removeIfEmpty(path, disk: disk) }
+      if names.isEmpty { disk.removeIfEmpty(path) }
       sum += try DiskBudget.allocated([path], disk)
       await Task.yield()
     }

@@ -64,11 +64,8 @@ final class DiskBudget: Sendable {
   /// Makes the cache directory. Blocks.
   ///
   /// - Returns: the attributes that could not be set and are not essential, a sentence each.
-  func create() throws -> [String] {
-    try FileManager.default.createDirectory(
-      atPath: directory, withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
-    try disk.makeDirectory(entriesPath)
+  func create() throws(DiskError) -> [String] {
+    try disk.makeDirectories(entriesPath)
     do {
       // Only the directory that is entirely ours: the cache may lie in a folder with other files.
       // Set on every opening, because a process may end between the two steps; this costs next to

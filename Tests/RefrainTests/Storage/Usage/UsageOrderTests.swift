@@ -36,7 +36,7 @@ struct UsageOrderTests {
     }
 
     private func used() -> Int64? {
-      guard let bytes = try? SystemDisk().contents(of: "\(path)/usage") else { return nil }
+      guard let bytes = try? SystemDisk().file(at: "\(path)/usage")?.bytes else { return nil }
       return UsageRecord.decode(bytes)?.used
     }
 
@@ -130,7 +130,7 @@ struct UsageOrderTests {
     let disk = SystemDisk()
     let file = try EntryFile(path: "\(path)/data", mode: .create, disk: disk)
     let journal = try JournalFile(
-      path: "\(path)/journal", epoch: 1, bootIdentity: "boot", disk: disk)
+      path: "\(path)/journal", bootIdentity: "boot", disk: disk)
     var state = cache.starter.emptyState(of: Resource(url: URL(filePath: "/")))
     state.storage.begin("1", in: file, journal, .written)
     state.fetches[1] = .init(range: 0..<10_000)
@@ -139,7 +139,7 @@ struct UsageOrderTests {
       let run = try #require(commit?.journal)
       let (number, span) = (run.number, run.span)
       #expect(span == 0..<start + 100)
-      var bytes = try #require(try disk.contents(of: journal.path))
+      var bytes = try #require(try disk.file(at: journal.path)).bytes
       let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
       bytes += [UInt8](repeating: 0, count: max(0, offset + SpanJournal.recordSize - bytes.count))
       let record = SpanJournal.record(span)
