@@ -11,14 +11,20 @@ extension EntryDirectory {
   /// Another process reads the entry, of which nothing was removed.
   struct InUse: Error {}
 
-  /// Removes the entry unless a process reads it.
+  /// Removes the entry unless a process reads it, or shortens it: frees at least the last `bytes`
+  /// stored, in whole blocks.
   ///
-  /// - Parameter found: its files, if they were just listed.
+  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
+  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
+  ///
+  /// - Parameters:
+  ///   - found: its files, if they were just listed.
+  ///   - bytes: nil to remove it.
   /// - Returns: its key, if it has a record.
-  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
-    let record: EntryRecord
+  func evict(_ found: Files? = nil, last bytes: Int64? = nil) throws -> CacheKey? {
+    let (record, synced): (EntryRecord, RangeSet<Int64>)
     do throws(Problem) {
-      record = try EntryRecord.decode(readRecord()).0
+      (record, synced) = try EntryRecord.decode(readRecord())
     } catch {
       switch error {
       case .newer, .unreadable: throw error
@@ -30,20 +36,18 @@ extension EntryDirectory {
     }
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { disk.closeLocked(descriptor) } }
-    try removeFiles(found)
+    if let descriptor, let bytes {
+      try shorten(record, synced, descriptor, by: bytes)
+    } else {
+      try removeFiles(found)
+    }
     return CacheKey(rawValue: record.key)
   }
 
-  /// Frees at least the last `bytes` stored, in whole blocks.
-  ///
-  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
-  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
-  func shorten(by bytes: Int64) throws -> CacheKey? {
-    let (record, claimed) = try loadRecord()
-    var spans = claimed
-    let descriptor = try lockedDataFile(record)
-    guard let descriptor else { return try removeUnused() }
-    defer { disk.closeLocked(descriptor) }
+  private func shorten(
+    _ record: EntryRecord, _ synced: RangeSet<Int64>, _ descriptor: Int32, by bytes: Int64
+  ) throws {
+    var spans = try synced.union(readJournals(of: record).spans)
     // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
@@ -60,10 +64,8 @@ extension EntryDirectory {
     do throws(DiskError) {
       try disk.truncate(descriptor, to: min(cut, size))
     } catch {
-      try disk.removeFile(recordPath)
       try removeFiles()
     }
-    return CacheKey(rawValue: record.key)
   }
 
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
@@ -89,11 +91,8 @@ extension EntryDirectory {
       let descriptor = try disk.open("\(path)/\(name)", .read)
       defer { disk.close(descriptor) }
       // If the file system cannot lock, readers cannot be detected.
-      switch try? disk.lock(descriptor, .exclusive) {
-      case true?: disk.unlock(descriptor)
-      case false?: sum.read += status.allocated
-      case nil: break
-      }
+      let isFree = (try? disk.lock(descriptor, .exclusive)) ?? true
+      if isFree { disk.unlock(descriptor) } else { sum.read += status.allocated }
     }
     return sum
   }
@@ -104,16 +103,14 @@ extension EntryDirectory {
     let dataPath = "\(path)/\(record.file)"
     guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
-    let isLocked: Bool
     do throws(DiskError) {
-      isLocked = try disk.lockSoon(descriptor, .exclusive)
+      if try disk.lockSoon(descriptor, .exclusive) { return descriptor }
     } catch {
       // The file system cannot lock. Other readers keep a removed file, but would reach the end of
       // a truncated one.
       disk.close(descriptor)
       return nil
     }
-    if isLocked { return descriptor }
     disk.close(descriptor)
     throw InUse()
   }

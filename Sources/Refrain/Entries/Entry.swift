@@ -10,6 +10,10 @@ final class Entry: Sendable {
   let storage: Store
   let requests: EntryRequests
   private let table: EntryTable
+  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
+  /// `state`.
+  private let policy: Mutex<RecordedPolicy>
+  let state = Mutex(State())
 
   struct State {
     var current: Generation?
@@ -31,11 +35,6 @@ final class Entry: Sendable {
     }
   }
 
-  let state = Mutex(State())
-  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
-  /// `state`.
-  private let policy: Mutex<RecordedPolicy>
-
   /// Opens the entry stored under the key, or an empty one. Blocks.
   ///
   /// - Parameter evictor: makes room for what is stored.
@@ -43,12 +42,11 @@ final class Entry: Sendable {
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
     events: EventStreams, table: EntryTable
   ) {
-    let isShared = starter.origin.isShared
-    (self.key, self.starter, self.events) = (key, starter, events)
-    self.table = table
+    (self.key, self.starter, self.events, self.table) = (key, starter, events, table)
     storage = Store(
-      key: key, resource: resource, evictor: evictor, events: events, isShared: isShared)
-    evictor.budget.markOpen(storage.name)
+      key: key, resource: resource, evictor: evictor, events: events,
+      isShared: starter.origin.isShared)
+    evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name) }
     var policy = RecordedPolicy(of: key, for: resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
     if let found { policy.adopt(found) }
@@ -78,9 +76,7 @@ final class Entry: Sendable {
   }
 
   /// Balances `tryHold`, and the initial hold.
-  func release() {
-    closeIfUnused { $0.readers -= 1 }
-  }
+  func release() { closeIfUnused { $0.readers -= 1 } }
 
   /// Begins a task that must end before the entry can be closed.
   ///
@@ -93,9 +89,7 @@ final class Entry: Sendable {
     }
   }
 
-  func endTask() {
-    closeIfUnused { $0.tasks -= 1 }
-  }
+  func endTask() { closeIfUnused { $0.tasks -= 1 } }
 
   /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
   /// entry from closing, which syncs it as well.
@@ -194,8 +188,7 @@ final class Entry: Sendable {
     last.withState { $0.close() }
     await storage.finish(last)
     let waiters = state.withLock { state in
-      state.current = nil
-      state.earlier = []
+      (state.current, state.earlier) = (nil, [])
       defer { state.closeWaiters = [] }
       return state.closeWaiters
     }
@@ -226,7 +219,7 @@ final class Entry: Sendable {
   /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
     if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
-      _ = startAnew(after: current, with: emptyState())
+      startAnew(after: current, with: emptyState())
     }
     return current
   }
@@ -255,11 +248,9 @@ final class Entry: Sendable {
   /// - Parameter isContradicted: whether the bytes differ under an unchanged validator, so that the
   ///   stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
-    if replace(generation, with: Generation(entry: self, state: stateAfter(generation))) {
-      superseded(generation, isContradicted: isContradicted)
-    } else {
-      generation.withState { $0.supersede() }
-    }
+    let next = Generation(entry: self, state: stateAfter(generation))
+    guard replace(generation, with: next) else { return generation.withState { $0.supersede() } }
+    superseded(generation, isContradicted: isContradicted)
   }
 
   /// Returns the empty state of the generation after this one.
@@ -312,27 +303,22 @@ final class Entry: Sendable {
   /// - Parameter time: responses to requests from before have to be confirmed.
   /// - Returns: the generation before; nil if the entry is closed.
   func startAnew(at time: Date) -> Generation? {
-    while let last = current {
+    while !isClosed, let last = current {
       var state = emptyState(after: last)
       state.representation.invalidatedAt = time
       if startAnew(after: last, with: state) { return last }
-      if self.state.withLock(\.isClosed) { return nil }
     }
     return nil
   }
 
-  /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
-  func setApart(_ generation: Generation) {
-    _ = startAnew(after: generation, with: emptyState(after: generation))
-  }
-
   /// Makes a new generation the current one in place of `last`, whose readers continue with it.
   ///
+  /// - Parameter next: nil for an empty one.
   /// - Returns: false if `last` is not the current one any more, or the entry is closed.
-  func startAnew(after last: Generation, with next: GenerationState) -> Bool {
-    guard replace(last, with: Generation(entry: self, state: next), keepsLast: true) else {
-      return false
-    }
+  @discardableResult
+  func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
+    let next = Generation(entry: self, state: next ?? emptyState(after: last))
+    guard replace(last, with: next, keepsLast: true) else { return false }
     last.withState { $0.stopExpecting() }
     return true
   }

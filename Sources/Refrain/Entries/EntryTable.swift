@@ -9,6 +9,8 @@ final class EntryTable: Sendable {
     /// The entry is being opened; or it is being recorded for the last time, and can be reopened
     /// afterwards. The closure waits until that has ended.
     case busy(@Sendable () async -> Void)
+
+    var entry: Entry? { if case .open(let entry) = self { entry } else { nil } }
   }
 
   private let room: EntryRoom
@@ -43,12 +45,11 @@ final class EntryTable: Sendable {
     defer { if let ticket { room.leave(ticket) } }
     while true {
       try Task.checkCancellation()
-      let places = room.places
       var opening: Task<Entry, any Error>?
       let slot = try state.withLock { state throws(MediaCacheError) -> Slot? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
         if let slot = state.slots[key] { return slot }
-        guard room.take(ticket, of: places) else { return nil }
+        guard room.take(ticket) else { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
           do {
             let entry = try await open()
@@ -92,34 +93,21 @@ final class EntryTable: Sendable {
   var isEmpty: Bool { count == 0 }
 
   /// Every entry that is open now.
-  var openEntries: [Entry] {
-    state.withLock { state in
-      state.slots.values.compactMap { slot in
-        if case .open(let entry) = slot { return entry }
-        return nil
-      }
-    }
-  }
+  var openEntries: [Entry] { state.withLock { $0.slots.values.compactMap(\.entry) } }
 
   /// Returns the entry that is open under a key, without waiting.
-  func openEntry(for key: CacheKey) -> Entry? {
-    state.withLock { state in
-      if case .open(let entry) = state.slots[key] { return entry }
-      return nil
-    }
-  }
+  func openEntry(for key: CacheKey) -> Entry? { state.withLock { $0.slots[key]?.entry } }
 
   /// Returns the entry that is open under a key, after waiting for one that is being opened or
   /// closed.
   func settledEntry(for key: CacheKey) async -> Entry? {
-    while true {
-      let slot = state.withLock { $0.slots[key] }
+    while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
-      case nil: return nil
       case .open(let entry): return entry
       case .busy(let end): await end()
       }
     }
+    return nil
   }
 
   /// Returns the entry that is open under a key, held once more, after waiting for one that is being
@@ -133,26 +121,10 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
-  /// have found it on disk before its last record was written, and not in memory any more.
-  func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
-    var entries: [Entry] = []
-    for key in keys {
-      guard let entry = await settledEntry(for: key) else { continue }
-      await entry.recordNow()
-      entries.append(entry)
-    }
-    let found = try await look()
-    let closed = entries.filter(\.isClosed)
-    guard !closed.isEmpty else { return found }
-    for entry in closed { await entry.waitUntilClosed() }
-    // All that was stored before the call is on disk now, whoever has opened the entries since.
-    return try await look()
-  }
-
-  /// Returns every open entry, after waiting for those that are being opened or closed.
-  func settledEntries() async -> [Entry] {
-    let keys = state.withLock { Array($0.slots.keys) }
+  /// Returns the open entries of some keys, or all, after waiting for those that are being opened or
+  /// closed.
+  func settledEntries(for keys: Set<CacheKey>? = nil) async -> [Entry] {
+    let keys = keys ?? state.withLock { Set($0.slots.keys) }
     var entries: [Entry] = []
     for key in keys {
       if let entry = await settledEntry(for: key) { entries.append(entry) }
@@ -160,9 +132,25 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// Writes the deferred records of the open entries, for a look at the directory.
-  func record() async {
-    for entry in await settledEntries() { await entry.recordNow() }
+  /// Writes the deferred records of the open entries of some keys, or of all, for a look at the
+  /// directory.
+  @discardableResult
+  func record(_ keys: Set<CacheKey>? = nil) async -> [Entry] {
+    let entries = await settledEntries(for: keys)
+    for entry in entries { await entry.recordNow() }
+    return entries
+  }
+
+  /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
+  /// have found it on disk before its last record was written, and not in memory any more.
+  func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
+    let entries = await record(keys)
+    let found = try await look()
+    let closed = entries.filter(\.isClosed)
+    guard !closed.isEmpty else { return found }
+    for entry in closed { await entry.waitUntilClosed() }
+    // All that was stored before the call is on disk now, whoever has opened the entries since.
+    return try await look()
   }
 
   /// Closes an entry after its last hold was released: `close` records it.
@@ -212,14 +200,8 @@ final class EntryTable: Sendable {
 
   func closingEnded(_ number: UInt64) { state.withLock { _ = $0.closing.remove(number) } }
 
-  /// A number that is not less than any that `closingBegan` has returned, and less than all later
-  /// ones.
-  var latestClosing: UInt64 { state.withLock(\.lastNumber) }
-
-  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
-  func isClosing(since latest: UInt64) -> Bool {
-    state.withLock { state in state.closing.contains { $0 <= latest } }
-  }
+  /// The numbers of the entries without readers that are being recorded, or closed.
+  var closing: Set<UInt64> { state.withLock(\.closing) }
 
   // MARK: Closing
 
@@ -233,17 +215,11 @@ final class EntryTable: Sendable {
 
   /// Waits until every entry has been recorded and closed.
   func waitUntilEmpty() async {
-    while true {
-      let pending = state.withLock { Array($0.slots.values) }
-      if pending.isEmpty { return }
-      for slot in pending {
-        switch slot {
-        case .busy(let end): await end()
-        case .open(let entry):
-          // It may have been opening when the others were shut down.
-          entry.shutDown()
-          await entry.waitUntilClosed()
-        }
+    while !isEmpty {
+      for entry in await settledEntries() {
+        // It may have been opening when the others were shut down.
+        entry.shutDown()
+        await entry.waitUntilClosed()
       }
     }
   }

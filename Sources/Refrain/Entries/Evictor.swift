@@ -14,16 +14,11 @@ actor Evictor {
   private var advance: Task<Void, Never>?
   private var isClosed = false
 
-  /// The number of waits of ten milliseconds for idle entries to be recorded and closed.
-  private static let attempts = 100
-
   init(
     budget: DiskBudget, table: EntryTable,
     report: @Sendable @escaping (CacheEvent) -> Void
   ) {
-    self.budget = budget
-    self.table = table
-    self.report = report
+    (self.budget, self.table, self.report) = (budget, table, report)
   }
 
   /// Frees the room that `bytes` more need, from entries that are not in use.
@@ -31,18 +26,17 @@ actor Evictor {
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = budget.usableLimit else { return true }
-    var attempts = Self.attempts
+    // Waits of ten milliseconds for idle entries to be recorded and closed.
+    var attempts = 100
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    let latestClosing = table.latestClosing
-    var isClosing = table.isClosing(since: latestClosing)
-    while true {
-      if budget.shortage(of: bytes) == 0 { return true }
+    let closing = table.closing
+    var isClosing = !closing.isEmpty
+    while budget.shortage(of: bytes) > 0 {
       await budget.waitForCandidates()
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
-      let shortage = budget.shortage(of: bytes)
-      let freed = evictOldest(shortage)
+      let freed = evictOldest(budget.shortage(of: bytes))
       if freed > 0 { freeInAdvance(limit) }
       if budget.shortage(of: bytes) == 0 { return true }
       // A concurrent measurement may still include some of the freed bytes.
@@ -54,9 +48,10 @@ actor Evictor {
       if table.releaseIdle() { isReleased = true }
       guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      isClosing = table.isClosing(since: latestClosing)
+      isClosing = !table.closing.isDisjoint(with: closing)
       try? await Task.sleep(for: .milliseconds(10))
     }
+    return true
   }
 
   /// Frees about `bytes` on a full disk, regardless of the limit.
@@ -86,7 +81,8 @@ actor Evictor {
     advance = Task(executorPreference: IOThreads.background) {
       while !Task.isCancelled {
         let shortage = self.budget.shortage(of: min(limit / 64, 64 << 20))
-        guard shortage > 0, await self.evictOldest(shortage, within: Self.turn) > 0 else { break }
+        guard shortage > 0, await self.evictOldest(shortage, within: .milliseconds(5)) > 0
+        else { break }
         await Task.yield()
       }
       await self.advanceEnded()
@@ -94,8 +90,6 @@ actor Evictor {
   }
 
   private func advanceEnded() { advance = nil }
-
-  private static let turn: Duration = .milliseconds(5)
 
   /// Evicts the least recently used entries, without suspending.
   ///
@@ -135,7 +129,7 @@ actor Evictor {
   }
 
   private func reportScanFailure() {
-    let failure = budget.scanFailure
+    let failure = budget.scanning.withLock(\.failure)
     defer { scanFailure = failure?.code }
     guard let failure, failure.code != scanFailure else { return }
     report(
@@ -176,7 +170,7 @@ actor Evictor {
       let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
       var key: CacheKey?
       let freed = try budget.changing(name, before: before.allocatedBytes) {
-        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused(files)
+        key = try directory.evict(files, last: shortens ? wanted : nil)
       }
       budget.remeasure(name)
       guard let freed, freed > 0 else { return 0 }

@@ -31,7 +31,7 @@ extension Store {
     let lock = writer?.lock
     defer { withExtendedLifetime(lock) {} }
     endWriting(isClosed: true)
-    budget.markClosed(name, isBrief: policy.isBrief)
+    budget.remeasure(name) { $0.markClosed(name) }
     // Those before it may be over.
     if policy.isBrief {
       Task(executorPreference: IOThreads.background) { [evictor] in

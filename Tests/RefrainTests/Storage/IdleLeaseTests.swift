@@ -41,15 +41,14 @@ import Testing
   @Test func `Entries are being closed until that has ended`() {
     let table = EntryTable()
     let (first, second) = (table.closingBegan(), table.closingBegan())
-    let latest = table.latestClosing
-    #expect(first != second && latest == max(first, second) && table.isClosing(since: latest))
+    #expect(first != second && table.closing == [first, second])
     table.closingEnded(first)
-    #expect(table.isClosing(since: latest) && !table.releaseIdle())
+    #expect(table.closing == [second] && !table.releaseIdle())
     // One that begins later is none of those.
     let third = table.closingBegan()
     table.closingEnded(second)
-    #expect(!table.isClosing(since: latest) && table.isClosing(since: third))
+    #expect(table.closing == [third])
     table.closingEnded(third)
-    #expect(!table.isClosing(since: third))
+    #expect(table.closing.isEmpty)
   }
 }

@@ -21,6 +21,8 @@ final class DiskBudget: Sendable {
   let usage: UsageFile
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
+  /// Whether this cache has checked if the directory should be measured.
+  let hasCheckedUsage = Atomic(false)
   private let account = Mutex(Account())
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
@@ -37,27 +39,19 @@ final class DiskBudget: Sendable {
     directory: String, limit: Int64?, disk: any Disk,
     bootIdentity: String = BootIdentity.current, clock: @Sendable @escaping () -> Moment
   ) {
-    self.clock = clock
-    self.directory = directory
-    currentLimit = Mutex(limit)
-    self.disk = disk
+    (self.directory, self.disk, self.clock) = (directory, disk, clock)
     self.bootIdentity = bootIdentity
+    currentLimit = Mutex(limit)
     locks = WriterLocks(directory: directory, disk: disk)
-    let entriesPath = "\(directory)/entries"
-    let measureEmpty: @Sendable () -> Int64? = {
-      // On failure the directory is measured in the background.
-      guard let names = try? disk.names(in: entriesPath),
-        !names.contains(where: DiskBudget.isShardName)
-      else { return nil }
-      return try? DiskBudget.allocated([directory, entriesPath], disk)
-    }
-    usage = UsageFile(
-      path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk,
-      measureEmpty: measureEmpty, clock: clock)
-    LiveWriters.add(account.withLock(\.id))
+    usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk, clock: clock)
+    let id = account.withLock(\.id)
+    LiveWriters.own.withLock { _ = $0.insert(id) }
   }
 
-  deinit { LiveWriters.remove(account.withLock(\.id)) }
+  deinit {
+    let id = account.withLock(\.id)
+    LiveWriters.own.withLock { _ = $0.remove(id) }
+  }
 
   var entriesPath: String { "\(directory)/entries" }
 
@@ -109,10 +103,8 @@ final class DiskBudget: Sendable {
   }
 
   func shards() throws(DiskError) -> [String] {
-    try disk.names(in: entriesPath).filter(Self.isShardName)
+    try disk.names(in: entriesPath).filter { $0.utf8.count == 2 }
   }
-
-  private static func isShardName(_ name: String) -> Bool { name.utf8.count == 2 }
 
   func names(inShard shard: String) throws(DiskError) -> [String] {
     try disk.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
@@ -124,17 +116,11 @@ final class DiskBudget: Sendable {
 
   // MARK: Room
 
-  /// The most bytes of allocated blocks; nil for no limit.
-  var limit: Int64? { currentLimit.withLock { $0 } }
-
-  /// Applies to everything reserved from now on. Call `Evictor.makeRoom` afterwards.
-  func setLimit(_ limit: Int64?) {
-    let before = currentLimit.withLock { current in
-      defer { current = limit }
-      return current
-    }
-    // Without a limit, closed entries are not measured.
-    if before == nil, limit != nil { index.withLock { $0.forgetScan() } }
+  /// The most bytes of allocated blocks; nil for no limit. Applies to everything reserved from now
+  /// on: call `Evictor.makeRoom` afterwards.
+  var limit: Int64? {
+    get { currentLimit.withLock { $0 } }
+    set { currentLimit.withLock { $0 = newValue } }
   }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
@@ -206,15 +192,14 @@ final class DiskBudget: Sendable {
   /// - Returns: the growth of the entry and its shard; nil if it cannot be measured.
   @discardableResult
   func conclude(_ name: String, reserved bytes: Int64, since before: Before?) -> Int64? {
-    let growth: Int64? =
-      if let before {
-        before.bytes.flatMap { bytes in (try? sizeWithShard(name)).map { $0 - bytes } }
-      } else { 0 }
-    update { account, record in
+    var growth: Int64? = 0
+    if let before {
+      growth = before.bytes.flatMap { bytes in (try? sizeWithShard(name)).map { $0 - bytes } }
+    }
+    update { [growth] account, record in
       account.conclude(
         name, reserved: bytes, growth: growth,
         isCounted: before.map { $0.measurements == record.measurements } ?? true, in: &record)
-      account.report(to: &record)
     }
     return growth
   }
@@ -228,18 +213,19 @@ final class DiskBudget: Sendable {
   ) throws(DiskError) {
     // Reserved first: a measurement that follows no longer sees it.
     let measurements = reserveBeyondLimit(read)
-    let result = Result(catching: remove)
-    update { account, record in
-      switch result {
-      case .success:
-        account.shrink(name, by: size)
-        if record.measurements == measurements { record.free(size) }
-      case .failure:
+    do throws(DiskError) {
+      try remove()
+    } catch {
+      update { account, record in
         account.settle(read, actual: 0)
         account.report(to: &record)
       }
+      throw error
     }
-    try result.get()
+    update { account, record in
+      account.shrink(name, by: size)
+      if record.measurements == measurements { record.free(size) }
+    }
   }
 
   /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
@@ -252,17 +238,16 @@ final class DiskBudget: Sendable {
   func changing<Failure: Error>(
     _ name: String, before size: Int64? = nil, _ body: () throws(Failure) -> Void
   ) throws(Failure) -> Int64? {
+    // The copy of a record that is being replaced.
+    let copy: Int64 = 8192
     let bytes = try? sizeWithShard(name, known: size)
-    let before = Before(bytes: bytes, measurements: reserveBeyondLimit(Self.replacement))
+    let before = Before(bytes: bytes, measurements: reserveBeyondLimit(copy))
     let result = Result(catching: body)
     // After a failure, too: part of it may have been freed.
-    let growth = conclude(name, reserved: Self.replacement, since: before)
+    let growth = conclude(name, reserved: copy, since: before)
     try result.get()
     return growth.map { -$0 }
   }
-
-  /// The copy of a record that is being replaced.
-  private static let replacement: Int64 = 8192
 
   /// - Returns: the number of the count (`Before.measurements`).
   private func reserveBeyondLimit(_ bytes: Int64) -> Int64 {
@@ -274,26 +259,12 @@ final class DiskBudget: Sendable {
 
   /// Returns the size of an entry with its shard, which grows with the number of its entries.
   private func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
-    let shard = try Self.allocated([entryDirectory(named: name).shardPath], disk)
+    let shard = try disk.allocated([entryDirectory(named: name).shardPath])
     if let known { return known + shard }
     return try (measure(name)?.allocatedBytes ?? 0) + shard
   }
 
   // MARK: Entries
-
-  /// Marks an entry as open: this process does not evict it.
-  func markOpen(_ name: String) { index.withLock { $0.markOpen(name) } }
-
-  /// Marks an entry as closed, and measures it once more. Blocks.
-  ///
-  /// - Parameter isBrief: whether it stays only for a time, also without a limit.
-  func markClosed(_ name: String, isBrief: Bool) {
-    if limit == nil, !isBrief {
-      index.withLock { $0.markClosed(name) }
-    } else {
-      remeasure(name) { $0.markClosed(name) }
-    }
-  }
 
   /// Measures an entry for the index, whose known values remain if that fails. Blocks.
   ///
@@ -326,14 +297,6 @@ final class DiskBudget: Sendable {
       pinnedBytes: files.isPinned
         ? EntryDirectory.pinnedBytes(allocated: files.allocatedBytes, length: length) : nil,
       keep: files.keep)
-  }
-
-  /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for
-  /// a missing one.
-  static func allocated(_ paths: [String], _ disk: any Disk) throws(DiskError) -> Int64 {
-    var sum: Int64 = 0
-    for path in paths { sum += try disk.status(of: path)?.allocated ?? 0 }
-    return sum
   }
 
   /// Records that an entry was used just now (utimensat(2) on its sidecar). Blocks.

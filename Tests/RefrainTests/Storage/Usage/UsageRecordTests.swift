@@ -116,7 +116,6 @@ struct UsageRecordTests {
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
       account.conclude(
         "\(number)", reserved: 32 << 10, growth: 72 << 10, isCounted: true, in: &record)
-      account.report(to: &record)
       #expect(account.outstanding == 0)
     }
     record.endMeasurement(start, measured: 900 * mebibyte, at: 5)
@@ -133,7 +132,6 @@ struct UsageRecordTests {
     for number in 1..<1000 {
       account.conclude(
         "\(number)", reserved: 32 << 10, growth: 12 << 10, isCounted: true, in: &record)
-      account.report(to: &record)
       #expect(account.allowance <= 8 << 20)
     }
     #expect(record.used == 999 * 12 << 10 + account.outstanding)
@@ -264,7 +262,6 @@ private struct RandomLife {
         "b", reserved: 64 + held[index], growth: overhead,
         isCounted: record.measurements == mark, in: &record)
       held[index] = 0
-      accounts[index].report(to: &record)
     case 7:
       // Killed: nothing is read or written any more.
       guard Bool.random(using: &random) else { return }
