@@ -21,8 +21,11 @@ final class Entry: Sendable {
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
+    /// Those that must end before the entry can be closed.
     var tasks = 0
+    /// Whether it ends even if readers still hold it.
     var isShutDown = false
+    /// Whether its last record is written, or about to be.
     var isClosed = false
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
     var wholeReaders = 0
@@ -36,8 +39,6 @@ final class Entry: Sendable {
   }
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
-  ///
-  /// - Parameter evictor: makes room for what is stored.
   init(
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
     events: EventStreams, table: EntryTable
@@ -60,10 +61,11 @@ final class Entry: Sendable {
   }
 
   var name: String { storage.name }
-
   var origin: Origin { starter.origin }
-
   var now: Moment { origin.now }
+  var resource: Resource { requests.resource }
+  var current: Generation? { state.withLock(\.current) }
+  var isClosed: Bool { state.withLock(\.isClosed) }
 
   // MARK: Holding
 
@@ -78,9 +80,7 @@ final class Entry: Sendable {
   /// Balances `tryHold`, and the initial hold.
   func release() { closeIfUnused { $0.readers -= 1 } }
 
-  /// Begins a task that must end before the entry can be closed.
-  ///
-  /// - Returns: false if it is closed already.
+  /// - Returns: false if the entry is closed already.
   @discardableResult
   func beginTask() -> Bool {
     state.withLock { state in
@@ -98,7 +98,7 @@ final class Entry: Sendable {
       var delay: Duration? = delay
       while let pause = delay {
         // Nothing cancels this task, so `sleep` cannot throw.
-        if pause > .zero { try? await Task.sleep(for: pause) }
+        try? await Task.sleep(for: pause)
         guard self.beginTask() else { return }
         delay = await self.storage.sync(generation)
         self.endTask()
@@ -135,7 +135,7 @@ final class Entry: Sendable {
     endTask()
   }
 
-  /// Ends every reader, fetch and confirmation, even if readers still hold the entry.
+  /// Ends every reader, fetch and confirmation.
   func shutDown() {
     state.withLock(\.filler)?.cancel()
     for generation in generations { generation.withState { $0.close() } }
@@ -195,10 +195,6 @@ final class Entry: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Whether the last holder has left, or the entry was shut down: its last record is written, or
-  /// about to be.
-  var isClosed: Bool { state.withLock(\.isClosed) }
-
   /// Waits until the entry has written its last record.
   func waitUntilClosed() async {
     await withCheckedContinuation { continuation in
@@ -213,8 +209,6 @@ final class Entry: Sendable {
 
   // MARK: Generations
 
-  var current: Generation? { state.withLock { $0.current } }
-
   /// Returns the generation for a further reader: the current one, or a new one if that is a live
   /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
@@ -224,12 +218,9 @@ final class Entry: Sendable {
     return current
   }
 
-  var resource: Resource { requests.resource }
-
-  /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// As `emptyState()`, of a generation whose files replace those of this one.
+  /// Returns the empty state of a generation whose files replace those of the last one.
   private func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.lineage))
@@ -243,7 +234,7 @@ final class Entry: Sendable {
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
-  /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.
+  /// Replaces a generation after the origin has sent other bytes.
   ///
   /// - Parameter isContradicted: whether the bytes differ under an unchanged validator, so that the
   ///   stored ones can never be confirmed.
@@ -253,15 +244,14 @@ final class Entry: Sendable {
     superseded(generation, isContradicted: isContradicted)
   }
 
-  /// Returns the empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
     let (url, now) = (resource.url, self.now.uptime)
     var state = emptyState(after: generation)
-    // Other representations of the resource still have to be confirmed.
     let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
       ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges, $0.replacements(at: now))
     }
     if ranges == .refused { state.ranges = .refused }
+    // Other representations of the resource still have to be confirmed.
     state.representation.invalidatedAt = invalidatedAt
     state.representation.followsNoPage = isNoPage
     state.representation.follow(replacements: replacements)
@@ -338,7 +328,7 @@ final class Entry: Sendable {
   /// Marks the entry as outdated after a request that may have changed the resource (RFC 9111
   /// §4.4).
   func invalidate() {
-    let now = self.now.wall
+    let now = now.wall
     current?.withState { state in
       state.representation.outdate(since: now)
       state.storage.noteRecordStale()
@@ -351,7 +341,7 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  /// The key of the first resource of the group to which the resource belongs; nil if none is known.
+  /// See `RecordedPolicy.group`.
   var group: String? { withPolicy(\.group) }
 
   func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {

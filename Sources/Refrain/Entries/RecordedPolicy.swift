@@ -14,7 +14,6 @@ struct RecordedPolicy: Sendable {
   /// As marked on disk.
   private(set) var marked: Int64?
 
-  /// - Parameter resource: the one that opens the entry.
   init(of key: CacheKey, for resource: Resource) {
     self.key = key
     group = Self.group(of: resource, key)
@@ -35,9 +34,6 @@ struct RecordedPolicy: Sendable {
     group = Self.group(of: resource, key) ?? group
     keep = resource.policy.keep.map { max(0, $0.components.seconds) }
   }
-
-  /// Whether the entry stays only for a time after its last use.
-  var isBrief: Bool { keep != nil || marked != nil }
 
   private static func group(of resource: Resource, _ key: CacheKey) -> String? {
     guard let first = resource.policy.group?.first, first != key else { return nil }

@@ -33,7 +33,7 @@ extension Store {
     endWriting(isClosed: true)
     budget.remeasure(name) { $0.markClosed(name) }
     // Those before it may be over.
-    if policy.isBrief {
+    if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in
         await evictor.removeOverdue()
       }

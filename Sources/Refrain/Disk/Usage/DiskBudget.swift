@@ -2,28 +2,21 @@
 import Foundation
 import RefrainLocks
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A cache directory: the location of its entries, and its disk usage.
 ///
 /// Opening reads nothing. The bytes used come from `UsageFile`, which all caches of the directory
 /// share; a scan in the background finds the entries that can be evicted (`DiskBudget+Scanning`).
+/// Every method blocks on the disk.
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
   private let currentLimit: Mutex<Int64?>
-  /// The identity of the current boot.
   let bootIdentity: String
   let usage: UsageFile
+  private let account = Mutex(Account())
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
-  /// Whether this cache has checked if the directory should be measured.
   let hasCheckedUsage = Atomic(false)
-  private let account = Mutex(Account())
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
   /// When this cache last removed all private files.
@@ -55,7 +48,7 @@ final class DiskBudget: Sendable {
 
   var entriesPath: String { "\(directory)/entries" }
 
-  /// Makes the cache directory. Blocks.
+  /// Makes the cache directory.
   ///
   /// - Returns: the attributes that could not be set and are not essential, a sentence each.
   func create() throws -> [String] {
@@ -134,7 +127,6 @@ final class DiskBudget: Sendable {
   }
 
   /// Reserves `bytes` more for an entry. Every reservation is settled by `settle` or `conclude`.
-  /// Blocks for some ten microseconds, regardless of the number of entries.
   ///
   /// - Returns: false if room has to be made first (`Evictor.makeRoom`).
   func reserve(_ bytes: Int64) -> Bool {
@@ -151,16 +143,16 @@ final class DiskBudget: Sendable {
       account.settle(bytes, actual: actual, for: name)
       return account.allowance < 0
     }
-    if isOverdrawn { update { $0.report(to: &$1) } }
+    if isOverdrawn { giveBack() }
   }
 
-  /// Returns the bytes to free before `bytes` can be reserved. Blocks.
+  /// Returns the bytes to free before `bytes` can be reserved.
   func shortage(of bytes: Int64) -> Int64 {
     let limit = usableLimit
     return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
   }
 
-  /// Gives unused grants back. Blocks.
+  /// See `Account.report`.
   func giveBack() { update { $0.report(to: &$1) } }
 
   @discardableResult
@@ -172,21 +164,21 @@ final class DiskBudget: Sendable {
 
   // MARK: Changing entries
 
-  /// The size of an entry and its shard before a change.
+  /// What is known before an entry is changed.
   struct Before: Sendable {
-    /// Nil if it could not be measured.
+    /// The size of the entry and its shard; nil if it could not be measured.
     var bytes: Int64?
     /// Identifies the count by then. What is freed from now on is subtracted from it, and from no
     /// measurement made meanwhile, which may already lack it.
     var measurements: Int64
   }
 
-  /// Begins a change of an entry. Balanced by `conclude`. Blocks.
+  /// Begins a change of an entry. Balanced by `conclude`.
   func begin(_ name: String) throws(DiskError) -> Before {
     Before(bytes: try sizeWithShard(name), measurements: usage.update(\.measurements))
   }
 
-  /// Settles an entry whose files will not change any more (`Account.conclude`). Blocks.
+  /// Settles an entry whose files will not change any more (`Account.conclude`).
   ///
   /// - Parameter before: from before anything was written; nil if nothing was.
   /// - Returns: the growth of the entry and its shard; nil if it cannot be measured.
@@ -204,7 +196,7 @@ final class DiskBudget: Sendable {
     return growth
   }
 
-  /// Removes files of an entry that is open for writing here, and subtracts their size. Blocks.
+  /// Removes files of an entry that is open for writing here, and subtracts their size.
   ///
   /// - Parameter read: how much of it is being read. It stays counted, as reserved: no measurement
   ///   sees it any more.
@@ -216,10 +208,8 @@ final class DiskBudget: Sendable {
     do throws(DiskError) {
       try remove()
     } catch {
-      update { account, record in
-        account.settle(read, actual: 0)
-        account.report(to: &record)
-      }
+      account.withLock { $0.settle(read, actual: 0) }
+      giveBack()
       throw error
     }
     update { account, record in
@@ -230,7 +220,7 @@ final class DiskBudget: Sendable {
 
   /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
   /// that frees. The caller holds the entry's `WriterLock`, and the entry is not open for writing
-  /// here. Blocks.
+  /// here.
   ///
   /// - Parameter size: the entry's size, if it was just measured.
   /// - Returns: the bytes freed, with those of the entry's shard; nil if that cannot be measured.
@@ -249,7 +239,7 @@ final class DiskBudget: Sendable {
     return growth.map { -$0 }
   }
 
-  /// - Returns: the number of the count (`Before.measurements`).
+  /// - Returns: see `Before.measurements`.
   private func reserveBeyondLimit(_ bytes: Int64) -> Int64 {
     update { account, record in
       _ = account.reserve(bytes, limit: nil, from: &record)
@@ -266,7 +256,7 @@ final class DiskBudget: Sendable {
 
   // MARK: Entries
 
-  /// Measures an entry for the index, whose known values remain if that fails. Blocks.
+  /// Measures an entry for the index, whose known values remain if that fails.
   ///
   /// - Parameter change: a change of the index that belongs to it.
   func remeasure(_ name: String, with change: (inout EntryIndex) -> Void = { _ in }) {
@@ -280,8 +270,6 @@ final class DiskBudget: Sendable {
 
   func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
-  /// Returns the size of an entry and its last access, which is the sidecar's time of change.
-  /// Blocks.
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
     return try directory.files().map { measured(name, directory, $0) }
@@ -291,15 +279,17 @@ final class DiskBudget: Sendable {
   func measured(
     _ name: String, _ directory: EntryDirectory, _ files: EntryDirectory.Files
   ) -> MeasuredEntry {
-    let length = files.isPinned ? directory.writtenRecord?.length : nil
-    return MeasuredEntry(
+    var entry = MeasuredEntry(
       name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
-      pinnedBytes: files.isPinned
-        ? EntryDirectory.pinnedBytes(allocated: files.allocatedBytes, length: length) : nil,
       keep: files.keep)
+    if files.isPinned {
+      entry.pinnedBytes = EntryDirectory.pinnedBytes(
+        allocated: files.allocatedBytes, length: directory.writtenRecord?.length)
+    }
+    return entry
   }
 
-  /// Records that an entry was used just now (utimensat(2) on its sidecar). Blocks.
+  /// Records that an entry was used just now (utimensat(2) on its sidecar).
   func touch(_ name: String) {
     let now = wallSeconds
     let time = index.withLock { $0.touch(name, at: now) }
@@ -321,22 +311,18 @@ final class DiskBudget: Sendable {
   }
 
   /// Whether a resource of that length would fit if nothing else were stored besides the pinned
-  /// entries.
-  ///
-  /// - Parameter name: the resource's entry, which may be pinned itself.
+  /// entries. Its own may be one of them.
   func canHold(_ length: Int64, for name: String) -> Bool {
     pinnableBytes.map { length <= $0 - pinnedBytes(except: [name]) } ?? true
   }
 
-  /// Claims space for an entry that is about to be pinned. Balanced by `notePinned`.
-  ///
-  /// - Returns: false if it would not fit beside the other pinned entries.
+  /// See `EntryIndex.claim`. Balanced by `notePinned`.
   func claimPinned(_ bytes: Int64, for name: String) -> Bool {
     let room = pinnableBytes ?? .max
     return index.withLock { $0.claim(bytes, for: name, within: room) }
   }
 
   /// Measures an entry after its pin was set or removed: if that fails, the claim stays until the
-  /// next scan. Blocks.
+  /// next scan.
   func notePinned(_ name: String) { remeasure(name) { $0.endClaim(name) } }
 }

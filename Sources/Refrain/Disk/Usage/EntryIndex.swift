@@ -68,7 +68,6 @@ struct EntryIndex: Sendable {
 
   /// Records that an entry is used now.
   ///
-  /// - Parameter time: the wall-clock time.
   /// - Returns: the time to record: later than every earlier access, even if the clock was set
   ///   back.
   mutating func touch(_ name: String, at time: Double) -> Double {
@@ -91,7 +90,7 @@ struct EntryIndex: Sendable {
 
   // MARK: Pinned entries
 
-  /// Returns the disk space that all pinned entries but some claim, of those known.
+  /// Returns the disk space that all known pinned entries but some claim.
   func pinnedBytes(except names: Set<String>) -> Int64 {
     names.reduce(pinnedBytes) { $0 &- (pinned[$1] ?? 0) }
   }
@@ -121,9 +120,7 @@ struct EntryIndex: Sendable {
 
   // MARK: Selecting
 
-  /// Returns the least recently used entry that may be evicted.
-  ///
-  /// - Parameter spared: names of entries to keep.
+  /// Returns the least recently used entry that may be evicted, and is not spared.
   mutating func oldest(except spared: Set<String> = []) -> MeasuredEntry? {
     for isFilled in [false, true] {
       if isFilled { fillQueue(except: spared) }
@@ -135,8 +132,6 @@ struct EntryIndex: Sendable {
   }
 
   /// Returns the entries that may be evicted and whose time is over.
-  ///
-  /// - Parameter time: seconds since 1970.
   mutating func overdue(at time: Double) -> [MeasuredEntry] {
     brief = brief.filter { entries[$0]?.keep != nil || open.contains($0) }
     return brief.subtracting(open).compactMap { entries[$0] }.filter { entry in

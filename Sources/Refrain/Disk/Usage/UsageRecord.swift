@@ -46,7 +46,6 @@ struct UsageRecord: Sendable, Hashable {
   /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk.
   /// Note the writer's outstanding bytes afterwards.
   ///
-  /// - Parameter limit: the limit for all writers together; nil for none.
   /// - Returns: the bytes granted; nil if there is no room.
   mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
     let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
@@ -81,11 +80,8 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  /// The state before a measurement, which is needed to use its result.
   struct MeasurementStart: Sendable, Hashable {
-    var used: Int64
-    var granted: Int64
-    var outstanding: Int64
+    var used, granted, outstanding: Int64
     var dead: Set<UInt64>
   }
 
@@ -105,10 +101,8 @@ struct UsageRecord: Sendable, Hashable {
     let most = measured + max(0, start.outstanding + grantedSince)
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
-    let isTrusted = guess == nil && start.dead.isEmpty && !isContradicted
-    if isTrusted, used <= most { return }
-    used = most
-    guess = nil
+    if guess == nil, start.dead.isEmpty, !isContradicted, used <= most { return }
+    (used, guess) = (most, nil)
     measurements += 1
   }
 }
@@ -140,7 +134,7 @@ struct Account: Sendable {
     return true
   }
 
-  /// Takes `bytes` from the allowance, with a further grant if it is too small.
+  /// As `take`, with a further grant if the allowance is too small.
   mutating func reserve(
     _ bytes: Int64, quantum: Int64 = 0, limit: Int64?, from record: inout UsageRecord
   ) -> Bool {
@@ -214,7 +208,7 @@ extension UsageRecord {
     let numbers = [used, granted, guess ?? -1, measurements].map(UInt64.init(bitPattern:))
     var words = [Self.magic, boot] + numbers + [measuredAt.bitPattern, UInt64(writers.count)]
     for writer in writers {
-      words += [writer.id] + [writer.process, writer.outstanding].map(UInt64.init(bitPattern:))
+      words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
     return (words + [words.checksum]).bytes
   }
@@ -236,13 +230,11 @@ extension UsageRecord {
       used: numbers[2], granted: numbers[3], guess: numbers[4] < 0 ? nil : numbers[4],
       measurements: numbers[5], measuredAt: Double(bitPattern: words[6]), boot: words[1],
       writers: writers)
-    let all =
-      [record.used, record.granted, record.guess ?? 0, record.measurements]
-      + writers.map(\.outstanding)
-    return all.allSatisfy(counts.contains) && record.measuredAt.isFinite ? record : nil
+    let all = [record.used, record.granted, record.guess ?? 0, record.measurements]
+    let isSound = (all + writers.map(\.outstanding)).allSatisfy(counts.contains)
+    return isSound && record.measuredAt.isFinite ? record : nil
   }
 
-  /// Returns the number of a boot of that identity.
   static func number(ofBoot identity: String) -> UInt64 {
     identity.utf8.map(UInt64.init).checksum
   }
