@@ -22,9 +22,9 @@ extension EntryDirectory {
   ///   - bytes: nil to remove it.
   /// - Returns: its key, if it has a record.
   func evict(_ found: Files? = nil, last bytes: Int64? = nil) throws -> CacheKey? {
-    let (record, synced): (EntryRecord, RangeSet<Int64>)
+    let record: EntryRecord
     do throws(Problem) {
-      (record, synced) = try EntryRecord.decode(readRecord())
+      record = try EntryRecord.decode(readRecord()).0
     } catch {
       switch error {
       case .newer, .unreadable: throw error
@@ -37,17 +37,16 @@ extension EntryDirectory {
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { disk.closeLocked(descriptor) } }
     if let descriptor, let bytes {
-      try shorten(record, synced, descriptor, by: bytes)
+      try shorten(descriptor, by: bytes)
     } else {
       try removeFiles(found)
     }
     return CacheKey(rawValue: record.key)
   }
 
-  private func shorten(
-    _ record: EntryRecord, _ synced: RangeSet<Int64>, _ descriptor: Int32, by bytes: Int64
-  ) throws {
-    var spans = try synced.union(readJournals(of: record).spans)
+  private func shorten(_ descriptor: Int32, by bytes: Int64) throws {
+    let (record, claimed) = try loadRecord()
+    var spans = claimed
     // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
@@ -91,8 +90,11 @@ extension EntryDirectory {
       let descriptor = try disk.open("\(path)/\(name)", .read)
       defer { disk.close(descriptor) }
       // If the file system cannot lock, readers cannot be detected.
-      let isFree = (try? disk.lock(descriptor, .exclusive)) ?? true
-      if isFree { disk.unlock(descriptor) } else { sum.read += status.allocated }
+      switch try? disk.lock(descriptor, .exclusive) {
+      case true?: disk.unlock(descriptor)
+      case false?: sum.read += status.allocated
+      case nil: break
+      }
     }
     return sum
   }
@@ -103,14 +105,16 @@ extension EntryDirectory {
     let dataPath = "\(path)/\(record.file)"
     guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
+    let isLocked: Bool
     do throws(DiskError) {
-      if try disk.lockSoon(descriptor, .exclusive) { return descriptor }
+      isLocked = try disk.lockSoon(descriptor, .exclusive)
     } catch {
       // The file system cannot lock. Other readers keep a removed file, but would reach the end of
       // a truncated one.
       disk.close(descriptor)
       return nil
     }
+    if isLocked { return descriptor }
     disk.close(descriptor)
     throw InUse()
   }

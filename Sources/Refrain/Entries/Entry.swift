@@ -301,13 +301,17 @@ final class Entry: Sendable {
     return nil
   }
 
+  /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
+  func setApart(_ generation: Generation) {
+    startAnew(after: generation, with: emptyState(after: generation))
+  }
+
   /// Makes a new generation the current one in place of `last`, whose readers continue with it.
   ///
-  /// - Parameter next: nil for an empty one.
   /// - Returns: false if `last` is not the current one any more, or the entry is closed.
   @discardableResult
-  func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
-    let next = Generation(entry: self, state: next ?? emptyState(after: last))
+  func startAnew(after last: Generation, with next: GenerationState) -> Bool {
+    let next = Generation(entry: self, state: next)
     guard replace(last, with: next, keepsLast: true) else { return false }
     last.withState { $0.stopExpecting() }
     return true

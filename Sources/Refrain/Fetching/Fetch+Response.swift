@@ -14,7 +14,7 @@ extension Fetch {
     let (verdict, actions) = judged(
       response, asked: request.range, sentIfRange: request.ifRange != nil,
       mayHand: entry.storage.isShared)
-    if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
+    if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
     await prepareIfEmpty()
     generation.carryOut(actions)
     if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }

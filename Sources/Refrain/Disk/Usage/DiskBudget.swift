@@ -48,7 +48,7 @@ final class DiskBudget: Sendable {
 
   var entriesPath: String { "\(directory)/entries" }
 
-  /// Makes the cache directory.
+  /// Makes the cache directory. Blocks.
   ///
   /// - Returns: the attributes that could not be set and are not essential, a sentence each.
   func create() throws -> [String] {
