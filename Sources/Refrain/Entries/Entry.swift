@@ -167,19 +167,11 @@ final class Entry: Sendable {
       return (current, false)
     }
     guard let last else { return }
-    let closing = table.closingBegan()
-    if isDirty {
-      Task(executorPreference: IOThreads.background) { [self] in
-        let next = await storage.sync(last, isLast: true)
-        endTask()
-        table.closingEnded(closing)
-        if let next { syncSoon(last, after: next) }
-      }
-    } else {
-      table.close(self) { [self] in
-        await finish(last)
-        table.closingEnded(closing)
-      }
+    table.finish(closing: isDirty ? nil : key) { [self] in
+      guard isDirty else { return await finish(last) }
+      let next = await storage.sync(last, isLast: true)
+      endTask()
+      if let next { syncSoon(last, after: next) }
     }
   }
 

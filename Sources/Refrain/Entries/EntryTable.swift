@@ -153,17 +153,6 @@ final class EntryTable: Sendable {
     return try await look()
   }
 
-  /// Closes an entry after its last hold was released: `close` records it.
-  func close(_ entry: Entry, _ close: @Sendable @escaping () async -> Void) {
-    state.withLock { state in
-      let task = Task(executorPreference: IOThreads.background) {
-        await close()
-        self.free(entry.key)
-      }
-      state.slots[entry.key] = .busy { await task.value }
-    }
-  }
-
   // MARK: Idle entries
 
   /// - Parameter release: asks a holder to release entries that it keeps open only for speed; returns
@@ -187,23 +176,26 @@ final class EntryTable: Sendable {
     return releases.reduce(false) { $1() || $0 }
   }
 
-  /// Notes that an entry without readers is about to be recorded, or closed.
+  // MARK: Closing
+
+  /// Runs the last work for an entry without readers, in the background.
   ///
-  /// - Returns: a number for `closingEnded`.
-  func closingBegan() -> UInt64 {
+  /// - Parameter key: of the entry if it is closed by that; nil if it is only recorded.
+  func finish(closing key: CacheKey?, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let number = state.makeNumber()
       state.closing.insert(number)
-      return number
+      let task = Task(executorPreference: IOThreads.background) {
+        await work()
+        self.state.withLock { _ = $0.closing.remove(number) }
+        if let key { self.free(key) }
+      }
+      if let key { state.slots[key] = .busy { await task.value } }
     }
   }
 
-  func closingEnded(_ number: UInt64) { state.withLock { _ = $0.closing.remove(number) } }
-
   /// The numbers of the entries without readers that are being recorded, or closed.
   var closing: Set<UInt64> { state.withLock(\.closing) }
-
-  // MARK: Closing
 
   /// Prevents entries from opening from now on.
   ///

@@ -38,9 +38,8 @@ actor Evictor {
       // other call runs.
       let freed = evictOldest(budget.shortage(of: bytes))
       if freed > 0 { freeInAdvance(limit) }
-      if budget.shortage(of: bytes) == 0 { return true }
       // A concurrent measurement may still include some of the freed bytes.
-      if freed > 0 { continue }
+      if freed > 0 || budget.shortage(of: bytes) == 0 { continue }
       // Other processes may have stored entries that can be evicted.
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they are recorded, and so can those

@@ -2,12 +2,6 @@
 import Foundation
 import RefrainLocks
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
 /// (flock(2)) that is held for microseconds. If the file system has no locks, each cache counts on
 /// its own.
