@@ -31,11 +31,6 @@ final class Entry: Sendable {
     var wholeReaders = 0
     var filler: Task<Void, Never>?
     var fillerNumber = 0
-
-    /// Releases earlier generations without readers.
-    mutating func forgetEarlier() {
-      earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
-    }
   }
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
@@ -142,7 +137,6 @@ final class Entry: Sendable {
     closeIfUnused { $0.isShutDown = true }
   }
 
-  /// Follows the cache into or out of offline mode.
   func followOffline() {
     for generation in generations { generation.followOffline() }
   }
@@ -154,7 +148,7 @@ final class Entry: Sendable {
   func closeIfUnused(after change: (inout State) -> Void) {
     let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
       change(&state)
-      state.forgetEarlier()
+      state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
       guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
         let current = state.current
       else { return (nil, false) }
@@ -262,10 +256,7 @@ final class Entry: Sendable {
   ) -> Bool {
     let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       guard state.current === last, !state.isClosed else { return (false, nil) }
-      if keepsLast {
-        state.forgetEarlier()
-        state.earlier.append(last)
-      }
+      if keepsLast { state.earlier.append(last) }
       state.current = next
       // It may wait for bytes of the generation before, which are not stored any more.
       let filler = state.filler.take()
@@ -280,10 +271,10 @@ final class Entry: Sendable {
     return true
   }
 
-  /// Makes an empty generation the current one. The readers of the one before continue with it.
+  /// Makes an empty generation the current one, and returns the one before, with which its readers
+  /// continue; nil if the entry is closed.
   ///
   /// - Parameter time: responses to requests from before have to be confirmed.
-  /// - Returns: the generation before; nil if the entry is closed.
   func startAnew(at time: Date) -> Generation? {
     while !isClosed, let last = current {
       var state = emptyState(after: last)
@@ -298,9 +289,8 @@ final class Entry: Sendable {
     startAnew(after: generation, with: emptyState(after: generation))
   }
 
-  /// Makes a new generation the current one in place of `last`, whose readers continue with it.
-  ///
-  /// - Returns: false if `last` is not the current one any more, or the entry is closed.
+  /// Makes a new generation the current one in place of `last`, whose readers continue with it: see
+  /// `replace`.
   @discardableResult
   func startAnew(after last: Generation, with next: GenerationState) -> Bool {
     let next = Generation(entry: self, state: next)

@@ -13,11 +13,6 @@ final class EntryTable: Sendable {
     var entry: Entry? { if case .open(let entry) = self { entry } else { nil } }
   }
 
-  private let room: EntryRoom
-
-  /// - Parameter room: shared by the tables that share its descriptors.
-  init(room: EntryRoom = .ofProcess) { self.room = room }
-
   private struct State {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
@@ -35,6 +30,10 @@ final class EntryTable: Sendable {
   }
 
   private let state = Mutex(State())
+  private let room: EntryRoom
+
+  /// - Parameter room: shared by the tables that share its descriptors.
+  init(room: EntryRoom = .ofProcess) { self.room = room }
 
   /// Returns the entry of a key, held once more, and opened by `open` if necessary. Waits in the
   /// caller's task until one more entry may be open: cancelling the task ends the wait.
@@ -87,19 +86,17 @@ final class EntryTable: Sendable {
   /// The number of entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
+  var isEmpty: Bool { count == 0 }
+
   /// The number of callers that wait until one more entry may be open.
   var waiting: Int { room.waiting }
 
-  var isEmpty: Bool { count == 0 }
-
-  /// Every entry that is open now.
   var openEntries: [Entry] { state.withLock { $0.slots.values.compactMap(\.entry) } }
 
   /// Returns the entry that is open under a key, without waiting.
   func openEntry(for key: CacheKey) -> Entry? { state.withLock { $0.slots[key]?.entry } }
 
-  /// Returns the entry that is open under a key, after waiting for one that is being opened or
-  /// closed.
+  /// As `openEntry`, after waiting for one that is being opened or closed.
   func settledEntry(for key: CacheKey) async -> Entry? {
     while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
@@ -110,8 +107,7 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// Returns the entry that is open under a key, held once more, after waiting for one that is being
-  /// opened or closed.
+  /// As `settledEntry`, held once more.
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
@@ -121,8 +117,7 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// Returns the open entries of some keys, or all, after waiting for those that are being opened or
-  /// closed.
+  /// As `settledEntry`, of some keys, or all.
   func settledEntries(for keys: Set<CacheKey>? = nil) async -> [Entry] {
     let keys = keys ?? state.withLock { Set($0.slots.keys) }
     var entries: [Entry] = []
@@ -168,9 +163,7 @@ final class EntryTable: Sendable {
 
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
-  /// Asks all holders to release their entries.
-  ///
-  /// - Returns: whether anything was held.
+  /// Asks all holders to release their entries, and returns whether anything was held.
   func releaseIdle() -> Bool {
     let releases = state.withLock { Array($0.holders.values) }
     return releases.reduce(false) { $1() || $0 }
@@ -197,9 +190,7 @@ final class EntryTable: Sendable {
   /// The numbers of the entries without readers that are being recorded, or closed.
   var closing: Set<UInt64> { state.withLock(\.closing) }
 
-  /// Prevents entries from opening from now on.
-  ///
-  /// - Returns: the open entries.
+  /// Prevents entries from opening from now on, and returns those that are open.
   func shutDown() -> [Entry] {
     state.withLock { $0.isClosed = true }
     return openEntries

@@ -8,7 +8,7 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  /// The code of the last scan failure, which is reported once.
+  /// The code of the last failure of a scan, which is reported once.
   private var scanFailure: Int32?
   /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
@@ -53,10 +53,7 @@ actor Evictor {
     return true
   }
 
-  /// Frees about `bytes` on a full disk, regardless of the limit.
-  ///
-  /// - Returns: the bytes that were freed.
-  @discardableResult
+  /// Frees about `bytes` on a full disk, regardless of the limit, and returns the bytes freed.
   func free(_ bytes: Int64) async -> Int64 {
     await budget.waitForCandidates()
     let freed = evictOldest(bytes)
@@ -90,10 +87,9 @@ actor Evictor {
 
   private func advanceEnded() { advance = nil }
 
-  /// Evicts the least recently used entries, without suspending.
+  /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
   ///
   /// - Parameter time: the time after which it ends, once anything was freed.
-  /// - Returns: the bytes that were freed.
   private func evictOldest(_ bytes: Int64, within time: Duration? = nil) -> Int64 {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
@@ -116,9 +112,7 @@ actor Evictor {
     return freed
   }
 
-  /// Removes the entries whose time is over.
-  ///
-  /// - Returns: the bytes that were freed.
+  /// Removes the entries whose time is over, and returns the bytes freed.
   @discardableResult
   func removeOverdue() -> Int64 {
     if isClosed { return 0 }

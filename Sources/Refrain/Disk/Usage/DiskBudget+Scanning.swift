@@ -45,7 +45,8 @@ extension DiskBudget {
   /// Scans one shard at a time, because others wait for the same threads.
   private func scan() async throws(DiskError) {
     let began = ContinuousClock.now
-    let start = usage.update { $0.beginMeasurement(dead: LiveWriters.dead(among: $0.writers)) }
+    let start = usage.update { $0 }
+    let dead = LiveWriters.dead(among: start.writers)
     index.withLock { $0.beginScan() }
     var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     // In random order, so that the first entries are a sample of all.
@@ -62,7 +63,9 @@ extension DiskBudget {
       sum += try disk.allocated([path])
       await Task.yield()
     }
-    usage.update { [sum] in $0.endMeasurement(start, measured: sum, at: wallSeconds) }
+    usage.update { [sum] record in
+      record.endMeasurement(since: start, dead: dead, measured: sum, at: wallSeconds)
+    }
     index.withLock { $0.endScan(began: began, ended: .now) }
   }
 

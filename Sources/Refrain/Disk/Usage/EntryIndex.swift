@@ -29,7 +29,7 @@ struct EntryIndex: Sendable {
   /// The entries of `pinned` that are only about to be pinned: a scan that finds no pin yet changes
   /// nothing.
   private var claimed: Set<String> = []
-  /// The entries open in this process.
+  /// Those of this process.
   private var open: Set<String> = []
   /// The next entries to evict, in order, the first one last: a look at all of a large cache takes
   /// milliseconds, and room is made for every few hundred kilobytes separately. Some may have been
@@ -143,7 +143,7 @@ struct EntryIndex: Sendable {
     !open.contains(name) && !spared.contains(name)
   }
 
-  /// Returns the current values of an entry in the queue; nil if it was used since, or is gone.
+  /// The current values of an entry in the queue; nil if it was used since, or is gone.
   private func now(_ entry: MeasuredEntry) -> MeasuredEntry? {
     entries[entry.name].flatMap { $0.lastAccess == entry.lastAccess ? $0 : nil }
   }
@@ -165,9 +165,7 @@ struct EntryIndex: Sendable {
     _ = shortenQueue()
   }
 
-  /// Sorts the queue, and leaves its part used the longest ago.
-  ///
-  /// - Returns: the last use of the newest entry in it.
+  /// Leaves the part of the queue used the longest ago, sorted, and returns its latest use.
   private mutating func shortenQueue() -> Double {
     queue.sort(by: MeasuredEntry.isNewer)
     queue.removeFirst(max(0, queue.count - Self.queueLength))

@@ -18,7 +18,6 @@ struct UsageRecord: Sendable, Hashable {
   /// A cache that may write without a further grant.
   struct Writer: Sendable, Hashable {
     var id: UInt64
-    /// The identifier of its process.
     var process: Int64
     /// The most bytes that it may still allocate, or holds in removed files.
     var outstanding: Int64
@@ -61,7 +60,7 @@ struct UsageRecord: Sendable, Hashable {
     return max(0, used + bytes - limit, excess)
   }
 
-  /// Subtracts bytes that are no longer allocated, or were granted and never will be.
+  /// Subtracts bytes that are not allocated any more, or were granted and never will be.
   mutating func free(_ bytes: Int64) {
     used = max(0, used - bytes)
     guess = guess.map { max(0, $0 - bytes) }
@@ -80,28 +79,23 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  struct MeasurementStart: Sendable, Hashable {
-    var used, granted, outstanding: Int64
-    var dead: Set<UInt64>
-  }
-
-  /// Begins a measurement. `dead` writers will not write any more.
-  func beginMeasurement(dead: Set<UInt64> = []) -> MeasurementStart {
-    let live = writers.filter { !dead.contains($0.id) }
-    return MeasurementStart(
-      used: used, granted: granted, outstanding: live.reduce(0) { $0 + $1.outstanding }, dead: dead)
-  }
-
   /// Ends a measurement. Of two upper bounds, the count and the measurement with all that it may
   /// have missed, the lower one is kept, unless the count cannot be trusted.
-  mutating func endMeasurement(_ start: MeasurementStart, measured: Int64, at now: Double) {
-    writers.removeAll { start.dead.contains($0.id) }
+  ///
+  /// - Parameters:
+  ///   - start: the record when it began.
+  ///   - dead: the writers that did not write any more by then.
+  mutating func endMeasurement(
+    since start: UsageRecord, dead: Set<UInt64> = [], measured: Int64, at now: Double
+  ) {
+    writers.removeAll { dead.contains($0.id) }
     measuredAt = now
+    let live = start.writers.filter { !dead.contains($0.id) }
     let grantedSince = granted - start.granted
-    let most = measured + max(0, start.outstanding + grantedSince)
+    let most = measured + max(0, live.reduce(grantedSince) { $0 + $1.outstanding })
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
-    if guess == nil, start.dead.isEmpty, !isContradicted, used <= most { return }
+    if guess == nil, dead.isEmpty, !isContradicted, used <= most { return }
     (used, guess) = (most, nil)
     measurements += 1
   }
@@ -144,9 +138,7 @@ struct Account: Sendable {
     return take(bytes)
   }
 
-  /// Replaces a reservation by the bytes that files actually grew by.
-  ///
-  /// - Parameter name: the entry, if it is open for writing.
+  /// Replaces a reservation, for an entry that is open for writing, by the actual growth of files.
   mutating func settle(_ bytes: Int64, actual: Int64, for name: String? = nil) {
     // Bytes that another program cut off stay counted until the entry is closed.
     let growth = max(0, actual)
@@ -155,18 +147,16 @@ struct Account: Sendable {
     if let name { grown[name, default: 0] += growth }
   }
 
-  /// Records that files of an open entry were removed.
   mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
 
   /// Settles an entry whose files will not change any more.
   ///
   /// - Parameters:
-  ///   - bytes: what was reserved for the entry besides its data, and for removed files of it that
-  ///     are not read any more.
-  ///   - growth: the growth of the files on disk since the entry was opened; nil if it cannot be
-  ///     measured: then the reserve counts as written.
-  ///   - isCounted: whether no measurement has replaced the count since the entry was opened. One
-  ///     may have found missing bytes already.
+  ///   - bytes: reserved besides its data, and for removed files that are not read any more.
+  ///   - growth: of its files on disk since it was opened; nil if that cannot be measured: then the
+  ///     reserve counts as written.
+  ///   - isCounted: whether no measurement has replaced the count since it was opened: one may have
+  ///     found bytes missing already.
   mutating func conclude(
     _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
     in record: inout UsageRecord
