@@ -141,17 +141,11 @@ actor Evictor {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
-      guard let lock = try WriterLock.acquire(directory, waits: false) else {
-        if try budget.disk.status(of: directory.path) == nil {
-          budget.index.withLock { $0.forget(name) }
-        }
-        return 0
-      }
+      let lock = try WriterLock.acquire(directory, waits: false)
       defer { withExtendedLifetime(lock) {} }
-      guard !budget.isOpen(name) else { return 0 }
-      guard let files = try directory.files() else {
-        // Another process has removed it.
-        budget.index.withLock { $0.forget(name) }
+      guard lock != nil, !budget.isOpen(name), let files = try directory.files() else {
+        // It is written or open, or another process has removed it.
+        budget.remeasure(name)
         return 0
       }
       let before = budget.measured(name, directory, files)

@@ -16,7 +16,7 @@ struct RecordedPolicy: Sendable {
 
   init(of key: CacheKey, for resource: Resource) {
     self.key = key
-    group = Self.group(of: resource, key)
+    note(resource)
   }
 
   /// Adopts the group in a record, unless another one is known.
@@ -31,12 +31,7 @@ struct RecordedPolicy: Sendable {
   /// Notes the policy of a resource that a reader opens: the record is often written after the
   /// reader has left.
   mutating func note(_ resource: Resource) {
-    group = Self.group(of: resource, key) ?? group
+    if let first = resource.policy.group?.first, first != key { group = first.rawValue }
     keep = resource.policy.keep.map { max(0, $0.components.seconds) }
-  }
-
-  private static func group(of resource: Resource, _ key: CacheKey) -> String? {
-    guard let first = resource.policy.group?.first, first != key else { return nil }
-    return first.rawValue
   }
 }
