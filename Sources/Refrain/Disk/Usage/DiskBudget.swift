@@ -6,7 +6,7 @@ import RefrainLocks
 ///
 /// Opening reads nothing. The bytes used come from `UsageFile`, which all caches of the directory
 /// share; a scan in the background finds the entries that can be evicted (`DiskBudget+Scanning`).
-/// Every method blocks on the disk.
+/// Most methods block on the disk.
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
