@@ -11,17 +11,11 @@ extension EntryDirectory {
   /// Another process reads the entry, of which nothing was removed.
   struct InUse: Error {}
 
-  /// Removes the entry unless a process reads it, or shortens it: frees at least the last `bytes`
-  /// stored, in whole blocks.
+  /// Removes the entry unless a process reads it.
   ///
-  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
-  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
-  ///
-  /// - Parameters:
-  ///   - found: its files, if they were just listed.
-  ///   - bytes: nil to remove it.
+  /// - Parameter found: its files, if they were just listed.
   /// - Returns: its key, if it has a record.
-  func evict(_ found: Files? = nil, last bytes: Int64? = nil) throws -> CacheKey? {
+  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
     let record: EntryRecord
     do throws(Problem) {
       record = try EntryRecord.decode(readRecord()).0
@@ -36,17 +30,20 @@ extension EntryDirectory {
     }
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { disk.closeLocked(descriptor) } }
-    if let descriptor, let bytes {
-      try shorten(descriptor, by: bytes)
-    } else {
-      try removeFiles(found)
-    }
+    try removeFiles(found)
     return CacheKey(rawValue: record.key)
   }
 
-  private func shorten(_ descriptor: Int32, by bytes: Int64) throws {
+  /// Frees at least the last `bytes` stored, in whole blocks.
+  ///
+  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
+  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
+  func shorten(by bytes: Int64) throws -> CacheKey? {
     let (record, claimed) = try loadRecord()
     var spans = claimed
+    let descriptor = try lockedDataFile(record)
+    guard let descriptor else { return try removeUnused() }
+    defer { disk.closeLocked(descriptor) }
     // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
@@ -63,8 +60,10 @@ extension EntryDirectory {
     do throws(DiskError) {
       try disk.truncate(descriptor, to: min(cut, size))
     } catch {
+      try disk.removeFile(recordPath)
       try removeFiles()
     }
+    return CacheKey(rawValue: record.key)
   }
 
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.

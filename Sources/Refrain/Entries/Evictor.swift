@@ -157,7 +157,7 @@ actor Evictor {
       let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
       var key: CacheKey?
       let freed = try budget.changing(name, before: before.allocatedBytes) {
-        key = try directory.evict(files, last: shortens ? wanted : nil)
+        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused(files)
       }
       budget.remeasure(name)
       guard let freed, freed > 0 else { return 0 }

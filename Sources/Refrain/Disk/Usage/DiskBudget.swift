@@ -311,7 +311,9 @@ final class DiskBudget: Sendable {
   }
 
   /// Whether a resource of that length would fit if nothing else were stored besides the pinned
-  /// entries. Its own may be one of them.
+  /// entries.
+  ///
+  /// - Parameter name: the resource's entry, which may be pinned itself.
   func canHold(_ length: Int64, for name: String) -> Bool {
     pinnableBytes.map { length <= $0 - pinnedBytes(except: [name]) } ?? true
   }
