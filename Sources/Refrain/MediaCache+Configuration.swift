@@ -168,7 +168,7 @@ extension MediaCache {
   ///   nothing more is stored before they are closed or unpinned, and evicted.
   @discardableResult
   public func setLimit(_ limit: Int64?) async -> Bool {
-    budget.setLimit(limit)
+    budget.limit = limit
     let evictor = evictor
     // To its end, even if the caller's task is cancelled.
     return await Task(executorPreference: IOThreads.background) {

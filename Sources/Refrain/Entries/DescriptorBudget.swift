@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
-/// Divides the files and sockets that this process may have open (getrlimit(2)).
+/// Divides the files and sockets that this process may have open (sysconf(3)).
 ///
 /// When none is left, the system's own libraries may end the process: libdispatch on Linux does, as
 /// soon as it cannot open a file in /proc to count its threads. So some stay free, and the rest is
@@ -21,13 +16,9 @@ package enum DescriptorBudget {
   private static let reserve = 64 + 32
 
   package static var limit: Int {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 256 }
-    #else
-      guard getrlimit(RLIMIT_NOFILE, &limit) == 0 else { return 256 }
-    #endif
-    return Int(clamping: limit.rlim_cur)
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    // Negative for no limit.
+    return limit < 0 ? .max : limit
   }
 
   /// Of seven parts, entries take three, and twice as many clients four.

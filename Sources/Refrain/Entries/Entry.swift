@@ -10,6 +10,10 @@ final class Entry: Sendable {
   let storage: Store
   let requests: EntryRequests
   private let table: EntryTable
+  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
+  /// `state`.
+  private let policy: Mutex<RecordedPolicy>
+  let state = Mutex(State())
 
   struct State {
     var current: Generation?
@@ -17,38 +21,28 @@ final class Entry: Sendable {
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
+    /// Those that must end before the entry can be closed.
     var tasks = 0
+    /// Whether it ends even if readers still hold it.
     var isShutDown = false
+    /// Whether its last record is written, or about to be.
     var isClosed = false
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
     var wholeReaders = 0
     var filler: Task<Void, Never>?
     var fillerNumber = 0
-
-    /// Releases earlier generations without readers.
-    mutating func forgetEarlier() {
-      earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
-    }
   }
 
-  let state = Mutex(State())
-  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
-  /// `state`.
-  private let policy: Mutex<RecordedPolicy>
-
   /// Opens the entry stored under the key, or an empty one. Blocks.
-  ///
-  /// - Parameter evictor: makes room for what is stored.
   init(
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
     events: EventStreams, table: EntryTable
   ) {
-    let isShared = starter.origin.isShared
-    (self.key, self.starter, self.events) = (key, starter, events)
-    self.table = table
+    (self.key, self.starter, self.events, self.table) = (key, starter, events, table)
     storage = Store(
-      key: key, resource: resource, evictor: evictor, events: events, isShared: isShared)
-    evictor.budget.markOpen(storage.name)
+      key: key, resource: resource, evictor: evictor, events: events,
+      isShared: starter.origin.isShared)
+    evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name) }
     var policy = RecordedPolicy(of: key, for: resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
     if let found { policy.adopt(found) }
@@ -62,10 +56,11 @@ final class Entry: Sendable {
   }
 
   var name: String { storage.name }
-
   var origin: Origin { starter.origin }
-
   var now: Moment { origin.now }
+  var resource: Resource { requests.resource }
+  var current: Generation? { state.withLock(\.current) }
+  var isClosed: Bool { state.withLock(\.isClosed) }
 
   // MARK: Holding
 
@@ -78,13 +73,9 @@ final class Entry: Sendable {
   }
 
   /// Balances `tryHold`, and the initial hold.
-  func release() {
-    closeIfUnused { $0.readers -= 1 }
-  }
+  func release() { closeIfUnused { $0.readers -= 1 } }
 
-  /// Begins a task that must end before the entry can be closed.
-  ///
-  /// - Returns: false if it is closed already.
+  /// - Returns: false if the entry is closed already.
   @discardableResult
   func beginTask() -> Bool {
     state.withLock { state in
@@ -93,9 +84,7 @@ final class Entry: Sendable {
     }
   }
 
-  func endTask() {
-    closeIfUnused { $0.tasks -= 1 }
-  }
+  func endTask() { closeIfUnused { $0.tasks -= 1 } }
 
   /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
   /// entry from closing, which syncs it as well.
@@ -104,7 +93,7 @@ final class Entry: Sendable {
       var delay: Duration? = delay
       while let pause = delay {
         // Nothing cancels this task, so `sleep` cannot throw.
-        if pause > .zero { try? await Task.sleep(for: pause) }
+        try? await Task.sleep(for: pause)
         guard self.beginTask() else { return }
         delay = await self.storage.sync(generation)
         self.endTask()
@@ -141,14 +130,13 @@ final class Entry: Sendable {
     endTask()
   }
 
-  /// Ends every reader, fetch and confirmation, even if readers still hold the entry.
+  /// Ends every reader, fetch and confirmation.
   func shutDown() {
     state.withLock(\.filler)?.cancel()
     for generation in generations { generation.withState { $0.close() } }
     closeIfUnused { $0.isShutDown = true }
   }
 
-  /// Follows the cache into or out of offline mode.
   func followOffline() {
     for generation in generations { generation.followOffline() }
   }
@@ -160,7 +148,7 @@ final class Entry: Sendable {
   func closeIfUnused(after change: (inout State) -> Void) {
     let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
       change(&state)
-      state.forgetEarlier()
+      state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
       guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
         let current = state.current
       else { return (nil, false) }
@@ -173,19 +161,11 @@ final class Entry: Sendable {
       return (current, false)
     }
     guard let last else { return }
-    let closing = table.closingBegan()
-    if isDirty {
-      Task(executorPreference: IOThreads.background) { [self] in
-        let next = await storage.sync(last, isLast: true)
-        endTask()
-        table.closingEnded(closing)
-        if let next { syncSoon(last, after: next) }
-      }
-    } else {
-      table.close(self) { [self] in
-        await finish(last)
-        table.closingEnded(closing)
-      }
+    table.finish(closing: isDirty ? nil : key) { [self] in
+      guard isDirty else { return await finish(last) }
+      let next = await storage.sync(last, isLast: true)
+      endTask()
+      if let next { syncSoon(last, after: next) }
     }
   }
 
@@ -194,17 +174,12 @@ final class Entry: Sendable {
     last.withState { $0.close() }
     await storage.finish(last)
     let waiters = state.withLock { state in
-      state.current = nil
-      state.earlier = []
+      (state.current, state.earlier) = (nil, [])
       defer { state.closeWaiters = [] }
       return state.closeWaiters
     }
     for waiter in waiters { waiter.resume() }
   }
-
-  /// Whether the last holder has left, or the entry was shut down: its last record is written, or
-  /// about to be.
-  var isClosed: Bool { state.withLock(\.isClosed) }
 
   /// Waits until the entry has written its last record.
   func waitUntilClosed() async {
@@ -220,23 +195,18 @@ final class Entry: Sendable {
 
   // MARK: Generations
 
-  var current: Generation? { state.withLock { $0.current } }
-
   /// Returns the generation for a further reader: the current one, or a new one if that is a live
   /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
     if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
-      _ = startAnew(after: current, with: emptyState())
+      startAnew(after: current, with: emptyState())
     }
     return current
   }
 
-  var resource: Resource { requests.resource }
-
-  /// Returns the state of an empty generation.
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// As `emptyState()`, of a generation whose files replace those of this one.
+  /// Returns the empty state of a generation whose files replace those of the last one.
   private func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.lineage))
@@ -250,27 +220,24 @@ final class Entry: Sendable {
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
-  /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.
+  /// Replaces a generation after the origin has sent other bytes.
   ///
   /// - Parameter isContradicted: whether the bytes differ under an unchanged validator, so that the
   ///   stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
-    if replace(generation, with: Generation(entry: self, state: stateAfter(generation))) {
-      superseded(generation, isContradicted: isContradicted)
-    } else {
-      generation.withState { $0.supersede() }
-    }
+    let next = Generation(entry: self, state: stateAfter(generation))
+    guard replace(generation, with: next) else { return generation.withState { $0.supersede() } }
+    superseded(generation, isContradicted: isContradicted)
   }
 
-  /// Returns the empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
     let (url, now) = (resource.url, self.now.uptime)
     var state = emptyState(after: generation)
-    // Other representations of the resource still have to be confirmed.
     let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
       ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges, $0.replacements(at: now))
     }
     if ranges == .refused { state.ranges = .refused }
+    // Other representations of the resource still have to be confirmed.
     state.representation.invalidatedAt = invalidatedAt
     state.representation.followsNoPage = isNoPage
     state.representation.follow(replacements: replacements)
@@ -289,10 +256,7 @@ final class Entry: Sendable {
   ) -> Bool {
     let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       guard state.current === last, !state.isClosed else { return (false, nil) }
-      if keepsLast {
-        state.forgetEarlier()
-        state.earlier.append(last)
-      }
+      if keepsLast { state.earlier.append(last) }
       state.current = next
       // It may wait for bytes of the generation before, which are not stored any more.
       let filler = state.filler.take()
@@ -307,32 +271,30 @@ final class Entry: Sendable {
     return true
   }
 
-  /// Makes an empty generation the current one. The readers of the one before continue with it.
+  /// Makes an empty generation the current one, and returns the one before, with which its readers
+  /// continue; nil if the entry is closed.
   ///
   /// - Parameter time: responses to requests from before have to be confirmed.
-  /// - Returns: the generation before; nil if the entry is closed.
   func startAnew(at time: Date) -> Generation? {
-    while let last = current {
+    while !isClosed, let last = current {
       var state = emptyState(after: last)
       state.representation.invalidatedAt = time
       if startAnew(after: last, with: state) { return last }
-      if self.state.withLock(\.isClosed) { return nil }
     }
     return nil
   }
 
   /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
   func setApart(_ generation: Generation) {
-    _ = startAnew(after: generation, with: emptyState(after: generation))
+    startAnew(after: generation, with: emptyState(after: generation))
   }
 
-  /// Makes a new generation the current one in place of `last`, whose readers continue with it.
-  ///
-  /// - Returns: false if `last` is not the current one any more, or the entry is closed.
+  /// Makes a new generation the current one in place of `last`, whose readers continue with it: see
+  /// `replace`.
+  @discardableResult
   func startAnew(after last: Generation, with next: GenerationState) -> Bool {
-    guard replace(last, with: Generation(entry: self, state: next), keepsLast: true) else {
-      return false
-    }
+    let next = Generation(entry: self, state: next)
+    guard replace(last, with: next, keepsLast: true) else { return false }
     last.withState { $0.stopExpecting() }
     return true
   }
@@ -352,7 +314,7 @@ final class Entry: Sendable {
   /// Marks the entry as outdated after a request that may have changed the resource (RFC 9111
   /// §4.4).
   func invalidate() {
-    let now = self.now.wall
+    let now = now.wall
     current?.withState { state in
       state.representation.outdate(since: now)
       state.storage.noteRecordStale()
@@ -365,7 +327,7 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  /// The key of the first resource of the group to which the resource belongs; nil if none is known.
+  /// See `RecordedPolicy.group`.
   var group: String? { withPolicy(\.group) }
 
   func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {

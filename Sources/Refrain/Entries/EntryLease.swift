@@ -24,24 +24,20 @@ package final class EntryLease: Sendable {
 
   /// Returns the stored response, if it may be used without asking the origin.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
-    guard let generation = entry.current else { return nil }
-    return generation.withState { state in
-      guard !state.isOver, let known = state.known else { return nil }
-      return state.isUsable(on: terms, at: now) ? known : nil
+    entry.current?.withState { state in
+      state.isOver || !state.isUsable(on: terms, at: now) ? nil : state.known
     }
   }
 
   /// Returns the file if all of the range is stored in it and `known` is still current.
   package func file(of known: StoredResponse, holding range: ByteRange) -> EntryFile? {
     guard let generation = entry.current else { return nil }
-    let file = generation.withState { state -> EntryFile? in
-      guard state.known === known, let file = state.file,
-        let stored = state.stored.range(containing: range.lowerBound),
-        stored.upperBound >= range.upperBound
-      else { return nil }
-      return file
+    let found = generation.withState { state -> EntryFile? in
+      let stored = state.stored.range(containing: range.lowerBound)
+      let isStored = stored.map { $0.upperBound >= range.upperBound } ?? false
+      return state.known === known && isStored ? state.file : nil
     }
-    guard let file else { return nil }
+    guard let file = found else { return nil }
     // Another program has truncated the file: sendfile(2) would wait for bytes that never come.
     guard file.reaches(range.upperBound) else {
       generation.lose(range, of: file)

@@ -7,28 +7,24 @@ final class EntryRoom: Sendable {
   /// The places of this process, to which the limit of descriptors applies.
   static let ofProcess = EntryRoom()
 
-  typealias Ticket = UInt64
-
-  private struct Waiter: Sendable {
-    var ticket: Ticket
-    var since: ContinuousClock.Instant
-    /// What it waits for at most; cancelled to wake it.
-    var pause: Task<Void, Never>?
+  struct Ticket: Sendable, Hashable {
+    fileprivate var number: UInt64
+    fileprivate var since = ContinuousClock.now
   }
 
   private struct State {
     var taken = 0
-    /// The oldest first.
-    var waiters: [Waiter] = []
-    var lastTicket: Ticket = 0
+    /// The oldest first, each with what it waits for at most; that is cancelled to wake it.
+    var waiters: [(ticket: Ticket, pause: Task<Void, Never>?)] = []
+    var lastNumber: UInt64 = 0
 
-    /// Removes a waiter.
-    ///
-    /// - Returns: the pause of the next one, which may find a place.
-    mutating func leave(_ ticket: Ticket?) -> Task<Void, Never>? {
-      guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+    /// Has the next one look for a place.
+    func wakeNext() { waiters.first?.pause?.cancel() }
+
+    mutating func leave(_ ticket: Ticket?) {
+      guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return }
       waiters.remove(at: index)
-      return waiters.first?.pause
+      wakeNext()
     }
   }
 
@@ -45,47 +41,42 @@ final class EntryRoom: Sendable {
     (self.entries, self.patience) = (entries, patience)
   }
 
-  /// The number of places: asks the system.
-  var places: Int { entries() }
-
   /// The number of callers that wait.
   var waiting: Int { state.withLock(\.waiters.count) }
 
   /// Takes a place if one is free, and nobody has waited longer.
   ///
-  /// - Parameters:
-  ///   - ticket: nil for a caller that has not waited.
-  ///   - most: the number of places, as of now (`places`).
-  func take(_ ticket: Ticket?, of most: Int) -> Bool {
-    let (isTaken, next) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+  /// - Parameter ticket: nil for a caller that has not waited.
+  func take(_ ticket: Ticket?) -> Bool {
+    let most = entries()
+    return state.withLock { state in
       guard state.taken < most, state.waiters.first.map({ $0.ticket == ticket }) ?? true else {
-        return (false, nil)
+        return false
       }
       state.taken += 1
-      return (true, state.leave(ticket))
+      state.leave(ticket)
+      return true
     }
-    next?.cancel()
-    return isTaken
   }
 
   func giveBack() {
-    let next = state.withLock { state in
+    state.withLock { state in
       state.taken -= 1
-      return state.waiters.first?.pause
+      state.wakeNext()
     }
-    next?.cancel()
   }
 
   func queue() -> Ticket {
     state.withLock { state in
-      state.lastTicket += 1
-      state.waiters.append(Waiter(ticket: state.lastTicket, since: .now))
-      return state.lastTicket
+      state.lastNumber += 1
+      let ticket = Ticket(number: state.lastNumber)
+      state.waiters.append((ticket, nil))
+      return ticket
     }
   }
 
   /// Ends waiting. Nothing happens if it has ended.
-  func leave(_ ticket: Ticket) { state.withLock { $0.leave(ticket) }?.cancel() }
+  func leave(_ ticket: Ticket) { state.withLock { $0.leave(ticket) } }
 
   /// Waits until this one is next and a place may be free, but only a moment before the next look.
   ///
@@ -93,27 +84,21 @@ final class EntryRoom: Sendable {
   ///   speed.
   /// - Throws: `MediaCacheError` if no place has become free within `patience`; `CancellationError`.
   func wait(_ ticket: Ticket, relieving relieve: () -> Void) async throws {
-    let (isNext, since) = state.withLock { state in
-      (state.waiters.first?.ticket == ticket, state.waiters.first { $0.ticket == ticket }?.since)
-    }
-    if let since, ContinuousClock.now - since >= patience {
+    if ContinuousClock.now - ticket.since >= patience {
       throw MediaCacheError(
         .storage,
         "Too many resources are open at once: the limit of open files allows only \(entries()).",
         remedy: "Close readers, or raise the limit (ulimit -n).")
     }
+    let isNext = state.withLock { $0.waiters.first?.ticket == ticket }
     if isNext { relieve() }
     let most = entries()
-    // Cancelled to end it early.
     let pause = Task { _ = try? await Task.sleep(for: .milliseconds(isNext ? 10 : 50)) }
-    let goesOn = state.withLock { state in
-      guard let index = state.waiters.firstIndex(where: { $0.ticket == ticket }),
-        index > 0 || state.taken >= most
-      else { return true }
+    state.withLock { state in
+      let index = state.waiters.firstIndex { $0.ticket == ticket }
+      guard let index, index > 0 || state.taken >= most else { return pause.cancel() }
       state.waiters[index].pause = pause
-      return false
     }
-    if goesOn { pause.cancel() }
     await withTaskCancellationHandler {
       await pause.value
     } onCancel: {

@@ -9,12 +9,9 @@ final class EntryTable: Sendable {
     /// The entry is being opened; or it is being recorded for the last time, and can be reopened
     /// afterwards. The closure waits until that has ended.
     case busy(@Sendable () async -> Void)
+
+    var entry: Entry? { if case .open(let entry) = self { entry } else { nil } }
   }
-
-  private let room: EntryRoom
-
-  /// - Parameter room: shared by the tables that share its descriptors.
-  init(room: EntryRoom = .ofProcess) { self.room = room }
 
   private struct State {
     var slots: [CacheKey: Slot] = [:]
@@ -33,6 +30,10 @@ final class EntryTable: Sendable {
   }
 
   private let state = Mutex(State())
+  private let room: EntryRoom
+
+  /// - Parameter room: shared by the tables that share its descriptors.
+  init(room: EntryRoom = .ofProcess) { self.room = room }
 
   /// Returns the entry of a key, held once more, and opened by `open` if necessary. Waits in the
   /// caller's task until one more entry may be open: cancelling the task ends the wait.
@@ -43,12 +44,11 @@ final class EntryTable: Sendable {
     defer { if let ticket { room.leave(ticket) } }
     while true {
       try Task.checkCancellation()
-      let places = room.places
       var opening: Task<Entry, any Error>?
       let slot = try state.withLock { state throws(MediaCacheError) -> Slot? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
         if let slot = state.slots[key] { return slot }
-        guard room.take(ticket, of: places) else { return nil }
+        guard room.take(ticket) else { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
           do {
             let entry = try await open()
@@ -86,44 +86,28 @@ final class EntryTable: Sendable {
   /// The number of entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
+  var isEmpty: Bool { count == 0 }
+
   /// The number of callers that wait until one more entry may be open.
   var waiting: Int { room.waiting }
 
-  var isEmpty: Bool { count == 0 }
-
-  /// Every entry that is open now.
-  var openEntries: [Entry] {
-    state.withLock { state in
-      state.slots.values.compactMap { slot in
-        if case .open(let entry) = slot { return entry }
-        return nil
-      }
-    }
-  }
+  var openEntries: [Entry] { state.withLock { $0.slots.values.compactMap(\.entry) } }
 
   /// Returns the entry that is open under a key, without waiting.
-  func openEntry(for key: CacheKey) -> Entry? {
-    state.withLock { state in
-      if case .open(let entry) = state.slots[key] { return entry }
-      return nil
-    }
-  }
+  func openEntry(for key: CacheKey) -> Entry? { state.withLock { $0.slots[key]?.entry } }
 
-  /// Returns the entry that is open under a key, after waiting for one that is being opened or
-  /// closed.
+  /// As `openEntry`, after waiting for one that is being opened or closed.
   func settledEntry(for key: CacheKey) async -> Entry? {
-    while true {
-      let slot = state.withLock { $0.slots[key] }
+    while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
-      case nil: return nil
       case .open(let entry): return entry
       case .busy(let end): await end()
       }
     }
+    return nil
   }
 
-  /// Returns the entry that is open under a key, held once more, after waiting for one that is being
-  /// opened or closed.
+  /// As `settledEntry`, held once more.
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
@@ -133,26 +117,9 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
-  /// have found it on disk before its last record was written, and not in memory any more.
-  func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
-    var entries: [Entry] = []
-    for key in keys {
-      guard let entry = await settledEntry(for: key) else { continue }
-      await entry.recordNow()
-      entries.append(entry)
-    }
-    let found = try await look()
-    let closed = entries.filter(\.isClosed)
-    guard !closed.isEmpty else { return found }
-    for entry in closed { await entry.waitUntilClosed() }
-    // All that was stored before the call is on disk now, whoever has opened the entries since.
-    return try await look()
-  }
-
-  /// Returns every open entry, after waiting for those that are being opened or closed.
-  func settledEntries() async -> [Entry] {
-    let keys = state.withLock { Array($0.slots.keys) }
+  /// As `settledEntry`, of some keys, or all.
+  func settledEntries(for keys: Set<CacheKey>? = nil) async -> [Entry] {
+    let keys = keys ?? state.withLock { Set($0.slots.keys) }
     var entries: [Entry] = []
     for key in keys {
       if let entry = await settledEntry(for: key) { entries.append(entry) }
@@ -160,20 +127,25 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// Writes the deferred records of the open entries, for a look at the directory.
-  func record() async {
-    for entry in await settledEntries() { await entry.recordNow() }
+  /// Writes the deferred records of the open entries of some keys, or of all, for a look at the
+  /// directory.
+  @discardableResult
+  func record(_ keys: Set<CacheKey>? = nil) async -> [Entry] {
+    let entries = await settledEntries(for: keys)
+    for entry in entries { await entry.recordNow() }
+    return entries
   }
 
-  /// Closes an entry after its last hold was released: `close` records it.
-  func close(_ entry: Entry, _ close: @Sendable @escaping () async -> Void) {
-    state.withLock { state in
-      let task = Task(executorPreference: IOThreads.background) {
-        await close()
-        self.free(entry.key)
-      }
-      state.slots[entry.key] = .busy { await task.value }
-    }
+  /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
+  /// have found it on disk before its last record was written, and not in memory any more.
+  func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
+    let entries = await record(keys)
+    let found = try await look()
+    let closed = entries.filter(\.isClosed)
+    guard !closed.isEmpty else { return found }
+    for entry in closed { await entry.waitUntilClosed() }
+    // All that was stored before the call is on disk now, whoever has opened the entries since.
+    return try await look()
   }
 
   // MARK: Idle entries
@@ -191,41 +163,34 @@ final class EntryTable: Sendable {
 
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
-  /// Asks all holders to release their entries.
-  ///
-  /// - Returns: whether anything was held.
+  /// Asks all holders to release their entries, and returns whether anything was held.
   func releaseIdle() -> Bool {
     let releases = state.withLock { Array($0.holders.values) }
     return releases.reduce(false) { $1() || $0 }
   }
 
-  /// Notes that an entry without readers is about to be recorded, or closed.
+  // MARK: Closing
+
+  /// Runs the last work for an entry without readers, in the background.
   ///
-  /// - Returns: a number for `closingEnded`.
-  func closingBegan() -> UInt64 {
+  /// - Parameter key: of the entry if it is closed by that; nil if it is only recorded.
+  func finish(closing key: CacheKey?, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let number = state.makeNumber()
       state.closing.insert(number)
-      return number
+      let task = Task(executorPreference: IOThreads.background) {
+        await work()
+        self.state.withLock { _ = $0.closing.remove(number) }
+        if let key { self.free(key) }
+      }
+      if let key { state.slots[key] = .busy { await task.value } }
     }
   }
 
-  func closingEnded(_ number: UInt64) { state.withLock { _ = $0.closing.remove(number) } }
+  /// The numbers of the entries without readers that are being recorded, or closed.
+  var closing: Set<UInt64> { state.withLock(\.closing) }
 
-  /// A number that is not less than any that `closingBegan` has returned, and less than all later
-  /// ones.
-  var latestClosing: UInt64 { state.withLock(\.lastNumber) }
-
-  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
-  func isClosing(since latest: UInt64) -> Bool {
-    state.withLock { state in state.closing.contains { $0 <= latest } }
-  }
-
-  // MARK: Closing
-
-  /// Prevents entries from opening from now on.
-  ///
-  /// - Returns: the open entries.
+  /// Prevents entries from opening from now on, and returns those that are open.
   func shutDown() -> [Entry] {
     state.withLock { $0.isClosed = true }
     return openEntries
@@ -233,17 +198,11 @@ final class EntryTable: Sendable {
 
   /// Waits until every entry has been recorded and closed.
   func waitUntilEmpty() async {
-    while true {
-      let pending = state.withLock { Array($0.slots.values) }
-      if pending.isEmpty { return }
-      for slot in pending {
-        switch slot {
-        case .busy(let end): await end()
-        case .open(let entry):
-          // It may have been opening when the others were shut down.
-          entry.shutDown()
-          await entry.waitUntilClosed()
-        }
+    while !isEmpty {
+      for entry in await settledEntries() {
+        // It may have been opening when the others were shut down.
+        entry.shutDown()
+        await entry.waitUntilClosed()
       }
     }
   }

@@ -8,22 +8,17 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  /// The code of the last scan failure, which is reported once.
+  /// The code of the last failure of a scan, which is reported once.
   private var scanFailure: Int32?
   /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
 
-  /// The number of waits of ten milliseconds for idle entries to be recorded and closed.
-  private static let attempts = 100
-
   init(
     budget: DiskBudget, table: EntryTable,
     report: @Sendable @escaping (CacheEvent) -> Void
   ) {
-    self.budget = budget
-    self.table = table
-    self.report = report
+    (self.budget, self.table, self.report) = (budget, table, report)
   }
 
   /// Frees the room that `bytes` more need, from entries that are not in use.
@@ -31,22 +26,20 @@ actor Evictor {
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = budget.usableLimit else { return true }
-    var attempts = Self.attempts
+    // Waits of ten milliseconds for idle entries to be recorded and closed.
+    var attempts = 100
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    let latestClosing = table.latestClosing
-    var isClosing = table.isClosing(since: latestClosing)
-    while true {
-      if budget.shortage(of: bytes) == 0 { return true }
+    let closing = table.closing
+    var isClosing = !closing.isEmpty
+    while budget.shortage(of: bytes) > 0 {
       await budget.waitForCandidates()
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
-      let shortage = budget.shortage(of: bytes)
-      let freed = evictOldest(shortage)
+      let freed = evictOldest(budget.shortage(of: bytes))
       if freed > 0 { freeInAdvance(limit) }
-      if budget.shortage(of: bytes) == 0 { return true }
       // A concurrent measurement may still include some of the freed bytes.
-      if freed > 0 { continue }
+      if freed > 0 || budget.shortage(of: bytes) == 0 { continue }
       // Other processes may have stored entries that can be evicted.
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they are recorded, and so can those
@@ -54,15 +47,13 @@ actor Evictor {
       if table.releaseIdle() { isReleased = true }
       guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      isClosing = table.isClosing(since: latestClosing)
+      isClosing = !table.closing.isDisjoint(with: closing)
       try? await Task.sleep(for: .milliseconds(10))
     }
+    return true
   }
 
-  /// Frees about `bytes` on a full disk, regardless of the limit.
-  ///
-  /// - Returns: the bytes that were freed.
-  @discardableResult
+  /// Frees about `bytes` on a full disk, regardless of the limit, and returns the bytes freed.
   func free(_ bytes: Int64) async -> Int64 {
     await budget.waitForCandidates()
     let freed = evictOldest(bytes)
@@ -86,7 +77,8 @@ actor Evictor {
     advance = Task(executorPreference: IOThreads.background) {
       while !Task.isCancelled {
         let shortage = self.budget.shortage(of: min(limit / 64, 64 << 20))
-        guard shortage > 0, await self.evictOldest(shortage, within: Self.turn) > 0 else { break }
+        guard shortage > 0, await self.evictOldest(shortage, within: .milliseconds(5)) > 0
+        else { break }
         await Task.yield()
       }
       await self.advanceEnded()
@@ -95,12 +87,9 @@ actor Evictor {
 
   private func advanceEnded() { advance = nil }
 
-  private static let turn: Duration = .milliseconds(5)
-
-  /// Evicts the least recently used entries, without suspending.
+  /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
   ///
   /// - Parameter time: the time after which it ends, once anything was freed.
-  /// - Returns: the bytes that were freed.
   private func evictOldest(_ bytes: Int64, within time: Duration? = nil) -> Int64 {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
@@ -123,9 +112,7 @@ actor Evictor {
     return freed
   }
 
-  /// Removes the entries whose time is over.
-  ///
-  /// - Returns: the bytes that were freed.
+  /// Removes the entries whose time is over, and returns the bytes freed.
   @discardableResult
   func removeOverdue() -> Int64 {
     if isClosed { return 0 }
@@ -135,7 +122,7 @@ actor Evictor {
   }
 
   private func reportScanFailure() {
-    let failure = budget.scanFailure
+    let failure = budget.scanning.withLock(\.failure)
     defer { scanFailure = failure?.code }
     guard let failure, failure.code != scanFailure else { return }
     report(
@@ -154,17 +141,11 @@ actor Evictor {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
-      guard let lock = try WriterLock.acquire(directory, waits: false) else {
-        if try budget.disk.status(of: directory.path) == nil {
-          budget.index.withLock { $0.forget(name) }
-        }
-        return 0
-      }
+      let lock = try WriterLock.acquire(directory, waits: false)
       defer { withExtendedLifetime(lock) {} }
-      guard !budget.isOpen(name) else { return 0 }
-      guard let files = try directory.files() else {
-        // Another process has removed it.
-        budget.index.withLock { $0.forget(name) }
+      guard lock != nil, !budget.isOpen(name), let files = try directory.files() else {
+        // It is written or open, or another process has removed it.
+        budget.remeasure(name)
         return 0
       }
       let before = budget.measured(name, directory, files)

@@ -14,10 +14,9 @@ struct RecordedPolicy: Sendable {
   /// As marked on disk.
   private(set) var marked: Int64?
 
-  /// - Parameter resource: the one that opens the entry.
   init(of key: CacheKey, for resource: Resource) {
     self.key = key
-    group = Self.group(of: resource, key)
+    note(resource)
   }
 
   /// Adopts the group in a record, unless another one is known.
@@ -32,15 +31,7 @@ struct RecordedPolicy: Sendable {
   /// Notes the policy of a resource that a reader opens: the record is often written after the
   /// reader has left.
   mutating func note(_ resource: Resource) {
-    group = Self.group(of: resource, key) ?? group
+    if let first = resource.policy.group?.first, first != key { group = first.rawValue }
     keep = resource.policy.keep.map { max(0, $0.components.seconds) }
-  }
-
-  /// Whether the entry stays only for a time after its last use.
-  var isBrief: Bool { keep != nil || marked != nil }
-
-  private static func group(of resource: Resource, _ key: CacheKey) -> String? {
-    guard let first = resource.policy.group?.first, first != key else { return nil }
-    return first.rawValue
   }
 }

@@ -36,9 +36,9 @@ extension Store {
     let lock = writer?.lock
     defer { withExtendedLifetime(lock) {} }
     endWriting(isClosed: true)
-    budget.markClosed(name, isBrief: policy.isBrief)
+    budget.remeasure(name) { $0.markClosed(name) }
     // Those before it may be over.
-    if policy.isBrief {
+    if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in
         await evictor.removeOverdue()
       }

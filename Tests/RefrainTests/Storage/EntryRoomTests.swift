@@ -10,14 +10,14 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct EntryRoomTests {
   @Test func `Nobody overtakes those who wait`() {
     let room = EntryRoom(entries: { 1 })
-    #expect(room.take(nil, of: room.places))
+    #expect(room.take(nil))
     let (first, second) = (room.queue(), room.queue())
-    #expect(!room.take(first, of: room.places))
+    #expect(!room.take(first))
     room.giveBack()
-    #expect(!room.take(nil, of: room.places) && !room.take(second, of: room.places))
-    #expect(room.take(first, of: room.places) && room.waiting == 1)
+    #expect(!room.take(nil) && !room.take(second))
+    #expect(room.take(first) && room.waiting == 1)
     room.giveBack()
-    #expect(room.take(second, of: room.places) && room.waiting == 0)
+    #expect(room.take(second) && room.waiting == 0)
   }
 
   @Test func `A waiter that leaves lets the next one in`() {
@@ -25,7 +25,7 @@ import Testing
     let (first, second) = (room.queue(), room.queue())
     room.leave(first)
     room.leave(first)
-    #expect(room.take(second, of: room.places))
+    #expect(room.take(second))
   }
 
   @Test func `The one that is next asks for room, and all give up after a while`() async throws {

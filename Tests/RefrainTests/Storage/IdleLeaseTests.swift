@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
+import TestSupport
 import Testing
 
 @testable import Refrain
@@ -38,18 +39,21 @@ import Testing
     #expect(!table.releaseIdle())
   }
 
-  @Test func `Entries are being closed until that has ended`() {
+  @Test func `Entries are being closed until that has ended`() async throws {
     let table = EntryTable()
-    let (first, second) = (table.closingBegan(), table.closingBegan())
-    let latest = table.latestClosing
-    #expect(first != second && latest == max(first, second) && table.isClosing(since: latest))
-    table.closingEnded(first)
-    #expect(table.isClosing(since: latest) && !table.releaseIdle())
+    let gates = (0..<3).map { _ in Gate() }
+    for gate in gates[..<2] { table.finish(closing: nil) { try? await gate.wait() } }
+    let closing = table.closing
+    #expect(closing.count == 2)
+    gates[0].open()
+    try await eventually("the first has ended") { table.closing.count == 1 }
+    #expect(!table.releaseIdle())
     // One that begins later is none of those.
-    let third = table.closingBegan()
-    table.closingEnded(second)
-    #expect(!table.isClosing(since: latest) && table.isClosing(since: third))
-    table.closingEnded(third)
-    #expect(!table.isClosing(since: third))
+    table.finish(closing: nil) { try? await gates[2].wait() }
+    gates[1].open()
+    try await eventually("the second has ended") { table.closing.isDisjoint(with: closing) }
+    #expect(table.closing.count == 1)
+    gates[2].open()
+    try await eventually("all have ended") { table.closing.isEmpty }
   }
 }

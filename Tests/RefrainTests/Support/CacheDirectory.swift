@@ -125,10 +125,8 @@ final class CacheDirectory: Sendable {
   }
 
   /// The count of the size, as other processes see it.
-  func usageFile(_ measure: @escaping @Sendable () -> Int64? = { nil }) -> UsageFile {
-    UsageFile(
-      path: "\(path)/usage", bootIdentity: BootIdentity.current, disk: SystemDisk(),
-      measureEmpty: measure)
+  var usageFile: UsageFile {
+    UsageFile(in: path, bootIdentity: BootIdentity.current, disk: SystemDisk())
   }
 
   /// The path of an entry's data file.

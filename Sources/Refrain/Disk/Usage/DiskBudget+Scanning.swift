@@ -7,9 +7,7 @@ extension DiskBudget {
   struct Scanning: Sendable {
     var task: Task<Void, Never>?
     var isClosed = false
-    /// Whether this cache has checked if the directory should be measured.
-    var isChecked = false
-    /// Why the last scan failed.
+    /// Why the last scan failed; nil if it did not.
     var failure: DiskError?
   }
 
@@ -20,15 +18,9 @@ extension DiskBudget {
   /// Starts a measurement if the usage is a guess or was measured long ago, or if a writer has
   /// died. Only the first call does so.
   func checkUsage() {
-    guard limit != nil else { return }
-    let isFirst = scanning.withLock { scanning in
-      defer { scanning.isChecked = true }
-      return !scanning.isChecked
-    }
-    guard isFirst else { return }
+    guard limit != nil, !hasCheckedUsage.exchange(true, ordering: .relaxed) else { return }
     let record = usage.update { $0 }
-    let age = wallSeconds - record.measuredAt
-    let isOld = !(0..<Self.checkInterval).contains(age)
+    let isOld = !(0..<Self.checkInterval).contains(wallSeconds - record.measuredAt)
     if record.guess != nil || isOld || !LiveWriters.dead(among: record.writers).isEmpty {
       startScan()
     }
@@ -42,15 +34,8 @@ extension DiskBudget {
       if let task = scanning.task { return task }
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
-        do throws(DiskError) {
-          try await self.scan()
-        } catch {
-          failure = error
-        }
-        self.scanning.withLock { [failure] scanning in
-          scanning.task = nil
-          scanning.failure = failure
-        }
+        do throws(DiskError) { try await self.scan() } catch { failure = error }
+        self.scanning.withLock { [failure] in ($0.task, $0.failure) = (nil, failure) }
       }
       scanning.task = task
       return task
@@ -60,10 +45,10 @@ extension DiskBudget {
   /// Scans one shard at a time, because others wait for the same threads.
   private func scan() async throws(DiskError) {
     let began = ContinuousClock.now
-    let start = usage.update { $0.beginMeasurement(dead: LiveWriters.dead(among: $0.writers)) }
+    let start = usage.update { $0 }
+    let dead = LiveWriters.dead(among: start.writers)
     index.withLock { $0.beginScan() }
-    var sum = try DiskBudget.allocated(
-      [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
+    var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     // In random order, so that the first entries are a sample of all.
     for shard in try shards().shuffled() {
       if Task.isCancelled { return }
@@ -75,10 +60,12 @@ extension DiskBudget {
       }
       let path = "\(entriesPath)/\(shard)"
       if names.isEmpty { disk.removeIfEmpty(path) }
-      sum += try DiskBudget.allocated([path], disk)
+      sum += try disk.allocated([path])
       await Task.yield()
     }
-    usage.update { [sum] in $0.endMeasurement(start, measured: sum, at: wallSeconds) }
+    usage.update { [sum] record in
+      record.endMeasurement(since: start, dead: dead, measured: sum, at: wallSeconds)
+    }
     index.withLock { $0.endScan(began: began, ended: .now) }
   }
 
@@ -89,15 +76,15 @@ extension DiskBudget {
 
   /// Waits until enough entries are known to select from: all of a few, or a sample of many; and
   /// while the usage is a guess, because nothing should be evicted for a guess if the exact value
-  /// is available soon. No longer than `patience` if any entry is known.
-  func waitForCandidates(patience: Duration = .seconds(1)) async {
+  /// is available soon. No longer than a second if any entry is known.
+  func waitForCandidates() async {
     let start = ContinuousClock.now
     func isEnough() -> Bool {
       let (isScanned, count) = index.withLock { ($0.lastScan != nil, $0.candidateCount) }
       let time = ContinuousClock.now - start
       let isSample = isScanned || count >= Self.sample && time > Self.quickScan
       if isSample, usage.update({ $0.guess == nil }) { return true }
-      return (isScanned || count > 0) && time > patience
+      return (isScanned || count > 0) && time > .seconds(1)
     }
     guard !isEnough(), let scan = startScan() else { return }
     // If it fails, the next caller starts another one.
@@ -106,16 +93,13 @@ extension DiskBudget {
     }
   }
 
-  /// Why the last scan failed; nil if it did not.
-  var scanFailure: DiskError? { scanning.withLock { $0.failure } }
-
   /// Scans every entry again if others may have stored much since the last scan.
   ///
   /// - Returns: whether a scan completed.
   func rescan() async -> Bool {
     guard index.withLock({ $0.isOld(at: .now) }), let task = startScan() else { return false }
     await task.value
-    return scanFailure == nil
+    return scanning.withLock { $0.failure == nil }
   }
 
   /// Scans the directory unless it was scanned recently: other processes may have pinned entries.

@@ -2,26 +2,21 @@
 import Foundation
 import RefrainLocks
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// A cache directory: the location of its entries, and its disk usage.
 ///
 /// Opening reads nothing. The bytes used come from `UsageFile`, which all caches of the directory
 /// share; a scan in the background finds the entries that can be evicted (`DiskBudget+Scanning`).
+/// Most methods block on the disk.
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
   private let currentLimit: Mutex<Int64?>
-  /// The identity of the current boot.
   let bootIdentity: String
   let usage: UsageFile
+  private let account = Mutex(Account())
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
-  private let account = Mutex(Account())
+  let hasCheckedUsage = Atomic(false)
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
   /// When this cache last removed all private files.
@@ -37,27 +32,19 @@ final class DiskBudget: Sendable {
     directory: String, limit: Int64?, disk: any Disk,
     bootIdentity: String = BootIdentity.current, clock: @Sendable @escaping () -> Moment
   ) {
-    self.clock = clock
-    self.directory = directory
-    currentLimit = Mutex(limit)
-    self.disk = disk
+    (self.directory, self.disk, self.clock) = (directory, disk, clock)
     self.bootIdentity = bootIdentity
+    currentLimit = Mutex(limit)
     locks = WriterLocks(directory: directory, disk: disk)
-    let entriesPath = "\(directory)/entries"
-    let measureEmpty: @Sendable () -> Int64? = {
-      // On failure the directory is measured in the background.
-      guard let names = try? disk.names(in: entriesPath),
-        !names.contains(where: DiskBudget.isShardName)
-      else { return nil }
-      return try? DiskBudget.allocated([directory, entriesPath], disk)
-    }
-    usage = UsageFile(
-      path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk,
-      measureEmpty: measureEmpty, clock: clock)
-    LiveWriters.add(account.withLock(\.id))
+    usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk, clock: clock)
+    let id = account.withLock(\.id)
+    LiveWriters.own.withLock { _ = $0.insert(id) }
   }
 
-  deinit { LiveWriters.remove(account.withLock(\.id)) }
+  deinit {
+    let id = account.withLock(\.id)
+    LiveWriters.own.withLock { _ = $0.remove(id) }
+  }
 
   var entriesPath: String { "\(directory)/entries" }
 
@@ -106,10 +93,8 @@ final class DiskBudget: Sendable {
   }
 
   func shards() throws(DiskError) -> [String] {
-    try disk.names(in: entriesPath).filter(Self.isShardName)
+    try disk.names(in: entriesPath).filter { $0.utf8.count == 2 }
   }
-
-  private static func isShardName(_ name: String) -> Bool { name.utf8.count == 2 }
 
   func names(inShard shard: String) throws(DiskError) -> [String] {
     try disk.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
@@ -121,17 +106,11 @@ final class DiskBudget: Sendable {
 
   // MARK: Room
 
-  /// The most bytes of allocated blocks; nil for no limit.
-  var limit: Int64? { currentLimit.withLock { $0 } }
-
-  /// Applies to everything reserved from now on. Call `Evictor.makeRoom` afterwards.
-  func setLimit(_ limit: Int64?) {
-    let before = currentLimit.withLock { current in
-      defer { current = limit }
-      return current
-    }
-    // Without a limit, closed entries are not measured.
-    if before == nil, limit != nil { index.withLock { $0.forgetScan() } }
+  /// The most bytes of allocated blocks; nil for no limit. Applies to everything reserved from now
+  /// on: call `Evictor.makeRoom` afterwards.
+  var limit: Int64? {
+    get { currentLimit.withLock { $0 } }
+    set { currentLimit.withLock { $0 = newValue } }
   }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
@@ -145,7 +124,6 @@ final class DiskBudget: Sendable {
   }
 
   /// Reserves `bytes` more for an entry. Every reservation is settled by `settle` or `conclude`.
-  /// Blocks for some ten microseconds, regardless of the number of entries.
   ///
   /// - Returns: false if room has to be made first (`Evictor.makeRoom`).
   func reserve(_ bytes: Int64) -> Bool {
@@ -162,16 +140,16 @@ final class DiskBudget: Sendable {
       account.settle(bytes, actual: actual, for: name)
       return account.allowance < 0
     }
-    if isOverdrawn { update { $0.report(to: &$1) } }
+    if isOverdrawn { giveBack() }
   }
 
-  /// Returns the bytes to free before `bytes` can be reserved. Blocks.
+  /// Returns the bytes to free before `bytes` can be reserved.
   func shortage(of bytes: Int64) -> Int64 {
     let limit = usableLimit
     return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
   }
 
-  /// Gives unused grants back. Blocks.
+  /// See `Account.report`.
   func giveBack() { update { $0.report(to: &$1) } }
 
   @discardableResult
@@ -183,40 +161,39 @@ final class DiskBudget: Sendable {
 
   // MARK: Changing entries
 
-  /// The size of an entry and its shard before a change.
+  /// What is known before an entry is changed.
   struct Before: Sendable {
-    /// Nil if it could not be measured.
+    /// The size of the entry and its shard; nil if it could not be measured.
     var bytes: Int64?
     /// Identifies the count by then. What is freed from now on is subtracted from it, and from no
     /// measurement made meanwhile, which may already lack it.
     var measurements: Int64
   }
 
-  /// Begins a change of an entry. Balanced by `conclude`. Blocks.
+  /// Begins a change of an entry. Balanced by `conclude`.
   func begin(_ name: String) throws(DiskError) -> Before {
     Before(bytes: try sizeWithShard(name), measurements: usage.update(\.measurements))
   }
 
-  /// Settles an entry whose files will not change any more (`Account.conclude`). Blocks.
+  /// Settles an entry whose files will not change any more (`Account.conclude`).
   ///
   /// - Parameter before: from before anything was written; nil if nothing was.
   /// - Returns: the growth of the entry and its shard; nil if it cannot be measured.
   @discardableResult
   func conclude(_ name: String, reserved bytes: Int64, since before: Before?) -> Int64? {
-    let growth: Int64? =
-      if let before {
-        before.bytes.flatMap { bytes in (try? sizeWithShard(name)).map { $0 - bytes } }
-      } else { 0 }
-    update { account, record in
+    var growth: Int64? = 0
+    if let before {
+      growth = before.bytes.flatMap { bytes in (try? sizeWithShard(name)).map { $0 - bytes } }
+    }
+    update { [growth] account, record in
       account.conclude(
         name, reserved: bytes, growth: growth,
         isCounted: before.map { $0.measurements == record.measurements } ?? true, in: &record)
-      account.report(to: &record)
     }
     return growth
   }
 
-  /// Removes files of an entry that is open for writing here, and subtracts their size. Blocks.
+  /// Removes files of an entry that is open for writing here, and subtracts their size.
   ///
   /// - Parameter read: how much of it is being read. It stays counted, as reserved: no measurement
   ///   sees it any more.
@@ -225,23 +202,22 @@ final class DiskBudget: Sendable {
   ) throws(DiskError) {
     // Reserved first: a measurement that follows no longer sees it.
     let measurements = reserveBeyondLimit(read)
-    let result = Result(catching: remove)
-    update { account, record in
-      switch result {
-      case .success:
-        account.shrink(name, by: size)
-        if record.measurements == measurements { record.free(size) }
-      case .failure:
-        account.settle(read, actual: 0)
-        account.report(to: &record)
-      }
+    do throws(DiskError) {
+      try remove()
+    } catch {
+      account.withLock { $0.settle(read, actual: 0) }
+      giveBack()
+      throw error
     }
-    try result.get()
+    update { account, record in
+      account.shrink(name, by: size)
+      if record.measurements == measurements { record.free(size) }
+    }
   }
 
   /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
   /// that frees. The caller holds the entry's `WriterLock`, and the entry is not open for writing
-  /// here. Blocks.
+  /// here.
   ///
   /// - Parameter size: the entry's size, if it was just measured.
   /// - Returns: the bytes freed, with those of the entry's shard; nil if that cannot be measured.
@@ -249,19 +225,18 @@ final class DiskBudget: Sendable {
   func changing<Failure: Error>(
     _ name: String, before size: Int64? = nil, _ body: () throws(Failure) -> Void
   ) throws(Failure) -> Int64? {
+    // The copy of a record that is being replaced.
+    let copy: Int64 = 8192
     let bytes = try? sizeWithShard(name, known: size)
-    let before = Before(bytes: bytes, measurements: reserveBeyondLimit(Self.replacement))
+    let before = Before(bytes: bytes, measurements: reserveBeyondLimit(copy))
     let result = Result(catching: body)
     // After a failure, too: part of it may have been freed.
-    let growth = conclude(name, reserved: Self.replacement, since: before)
+    let growth = conclude(name, reserved: copy, since: before)
     try result.get()
     return growth.map { -$0 }
   }
 
-  /// The copy of a record that is being replaced.
-  private static let replacement: Int64 = 8192
-
-  /// - Returns: the number of the count (`Before.measurements`).
+  /// - Returns: see `Before.measurements`.
   private func reserveBeyondLimit(_ bytes: Int64) -> Int64 {
     update { account, record in
       _ = account.reserve(bytes, limit: nil, from: &record)
@@ -271,28 +246,14 @@ final class DiskBudget: Sendable {
 
   /// Returns the size of an entry with its shard, which grows with the number of its entries.
   private func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
-    let shard = try Self.allocated([entryDirectory(named: name).shardPath], disk)
+    let shard = try disk.allocated([entryDirectory(named: name).shardPath])
     if let known { return known + shard }
     return try (measure(name)?.allocatedBytes ?? 0) + shard
   }
 
   // MARK: Entries
 
-  /// Marks an entry as open: this process does not evict it.
-  func markOpen(_ name: String) { index.withLock { $0.markOpen(name) } }
-
-  /// Marks an entry as closed, and measures it once more. Blocks.
-  ///
-  /// - Parameter isBrief: whether it stays only for a time, also without a limit.
-  func markClosed(_ name: String, isBrief: Bool) {
-    if limit == nil, !isBrief {
-      index.withLock { $0.markClosed(name) }
-    } else {
-      remeasure(name) { $0.markClosed(name) }
-    }
-  }
-
-  /// Measures an entry for the index, whose known values remain if that fails. Blocks.
+  /// Measures an entry for the index, whose known values remain if that fails.
   ///
   /// - Parameter change: a change of the index that belongs to it.
   func remeasure(_ name: String, with change: (inout EntryIndex) -> Void = { _ in }) {
@@ -306,8 +267,6 @@ final class DiskBudget: Sendable {
 
   func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
-  /// Returns the size of an entry and its last access, which is the sidecar's time of change.
-  /// Blocks.
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
     return try directory.files().map { measured(name, directory, $0) }
@@ -317,23 +276,17 @@ final class DiskBudget: Sendable {
   func measured(
     _ name: String, _ directory: EntryDirectory, _ files: EntryDirectory.Files
   ) -> MeasuredEntry {
-    let length = files.isPinned ? directory.writtenRecord?.length : nil
-    return MeasuredEntry(
+    var entry = MeasuredEntry(
       name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
-      pinnedBytes: files.isPinned
-        ? EntryDirectory.pinnedBytes(allocated: files.allocatedBytes, length: length) : nil,
       keep: files.keep)
+    if files.isPinned {
+      entry.pinnedBytes = EntryDirectory.pinnedBytes(
+        allocated: files.allocatedBytes, length: directory.writtenRecord?.length)
+    }
+    return entry
   }
 
-  /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for
-  /// a missing one.
-  static func allocated(_ paths: [String], _ disk: any Disk) throws(DiskError) -> Int64 {
-    var sum: Int64 = 0
-    for path in paths { sum += try disk.status(of: path)?.allocated ?? 0 }
-    return sum
-  }
-
-  /// Records that an entry was used just now (utimensat(2) on its sidecar). Blocks.
+  /// Records that an entry was used just now (utimensat(2) on its sidecar).
   func touch(_ name: String) {
     let now = wallSeconds
     let time = index.withLock { $0.touch(name, at: now) }
@@ -363,15 +316,13 @@ final class DiskBudget: Sendable {
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
 
-  /// Claims space for an entry that is about to be pinned. Balanced by `notePinned`.
-  ///
-  /// - Returns: false if it would not fit beside the other pinned entries.
+  /// See `EntryIndex.claim`. Balanced by `notePinned`.
   func claimPinned(_ bytes: Int64, for name: String) -> Bool {
     let room = pinnableBytes ?? .max
     return index.withLock { $0.claim(bytes, for: name, within: room) }
   }
 
   /// Measures an entry after its pin was set or removed: if that fails, the claim stays until the
-  /// next scan. Blocks.
+  /// next scan.
   func notePinned(_ name: String) { remeasure(name) { $0.endClaim(name) } }
 }

@@ -10,8 +10,6 @@ struct MeasuredEntry: Sendable, Hashable {
   var pinnedBytes: Int64?
   /// The seconds for which it stays after its last access; nil: for as long as there is room.
   var keep: Int64?
-  /// The scan during which `EntryIndex` received it.
-  var scan = 0
 
   /// Orders the most recently used first.
   static func isNewer(_ left: Self, _ right: Self) -> Bool {
@@ -23,17 +21,16 @@ struct MeasuredEntry: Sendable, Hashable {
 /// in the background.
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
-  /// The disk space that each pinned entry claims, and the scan during which it was received.
-  /// Pinned entries are kept apart from `entries`, so that selecting among the others takes no
-  /// longer, however many are pinned.
-  private var pinned: [String: (bytes: Int64, scan: Int)] = [:]
-  /// In place of the scan, for an entry that is about to be pinned: a scan that finds no pin yet
-  /// changes nothing.
-  private static let claim = Int.max
+  /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
+  /// that selecting among the others takes no longer, however many are pinned.
+  private var pinned: [String: Int64] = [:]
   /// The sum of `pinned`.
   private var pinnedBytes: Int64 = 0
-  /// The entries open in this process, and the number of times each is open.
-  private var open: [String: Int] = [:]
+  /// The entries of `pinned` that are only about to be pinned: a scan that finds no pin yet changes
+  /// nothing.
+  private var claimed: Set<String> = []
+  /// Those of this process.
+  private var open: Set<String> = []
   /// The next entries to evict, in order, the first one last: a look at all of a large cache takes
   /// milliseconds, and room is made for every few hundred kilobytes separately. Some may have been
   /// used since, or be gone.
@@ -42,24 +39,22 @@ struct EntryIndex: Sendable {
   private static let queueLength = 1000
   /// The names of entries that stay only for a time; some may be gone.
   private var brief: Set<String> = []
+  /// The entries measured since the last scan began, by it or by others; nil once it has ended.
+  private var seen: Set<String>?
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
-  /// The number of the last scan that began. Entries measured while it runs, by it or by others,
-  /// have its number.
-  private var scan = 0
   /// The latest known time of access.
   private var newest = -Double.infinity
 
   // MARK: Entries
 
   mutating func note(_ entry: MeasuredEntry) {
-    let isClaimed = pinned[entry.name]?.scan == Self.claim
-    if entry.pinnedBytes == nil, isClaimed { return }
-    setPinned(entry.pinnedBytes, entry.name, isClaimed ? Self.claim : scan)
+    if entry.pinnedBytes == nil, claimed.contains(entry.name) { return }
+    seen?.insert(entry.name)
+    setPinned(entry.pinnedBytes, entry.name)
     if entry.pinnedBytes == nil {
       if entries[entry.name]?.lastAccess != entry.lastAccess { rank(entry) }
       entries[entry.name] = entry
-      entries[entry.name]?.scan = scan
     }
     if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
     newest = max(newest, entry.lastAccess)
@@ -67,12 +62,12 @@ struct EntryIndex: Sendable {
 
   mutating func forget(_ name: String) {
     entries[name] = nil
-    setPinned(nil, name, scan)
+    claimed.remove(name)
+    setPinned(nil, name)
   }
 
   /// Records that an entry is used now.
   ///
-  /// - Parameter time: the wall-clock time.
   /// - Returns: the time to record: later than every earlier access, even if the clock was set
   ///   back.
   mutating func touch(_ name: String, at time: Double) -> Double {
@@ -81,25 +76,23 @@ struct EntryIndex: Sendable {
     return newest
   }
 
-  mutating func markOpen(_ name: String) { open[name, default: 0] += 1 }
+  mutating func markOpen(_ name: String) { open.insert(name) }
 
   mutating func markClosed(_ name: String) {
-    open[name] = open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
-    if open[name] == nil, let entry = entries[name] { rank(entry) }
+    open.remove(name)
+    if let entry = entries[name] { rank(entry) }
   }
 
-  func isOpen(_ name: String) -> Bool { open[name] != nil }
+  func isOpen(_ name: String) -> Bool { open.contains(name) }
 
   /// The number of entries that may be evicted.
-  var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
-
-  var isEmpty: Bool { entries.isEmpty }
+  var candidateCount: Int { entries.count - open.count { entries[$0] != nil } }
 
   // MARK: Pinned entries
 
-  /// Returns the disk space that all pinned entries but some claim, of those known.
+  /// Returns the disk space that all known pinned entries but some claim.
   func pinnedBytes(except names: Set<String>) -> Int64 {
-    names.reduce(pinnedBytes) { $0 &- (pinned[$1]?.bytes ?? 0) }
+    names.reduce(pinnedBytes) { $0 &- (pinned[$1] ?? 0) }
   }
 
   /// Claims space for an entry that is about to be pinned, until `endClaim`.
@@ -107,25 +100,27 @@ struct EntryIndex: Sendable {
   /// - Returns: false if it does not fit into `room` together with the other pinned entries.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
-    setPinned(bytes, name, Self.claim)
+    setPinned(bytes, name)
+    claimed.insert(name)
     return true
   }
 
   /// Ends a claim. Note the entry afterwards, or forget it: it counts as pinned until a scan finds
   /// that it is not.
-  mutating func endClaim(_ name: String) { pinned[name]?.scan = scan }
+  mutating func endClaim(_ name: String) {
+    claimed.remove(name)
+    if pinned[name] != nil { seen?.insert(name) }
+  }
 
-  private mutating func setPinned(_ bytes: Int64?, _ name: String, _ scan: Int) {
+  private mutating func setPinned(_ bytes: Int64?, _ name: String) {
     if bytes != nil { entries[name] = nil }
     pinnedBytes = pinnedBytes(except: [name]) &+ (bytes ?? 0)
-    pinned[name] = bytes.map { ($0, scan) }
+    pinned[name] = bytes
   }
 
   // MARK: Selecting
 
-  /// Returns the least recently used entry that may be evicted.
-  ///
-  /// - Parameter spared: names of entries to keep.
+  /// Returns the least recently used entry that may be evicted, and is not spared.
   mutating func oldest(except spared: Set<String> = []) -> MeasuredEntry? {
     for isFilled in [false, true] {
       if isFilled { fillQueue(except: spared) }
@@ -137,21 +132,18 @@ struct EntryIndex: Sendable {
   }
 
   /// Returns the entries that may be evicted and whose time is over.
-  ///
-  /// - Parameter time: seconds since 1970.
   mutating func overdue(at time: Double) -> [MeasuredEntry] {
-    if brief.isEmpty { return [] }
-    brief = brief.filter { entries[$0]?.keep != nil || open[$0] != nil }
-    return brief.compactMap { entries[$0] }.filter { entry in
-      open[entry.name] == nil && entry.keep.map { entry.lastAccess + Double($0) <= time } ?? false
+    brief = brief.filter { entries[$0]?.keep != nil || open.contains($0) }
+    return brief.subtracting(open).compactMap { entries[$0] }.filter { entry in
+      entry.keep.map { entry.lastAccess + Double($0) <= time } ?? false
     }
   }
 
   private func mayGo(_ name: String, except spared: Set<String>) -> Bool {
-    open[name] == nil && !spared.contains(name)
+    !open.contains(name) && !spared.contains(name)
   }
 
-  /// Returns the current values of an entry in the queue; nil if it was used since, or is gone.
+  /// The current values of an entry in the queue; nil if it was used since, or is gone.
   private func now(_ entry: MeasuredEntry) -> MeasuredEntry? {
     entries[entry.name].flatMap { $0.lastAccess == entry.lastAccess ? $0 : nil }
   }
@@ -173,9 +165,7 @@ struct EntryIndex: Sendable {
     _ = shortenQueue()
   }
 
-  /// Sorts the queue, and leaves its part used the longest ago.
-  ///
-  /// - Returns: the last use of the newest entry in it.
+  /// Leaves the part of the queue used the longest ago, sorted, and returns its latest use.
   private mutating func shortenQueue() -> Double {
     queue.sort(by: MeasuredEntry.isNewer)
     queue.removeFirst(max(0, queue.count - Self.queueLength))
@@ -184,12 +174,16 @@ struct EntryIndex: Sendable {
 
   // MARK: Scanning
 
-  mutating func beginScan() { scan += 1 }
+  mutating func beginScan() { seen = [] }
 
   /// Ends a scan of all entries: those that were not measured since it began no longer exist.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
-    entries = entries.filter { $0.value.scan == scan || open[$0.key] != nil }
-    for (name, pin) in pinned where pin.scan < scan && open[name] == nil { forget(name) }
+    let found = seen.take() ?? []
+    entries = entries.filter { found.contains($0.key) || open.contains($0.key) }
+    for name in pinned.keys
+    where !found.contains(name) && !open.contains(name) && !claimed.contains(name) {
+      setPinned(nil, name)
+    }
     lastScan = (ended, ended - began)
   }
 
@@ -197,7 +191,4 @@ struct EntryIndex: Sendable {
   func isOld(at now: ContinuousClock.Instant) -> Bool {
     lastScan.map { now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
   }
-
-  /// Makes the next scan due: entries that were closed without being measured are unknown.
-  mutating func forgetScan() { lastScan = nil }
 }

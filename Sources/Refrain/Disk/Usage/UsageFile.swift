@@ -2,12 +2,6 @@
 import Foundation
 import RefrainLocks
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
 /// (flock(2)) that is held for microseconds. If the file system has no locks, each cache counts on
 /// its own.
@@ -17,33 +11,31 @@ import RefrainLocks
 final class UsageFile: Sendable {
   static let name = "usage"
 
-  private let path: String
+  /// The cache directory.
+  private let directory: String
   private let boot: UInt64
   private let disk: any Disk
   private let clock: @Sendable () -> Moment
-  /// Returns the allocated size of the directory if it has no entries yet; otherwise nil.
-  private let measureEmpty: @Sendable () -> Int64?
-  /// The record used in place of the file if the file is unusable.
-  private let own: Mutex<UsageRecord>
-  /// Whether writing the file failed: its contents are out of date.
-  private let isBroken = Atomic(false)
-  /// Whether the last wait for the lock ran out.
-  private let isHeldUp = Atomic(false)
-  /// Orders the threads of this process, which can wait here until woken, and no longer than for the
-  /// file; a locked file can only be polled.
-  private let turn = NSLock()
+
+  private struct State {
+    /// The record used in place of the file if the file is unusable.
+    var own: UsageRecord
+    /// Whether writing the file failed: its contents are out of date.
+    var isBroken = false
+    /// Whether the last wait for the lock ran out.
+    var isHeldUp = false
+  }
+
+  /// Also orders the threads of this process, which are woken here; a locked file can only be polled.
+  private let state: Mutex<State>
 
   init(
-    path: String, bootIdentity: String, disk: any Disk,
-    measureEmpty: @Sendable @escaping () -> Int64?,
+    in directory: String, bootIdentity: String, disk: any Disk,
     clock: @Sendable @escaping () -> Moment = { .now }
   ) {
-    self.path = path
-    self.disk = disk
-    self.clock = clock
+    (self.directory, self.disk, self.clock) = (directory, disk, clock)
     boot = UsageRecord.number(ofBoot: bootIdentity)
-    self.measureEmpty = measureEmpty
-    own = Mutex(UsageRecord(guess: 0, boot: boot))
+    state = Mutex(State(own: UsageRecord(guess: 0, boot: boot)))
   }
 
   /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
@@ -55,46 +47,41 @@ final class UsageFile: Sendable {
 
   /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
-    let start = ContinuousClock.now
-    let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
-    if !isBroken.load(ordering: .acquiring),
-      turn.lock(before: Date(timeIntervalSinceNow: patience.seconds))
-    {
-      defer { turn.unlock() }
-      if let descriptor = disk.openLocked(path, within: patience - (.now - start)) {
-        defer { disk.closeLocked(descriptor) }
-        isHeldUp.store(false, ordering: .relaxed)
-        return update(descriptor, body)
+    state.withLock { state in
+      if state.isBroken { return body(&state.own) }
+      let start = ContinuousClock.now
+      let patience = state.isHeldUp ? Self.shortestWait : Self.longestWait
+      guard let descriptor = disk.openLocked("\(directory)/\(Self.name)", within: patience) else {
+        if .now - start >= patience { state.isHeldUp = true }
+        return body(&state.own)
       }
+      defer { disk.closeLocked(descriptor) }
+      state.isHeldUp = false
+      // If the file cannot be read, the directory is measured.
+      let stored = (try? disk.read(4096, of: descriptor)).flatMap(UsageRecord.decode)
+      var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
+      let result = body(&record)
+      if record == stored { return result }
+      do throws(DiskError) {
+        try disk.write(record.encoded(), to: descriptor, at: 0)
+      } catch {
+        // The file would differ from this cache's count, so no cache may trust it.
+        try? disk.truncate(descriptor, to: 0)
+        (state.own, state.isBroken) = (record, true)
+      }
+      return result
     }
-    if .now - start >= patience { isHeldUp.store(true, ordering: .relaxed) }
-    return own.withLock { body(&$0) }
-  }
-
-  private func update<Result>(
-    _ descriptor: Int32, _ body: (inout UsageRecord) -> Result
-  ) -> Result {
-    // If the file cannot be read, the directory is measured.
-    let stored = (try? disk.read(4096, of: descriptor)).flatMap(UsageRecord.decode)
-    var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
-    let result = body(&record)
-    if record == stored { return result }
-    do throws(DiskError) {
-      try disk.write(record.encoded(), to: descriptor, at: 0)
-    } catch {
-      // The file would differ from this cache's count, so no cache may trust it.
-      try? disk.truncate(descriptor, to: 0)
-      own.withLock { [record] in $0 = record }
-      isBroken.store(true, ordering: .releasing)
-    }
-    return result
   }
 
   /// Returns the first record of this boot.
   private func first(after last: UsageRecord?) -> UsageRecord {
     var record = last ?? UsageRecord(boot: boot)
     (record.boot, record.writers, record.guess) = (boot, [], 0)
-    if last == nil, let size = measureEmpty() {
+    let entries = "\(directory)/entries"
+    // Otherwise the directory is measured in the background.
+    if last == nil, (try? disk.names(in: entries).isEmpty) == true,
+      let size = try? disk.allocated([directory, entries])
+    {
       // The file's own block is not allocated yet.
       record.used = size + 4096
       record.guess = nil
@@ -104,14 +91,20 @@ final class UsageFile: Sendable {
   }
 }
 
+extension Disk {
+  /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for
+  /// a missing one.
+  func allocated(_ paths: [String]) throws(DiskError) -> Int64 {
+    var sum: Int64 = 0
+    for path in paths { sum += try status(of: path)?.allocated ?? 0 }
+    return sum
+  }
+}
+
 /// Finds the writers of a `UsageRecord` that no longer exist.
 enum LiveWriters {
   /// The writers of this process.
-  private static let own = Mutex<Set<UInt64>>([])
-
-  static func add(_ id: UInt64) { own.withLock { _ = $0.insert(id) } }
-
-  static func remove(_ id: UInt64) { own.withLock { _ = $0.remove(id) } }
+  static let own = Mutex<Set<UInt64>>([])
 
   /// Returns the dead writers. A writer of another process is dead if its process is: kill(2) with
   /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// The disk space that a cache directory takes, as counted by every cache that writes to it. A pure
 /// value, kept in the file `usage`.
@@ -17,7 +18,6 @@ struct UsageRecord: Sendable, Hashable {
   /// A cache that may write without a further grant.
   struct Writer: Sendable, Hashable {
     var id: UInt64
-    /// The identifier of its process.
     var process: Int64
     /// The most bytes that it may still allocate, or holds in removed files.
     var outstanding: Int64
@@ -45,13 +45,10 @@ struct UsageRecord: Sendable, Hashable {
   /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk.
   /// Note the writer's outstanding bytes afterwards.
   ///
-  /// - Parameter limit: the limit for all writers together; nil for none.
   /// - Returns: the bytes granted; nil if there is no room.
   mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
     let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
-    guard let amount else { return nil }
-    granted += amount
-    free(-amount)
+    if let amount { ungrant(-amount) }
     return amount
   }
 
@@ -63,7 +60,7 @@ struct UsageRecord: Sendable, Hashable {
     return max(0, used + bytes - limit, excess)
   }
 
-  /// Subtracts bytes that are no longer allocated, or were granted and never will be.
+  /// Subtracts bytes that are not allocated any more, or were granted and never will be.
   mutating func free(_ bytes: Int64) {
     used = max(0, used - bytes)
     guess = guess.map { max(0, $0 - bytes) }
@@ -82,35 +79,110 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  /// The state before a measurement, which is needed to use its result.
-  struct MeasurementStart: Sendable, Hashable {
-    var used: Int64
-    var granted: Int64
-    var outstanding: Int64
-    var dead: Set<UInt64>
-  }
-
-  /// Begins a measurement. `dead` writers will not write any more.
-  func beginMeasurement(dead: Set<UInt64> = []) -> MeasurementStart {
-    let live = writers.filter { !dead.contains($0.id) }
-    return MeasurementStart(
-      used: used, granted: granted, outstanding: live.reduce(0) { $0 + $1.outstanding }, dead: dead)
-  }
-
   /// Ends a measurement. Of two upper bounds, the count and the measurement with all that it may
   /// have missed, the lower one is kept, unless the count cannot be trusted.
-  mutating func endMeasurement(_ start: MeasurementStart, measured: Int64, at now: Double) {
-    writers.removeAll { start.dead.contains($0.id) }
+  ///
+  /// - Parameters:
+  ///   - start: the record when it began.
+  ///   - dead: the writers that did not write any more by then.
+  mutating func endMeasurement(
+    since start: UsageRecord, dead: Set<UInt64> = [], measured: Int64, at now: Double
+  ) {
+    writers.removeAll { dead.contains($0.id) }
     measuredAt = now
+    let live = start.writers.filter { !dead.contains($0.id) }
     let grantedSince = granted - start.granted
-    let most = measured + max(0, start.outstanding + grantedSince)
+    let most = measured + max(0, live.reduce(grantedSince) { $0 + $1.outstanding })
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
-    let isTrusted = guess == nil && start.dead.isEmpty && !isContradicted
-    if isTrusted, used <= most { return }
-    used = most
-    guess = nil
+    if guess == nil, dead.isEmpty, !isContradicted, used <= most { return }
+    (used, guess) = (most, nil)
     measurements += 1
+  }
+}
+
+/// The bytes that one cache was granted, and their use. A pure value.
+///
+/// Each entry that is open for writing holds a reserve for its directory, record and journals; what
+/// its data files grow by is taken from the grants as they grow. When the entry is closed, both are
+/// corrected by the growth on disk.
+struct Account: Sendable {
+  /// Identifies this cache among the writers of `UsageRecord`.
+  let id = UInt64.random(in: 1...UInt64.max)
+  /// Bytes granted and not yet reserved. Negative if a file grew by more than was reserved for it,
+  /// until `report`.
+  private(set) var allowance: Int64 = 0
+  /// Bytes reserved for open entries and for writes under way, or held in removed files that
+  /// somebody still reads.
+  private(set) var reserved: Int64 = 0
+  /// The counted growth of each open entry since it was opened.
+  private var grown: [String: Int64] = [:]
+
+  /// The bytes that this cache may still allocate, or holds in files that only it can see.
+  var outstanding: Int64 { max(0, allowance) + reserved }
+
+  mutating func take(_ bytes: Int64) -> Bool {
+    guard allowance >= bytes else { return false }
+    allowance -= bytes
+    reserved += bytes
+    return true
+  }
+
+  /// As `take`, with a further grant if the allowance is too small.
+  mutating func reserve(
+    _ bytes: Int64, quantum: Int64 = 0, limit: Int64?, from record: inout UsageRecord
+  ) -> Bool {
+    if take(bytes) { return true }
+    allowance += record.grant(bytes - allowance, quantum: quantum, limit: limit) ?? 0
+    note(in: &record)
+    return take(bytes)
+  }
+
+  /// Replaces a reservation, for an entry that is open for writing, by the actual growth of files.
+  mutating func settle(_ bytes: Int64, actual: Int64, for name: String? = nil) {
+    // Bytes that another program cut off stay counted until the entry is closed.
+    let growth = max(0, actual)
+    reserved -= bytes
+    allowance += bytes - growth
+    if let name { grown[name, default: 0] += growth }
+  }
+
+  mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
+
+  /// Settles an entry whose files will not change any more.
+  ///
+  /// - Parameters:
+  ///   - bytes: reserved besides its data, and for removed files that are not read any more.
+  ///   - growth: of its files on disk since it was opened; nil if that cannot be measured: then the
+  ///     reserve counts as written.
+  ///   - isCounted: whether no measurement has replaced the count since it was opened: one may have
+  ///     found bytes missing already.
+  mutating func conclude(
+    _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
+    in record: inout UsageRecord
+  ) {
+    let counted = grown.removeValue(forKey: name) ?? 0
+    let rest = growth.map { $0 - counted } ?? bytes
+    settle(bytes, actual: rest)
+    if isCounted, rest < 0 { record.free(-rest) }
+    report(to: &record)
+  }
+
+  /// The most that a cache with entries open for writing keeps unused.
+  private static let most: Int64 = 8 << 20
+
+  /// Covers an overdrawn allowance, regardless of the limit, or gives back what is too much of it:
+  /// all, if this cache has no entry open for writing.
+  mutating func report(to record: inout UsageRecord) {
+    let kept = reserved == 0 ? 0 : min(max(0, allowance), Self.most)
+    record.ungrant(allowance - kept)
+    allowance = kept
+    note(in: &record)
+  }
+
+  private func note(in record: inout UsageRecord) {
+    let process = Int64(ProcessInfo.processInfo.processIdentifier)
+    record.note(.init(id: id, process: process, outstanding: outstanding))
   }
 }
 
@@ -126,7 +198,7 @@ extension UsageRecord {
     let numbers = [used, granted, guess ?? -1, measurements].map(UInt64.init(bitPattern:))
     var words = [Self.magic, boot] + numbers + [measuredAt.bitPattern, UInt64(writers.count)]
     for writer in writers {
-      words += [writer.id] + [writer.process, writer.outstanding].map(UInt64.init(bitPattern:))
+      words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
     return (words + [words.checksum]).bytes
   }
@@ -148,13 +220,11 @@ extension UsageRecord {
       used: numbers[2], granted: numbers[3], guess: numbers[4] < 0 ? nil : numbers[4],
       measurements: numbers[5], measuredAt: Double(bitPattern: words[6]), boot: words[1],
       writers: writers)
-    let all =
-      [record.used, record.granted, record.guess ?? 0, record.measurements]
-      + writers.map(\.outstanding)
-    return all.allSatisfy(counts.contains) && record.measuredAt.isFinite ? record : nil
+    let all = [record.used, record.granted, record.guess ?? 0, record.measurements]
+    let isSound = (all + writers.map(\.outstanding)).allSatisfy(counts.contains)
+    return isSound && record.measuredAt.isFinite ? record : nil
   }
 
-  /// Returns the number of a boot of that identity.
   static func number(ofBoot identity: String) -> UInt64 {
     identity.utf8.map(UInt64.init).checksum
   }

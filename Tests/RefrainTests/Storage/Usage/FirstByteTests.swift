@@ -53,7 +53,7 @@ struct FirstByteTests {
     _ isMissing: Bool
   ) async throws {
     try await fill(5)
-    let usage = directory.usageFile()
+    let usage = directory.usageFile
     if isMissing {
       try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
     } else {

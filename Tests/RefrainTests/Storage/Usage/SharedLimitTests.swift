@@ -10,7 +10,7 @@ import Testing
 struct SharedLimitTests {
   private let directory = CacheDirectory(length: 700_000)
 
-  private var used: Int64 { directory.usageFile().update { $0.used } }
+  private var used: Int64 { directory.usageFile.update { $0.used } }
 
   private func prefetch(_ names: [String], _ cache: MediaCache) async throws {
     for name in names { try await cache.prefetch(directory.url(name)) }
@@ -71,7 +71,7 @@ struct SharedLimitTests {
 
   @Test func `After a crash, granted bytes count until the directory is measured`() async throws {
     try await prefetch(["a", "b"], directory.cache())
-    let file = directory.usageFile()
+    let file = directory.usageFile
     // The state left by a killed process. No process has that number.
     file.update { record in
       _ = record.grant(1 << 20, limit: nil)

@@ -162,8 +162,8 @@ struct SmallLimitTests {
       guard count == 50 else { return nil }
       let measured = allocatedBytes(root)
       other.usage.update { record in
-        let start = record.beginMeasurement()
-        record.endMeasurement(start, measured: measured, at: Moment.now.wall.timeIntervalSince1970)
+        let now = Moment.now.wall.timeIntervalSince1970
+        record.endMeasurement(since: record, measured: measured, at: now)
       }
       return nil
     }

@@ -66,7 +66,11 @@ struct UsageOrderTests {
     _ = try stored.directory.create()
     try Data(count: 8192).write(to: URL(filePath: "\(stored.directory.path)/leftover"))
     // The usage is counted from the start.
-    directory.usageFile { [directory] in directory.allocated }.update { _ in }
+    let size = directory.allocated + 4096
+    directory.usageFile.update { record in
+      (record.used, record.guess) = (size, nil)
+      record.measuredAt = Date.now.timeIntervalSince1970
+    }
     let (first, second) = try await (cache.open(directory.url()), cache.open(directory.url()))
     async let start: Void = directory.expectToPlay(0..<300_000, from: first)
     try await eventually("the leftover is being removed") { isWaiting.withLock { $0 } }

@@ -47,8 +47,8 @@ struct UsageRecordTests {
     // Bytes freed meanwhile make room for others.
     record.free(60)
     #expect(grant(&record, 60, to: 2, limit: limit) == 60)
-    let start = record.beginMeasurement()
-    record.endMeasurement(start, measured: 100, at: 5)
+    let start = record
+    record.endMeasurement(since: start, measured: 100, at: 5)
     #expect(record.guess == nil)
     #expect(grant(&record, 1000, to: 1, limit: limit) == 1000)
   }
@@ -58,12 +58,12 @@ struct UsageRecordTests {
       var record = UsageRecord(used: 300, guess: guess, boot: 1)
       // Of these, 100 are on disk when the measurement begins.
       _ = grant(&record, 200, to: 1, limit: nil)
-      let start = record.beginMeasurement()
+      let start = record
       _ = grant(&record, 50, to: 2, limit: nil)
       // For any part that the measurement saw: 300 were there, and 100 to 250 more.
       for seen in stride(from: 400, through: 550, by: 50) as StrideThrough<Int64> {
         var checked = record
-        checked.endMeasurement(start, measured: seen, at: 1)
+        checked.endMeasurement(since: start, measured: seen, at: 1)
         #expect(checked.used >= 550)
       }
     }
@@ -71,16 +71,16 @@ struct UsageRecordTests {
 
   @Test func `A measurement does not count bytes twice that are known to be counted`() {
     var record = UsageRecord(used: 300, boot: 1)
-    let start = record.beginMeasurement()
+    let start = record
     _ = grant(&record, 50, to: 1)
     // It saw all of them, and cannot know.
-    record.endMeasurement(start, measured: 350, at: 1)
+    record.endMeasurement(since: start, measured: 350, at: 1)
     #expect(record.used == 350)
     #expect(record.measurements == 0)
     // Somebody has removed files by hand, or added some.
     for measured in [100, 700] as [Int64] {
       var other = record
-      other.endMeasurement(other.beginMeasurement(), measured: measured, at: 2)
+      other.endMeasurement(since: record, measured: measured, at: 2)
       #expect(other.used == measured + 50)
       #expect(other.measurements == 1)
     }
@@ -88,19 +88,19 @@ struct UsageRecordTests {
 
   @Test func `Bytes freed during a measurement do not come back`() {
     var record = UsageRecord(used: 300, boot: 1)
-    let start = record.beginMeasurement()
+    let start = record
     record.free(200)
     // It saw them before they were freed.
-    record.endMeasurement(start, measured: 300, at: 1)
+    record.endMeasurement(since: start, measured: 300, at: 1)
     #expect(record.used == 100)
   }
 
   @Test func `A dead writer's grant counts until its bytes are measured`() {
     var record = UsageRecord(used: 300, boot: 1)
     _ = grant(&record, 200, to: 1)
-    let start = record.beginMeasurement(dead: [1])
+    let start = record
     #expect(record.used == 500)
-    record.endMeasurement(start, measured: 340, at: 1)
+    record.endMeasurement(since: start, dead: [1], measured: 340, at: 1)
     #expect(record.used == 340)
     #expect(record.writers.isEmpty)
   }
@@ -108,7 +108,7 @@ struct UsageRecordTests {
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
     let mebibyte: Int64 = 1 << 20
     var record = UsageRecord(used: 900 * mebibyte, guess: 0, boot: 1)
-    let start = record.beginMeasurement()
+    let start = record
     for number in 0..<100 {
       var account = Account()
       let isGranted = account.reserve(96 << 10, quantum: 8 * mebibyte, limit: nil, from: &record)
@@ -116,10 +116,9 @@ struct UsageRecordTests {
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
       account.conclude(
         "\(number)", reserved: 32 << 10, growth: 72 << 10, isCounted: true, in: &record)
-      account.report(to: &record)
       #expect(account.outstanding == 0)
     }
-    record.endMeasurement(start, measured: 900 * mebibyte, at: 5)
+    record.endMeasurement(since: start, measured: 900 * mebibyte, at: 5)
     #expect(record.used == 900 * mebibyte + 100 * 72 << 10)
   }
 
@@ -133,7 +132,6 @@ struct UsageRecordTests {
     for number in 1..<1000 {
       account.conclude(
         "\(number)", reserved: 32 << 10, growth: 12 << 10, isCounted: true, in: &record)
-      account.report(to: &record)
       #expect(account.allowance <= 8 << 20)
     }
     #expect(record.used == 999 * 12 << 10 + account.outstanding)
@@ -187,7 +185,7 @@ private struct RandomLife {
   /// Bytes of removed files that somebody still reads, by account.
   var held: [Int64] = [0, 0, 0]
   /// A running measurement, and the bytes that it may have missed, or seen before they went.
-  var measurement: (start: UsageRecord.MeasurementStart, missed: Int64, gone: Int64)?
+  var measurement: (start: UsageRecord, dead: Set<UInt64>, missed: Int64, gone: Int64)?
   /// Accounts whose process was killed.
   var dead: Set<UInt64> = []
 
@@ -213,10 +211,10 @@ private struct RandomLife {
   }
 
   private mutating func endMeasurement() {
-    guard let (start, missed, gone) = measurement.take() else { return }
+    guard let (start, ended, missed, gone) = measurement.take() else { return }
     let seen = Int64.random(in: max(0, stored - missed)...stored + gone, using: &random)
-    record.endMeasurement(start, measured: seen, at: 1)
-    dead.subtract(start.dead)
+    record.endMeasurement(since: start, dead: ended, measured: seen, at: 1)
+    dead.subtract(ended)
   }
 
   /// Sometimes ends a measurement between two steps of one operation.
@@ -264,7 +262,6 @@ private struct RandomLife {
         "b", reserved: 64 + held[index], growth: overhead,
         isCounted: record.measurements == mark, in: &record)
       held[index] = 0
-      accounts[index].report(to: &record)
     case 7:
       // Killed: nothing is read or written any more.
       guard Bool.random(using: &random) else { return }
@@ -273,7 +270,7 @@ private struct RandomLife {
       held[index] = 0
     default:
       if measurement == nil {
-        measurement = (record.beginMeasurement(dead: dead), 0, 0)
+        measurement = (record, dead, 0, 0)
       } else {
         endMeasurement()
       }
