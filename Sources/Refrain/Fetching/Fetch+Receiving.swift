@@ -83,7 +83,7 @@ extension Fetch {
 
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
-    await origin.pace.received(count) {
+    await origin.keepPace(after: count) {
       generation.withState { $0.announce(id) }
     } unless: {
       // Nobody may be left whom it would serve.

@@ -12,30 +12,30 @@ package struct CacheDirective: Sendable, Hashable {
   /// unterminated string extends to the end, and other text to the next comma.
   package static func all(in value: String) -> [CacheDirective] {
     var directives: [CacheDirective] = []
-    var rest = value.utf8[...]
-    skipSpaces(in: &rest)
+    var rest = value.utf8.drop(while: isSpace)
     while !rest.isEmpty {
-      let name = take(from: &rest, while: \.isTokenCharacter)
+      let name = rest.prefix(while: \.isTokenCharacter)
+      rest = rest[name.endIndex...].drop(while: isSpace)
       var argument: String?
-      skipSpaces(in: &rest)
       if rest.first == UInt8(ascii: "=") {
-        rest.removeFirst()
-        skipSpaces(in: &rest)
+        rest = rest.dropFirst().drop(while: isSpace)
         argument = self.argument(from: &rest)
       }
       if !name.isEmpty {
-        directives.append(CacheDirective(name: name.lowercased(), argument: argument))
+        let name = String(decoding: name, as: UTF8.self).lowercased()
+        directives.append(CacheDirective(name: name, argument: argument))
       }
       // Anything else before the next comma is no directive.
-      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst()
-      skipSpaces(in: &rest)
+      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: isSpace)
     }
     return directives
   }
 
   private static func argument(from rest: inout Substring.UTF8View) -> String {
     guard rest.first == UInt8(ascii: "\"") else {
-      return String(take(from: &rest) { $0 != UInt8(ascii: ",") }.trimmingOWS)
+      let token = rest.prefix { $0 != UInt8(ascii: ",") }
+      rest = rest[token.endIndex...]
+      return String(String(decoding: token, as: UTF8.self).trimmingOWS)
     }
     rest.removeFirst()
     var bytes: [UInt8] = []
@@ -46,17 +46,7 @@ package struct CacheDirective: Sendable, Hashable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func skipSpaces(in rest: inout Substring.UTF8View) {
-    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
-  }
-
-  private static func take(
-    from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
-  ) -> String {
-    let taken = rest.prefix(while: belongs)
-    rest = rest[taken.endIndex...]
-    return String(decoding: taken, as: UTF8.self)
-  }
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.

@@ -27,8 +27,8 @@ extension Validator {
     self.init(
       etag: Self.usable(headers["ETag"], longest: 4096),
       lastModified: Self.usable(headers["Last-Modified"], longest: 256))
-    if let modified = lastModified.flatMap({ HTTPDate.parse($0) }),
-      let sent = headers["Date"].flatMap({ HTTPDate.parse($0) })
+    if let modified = HTTPDate.parse(lastModified ?? ""),
+      let sent = HTTPDate.parse(headers["Date"] ?? "")
     {
       isStrongLastModified = sent.timeIntervalSince(modified) >= 1
     }
@@ -64,10 +64,7 @@ extension Validator {
 
   /// Whether a conditional request could confirm bytes of either by the other's validator.
   func isShared(with other: Validator) -> Bool {
-    switch comparison(with: other) {
-    case .same, .weaklySame: true
-    case .different, .unknown: false
-    }
+    [.same, .weaklySame].contains(comparison(with: other))
   }
 
   /// Whether the origin sends another validator, or another length, with each response: the version
@@ -104,11 +101,6 @@ extension Validator {
   /// the second of its Last-Modified (RFC 9110 §8.8.2.2), and servers of files make the ETag of that
   /// time and the length.
   var followsDocument: Bool { lastModified == nil || isStrongLastModified }
-
-  /// Whether a response with another validator certainly has the bytes of this document.
-  func provesDocument(_ other: Validator) -> Bool {
-    followsDocument && matches(other) == .same
-  }
 
   /// For people: the strong ETag, else Last-Modified, else any ETag.
   var display: String? {
@@ -186,31 +178,24 @@ extension Validator {
 
   private func comparison(with other: Validator) -> Match {
     let modified = compareLastModified(other)
-    switch (etag.map(EntityTag.init), other.etag.map(EntityTag.init)) {
-    case (let mine?, let theirs?):
-      guard mine.opaque == theirs.opaque else { return .different }
-      // Equal malformed tags are as good as strong ones: servers that omit the quotes mean a
-      // digest, except after `W/`.
-      if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") {
-        return isLateETag == true || other.isLateETag == true ? .weaklySame : .same
-      }
-      // A weak tag may stay the same while bytes change; a new date shows it.
-      return modified == .different ? .different : .weaklySame
-    case (nil, nil):
+    guard let mine = etag.map(EntityTag.init), let theirs = other.etag.map(EntityTag.init) else {
       let isLate = isLateLastModified == true || other.isLateLastModified == true
-      return isLate && modified == .same ? .weaklySame : modified
-    default:
-      return modified == .same ? .weaklySame : modified
+      return modified == .same && (etag != other.etag || isLate) ? .weaklySame : modified
     }
+    guard mine.opaque == theirs.opaque else { return .different }
+    // Equal malformed tags are as good as strong ones: servers that omit the quotes mean a digest,
+    // except after `W/`.
+    if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") {
+      return isLateETag == true || other.isLateETag == true ? .weaklySame : .same
+    }
+    // A weak tag may stay the same while bytes change; a new date shows it.
+    return modified == .different ? .different : .weaklySame
   }
 
   private func compareLastModified(_ other: Validator) -> Match {
     guard let mine = lastModified, let theirs = other.lastModified else { return .unknown }
-    if mine == theirs { return .same }
-    // One date, written in two of HTTP's forms.
-    if let mine = HTTPDate.parse(mine), let theirs = HTTPDate.parse(theirs), mine == theirs {
-      return .same
-    }
-    return .different
+    // One date may be written in two of HTTP's forms.
+    let isSame = mine == theirs || HTTPDate.parse(mine).map { $0 == HTTPDate.parse(theirs) } == true
+    return isSame ? .same : .different
   }
 }

@@ -21,27 +21,22 @@ enum ICYAnswer: Sendable, Hashable {
   ///   - request: the fields that were sent.
   ///   - headers: the response's.
   init(request: HeaderFields, status: Int, headers: HeaderFields) {
-    let asked = Self.isAsked(request)
+    let isWhole = WholeResponse.statuses.contains(status)
     let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
-    switch status {
-    case _ where WholeResponse.statuses.contains(status) && asked && !intervals.isEmpty:
-      // The interleaving is unknown, or there is none; without the request field there is none.
-      guard intervals.count == 1, let first = intervals.first, let interval = first,
-        (1...Self.longestInterval).contains(interval)
-      else {
-        self = .askAgain(without: Self.request)
-        return
-      }
-      self = .interleaved(interval: interval)
-    case 206 where request["Range"] != nil && Self.isLive(headers):
+    if status == 206, request["Range"] != nil, Self.isLive(headers) {
       // Some servers cut a range out of the current stream for clients that request one. The next
       // range would not continue where this one ends.
       self = .askAgain(without: "Range")
-    case 206 where asked && !intervals.isEmpty:
-      // No specification says whether the range counts the metadata.
-      self = .askAgain(without: Self.request)
-    default:
+    } else if !(isWhole || status == 206) || intervals.isEmpty || !Self.isAsked(request) {
       self = .plain
+    } else if isWhole, intervals.count == 1, let interval = intervals.first ?? nil,
+      (1...Self.longestInterval).contains(interval)
+    {
+      self = .interleaved(interval: interval)
+    } else {
+      // The interleaving is unknown, or there is none; and no specification says whether the range of
+      // a 206 counts the metadata. Without the request field there is no interleaving.
+      self = .askAgain(without: Self.request)
     }
   }
 
@@ -59,15 +54,6 @@ enum ICYAnswer: Sendable, Hashable {
       return name.hasPrefix("icy-") || name.hasPrefix("ice-")
     }
     return isStation && Validator(headers: headers).isEmpty
-  }
-
-  /// Returns the fields without those that count the interleaved bytes, for readers of the audio
-  /// alone.
-  static func plainHeaders(_ headers: HeaderFields) -> HeaderFields {
-    var headers = headers
-    headers[interval] = nil
-    headers["Content-Length"] = nil
-    return headers
   }
 }
 
@@ -150,44 +136,31 @@ struct ICYDemultiplexer: Sendable {
   var isBetweenBlocks: Bool { blockLeft == nil }
 
   mutating func take(_ chunk: Data) -> Output {
-    // The usual case makes no copy.
-    if blockLeft == nil, Int64(chunk.count) <= audioLeft {
-      count(chunk.count)
-      return Output(audio: chunk)
-    }
     var output = Output()
     var rest = chunk
     while let first = rest.first {
-      if let left = blockLeft {
-        let part = rest.prefix(left)
-        block += part
-        rest = rest.dropFirst(part.count)
-        blockLeft = left - part.count
-        if blockLeft == 0 { endBlock(&output) }
-      } else if audioLeft == 0 {
-        rest = rest.dropFirst()
-        blockLeft = Int(first) * 16
-        if blockLeft == 0 { endBlock(&output) }
-      } else {
-        let part = rest.prefix(Int(min(audioLeft, Int64(rest.count))))
+      let part: Data
+      if audioLeft > 0 {
+        part = rest.prefix(Int(min(audioLeft, Int64(rest.count))))
         output.audio += part
-        count(part.count)
-        rest = rest.dropFirst(part.count)
+        audioLeft -= Int64(part.count)
+        offset += Int64(part.count)
+      } else if let left = blockLeft {
+        part = rest.prefix(left)
+        block += part
+        blockLeft = left - part.count
+      } else {
+        part = rest.prefix(1)
+        blockLeft = Int(first) * 16
       }
+      rest = rest.dropFirst(part.count)
+      guard blockLeft == 0 else { continue }
+      if !block.isEmpty { output.notes.append(Note(metadata: ICYMetadata(block), offset: offset)) }
+      block.removeAll(keepingCapacity: true)
+      blockLeft = nil
+      audioLeft = interval
     }
     return output
-  }
-
-  private mutating func count(_ bytes: Int) {
-    audioLeft -= Int64(bytes)
-    offset += Int64(bytes)
-  }
-
-  private mutating func endBlock(_ output: inout Output) {
-    if !block.isEmpty { output.notes.append(Note(metadata: ICYMetadata(block), offset: offset)) }
-    block.removeAll(keepingCapacity: true)
-    blockLeft = nil
-    audioLeft = interval
   }
 }
 

@@ -53,7 +53,7 @@ final class EntryRequests: Sendable {
   /// of its authorization.
   func authorized() -> (Resource, number: Int) {
     state.withLock { state in
-      let renewed = origin.renewals.current(state.resource)
+      let renewed = origin.renewed(state.resource)
       if renewed != state.resource {
         state.resource = renewed
         state.authorization += 1

@@ -59,9 +59,7 @@ extension OriginExchange {
       }
       var received = Self.live(response, description)
       if !isShortcut, !isFirst, !isForRequesterAlone(received) {
-        received = RedirectedResponses.copying(received) { [origin] whole in
-          origin.withMemory { $0.redirected.keep(whole) }
-        }
+        received = origin.keepingDocument(of: received)
       }
       received.redirections = chain.redirections
       received.redirect = first
@@ -234,7 +232,7 @@ extension OriginExchange {
     response.interval = interval
     // The length counts the metadata too, so that the length of the audio is unknown.
     response.hasInterleavedLength = response.headers.bodyLength != nil
-    response.headers = ICYAnswer.plainHeaders(response.headers)
+    for name in [ICYAnswer.interval, "Content-Length"] { response.headers[name] = nil }
     return response
   }
 }

@@ -166,12 +166,9 @@ final class OriginExchange: Sendable {
       let response = try await follow(request, for: resource)
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
-      let authorization: GroupRenewals.Outcome =
-        if attempts > 0 {
-          try await origin.renewals.renew(requests, refused: number, status: response.status)
-        } else {
-          .none
-        }
+      let authorization =
+        attempts > 0
+        ? try await requests.authorize(insteadOf: number, status: response.status) : .none
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
@@ -204,7 +201,7 @@ final class OriginExchange: Sendable {
       string: URIReference(plain.absoluteString).textWithoutFragment,
       encodingInvalidCharacters: false)
     var request = OriginRequest(url: url ?? plain, headers: fields)
-    let policy = origin.network
+    let policy = origin.withMemory { $0.network }
     request.purpose = wanted.purpose
     request.documents = resource.policy.documents
     request.expectsDocument =
@@ -250,7 +247,12 @@ extension OriginExchange {
       // The body broke off, or nobody waits for it any more. The head has reported the error.
       return nil
     }
-    let rest: @Sendable () async throws -> Data? = { try await reading.nextInTime() }
+    // The request is over by then, but the origin's silence is limited all the same.
+    let rest: @Sendable () async throws -> Data? = { [origin] in
+      let watch = SilenceTimeout.Watch()
+      watch.expect(within: origin.silenceTimeout)
+      return try await origin.silence.run(watch) { try await reading.next() }
+    }
     return ErrorResponse(
       status: response.status, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, body: body,

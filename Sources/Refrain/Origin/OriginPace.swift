@@ -1,74 +1,57 @@
 // SPDX-License-Identifier: MIT
-import RefrainLocks
 
-/// Bounds the rate at which bytes are received from all origins together. The rate can change at
-/// any time. May be used from any thread.
-final class OriginPace: Sendable {
-  private struct State: Sendable {
-    var bytesPerSecond: Int64?
-    /// Nil if the rate is not bounded.
-    var bucket: TokenBucket?
-  }
-
-  private let state: Mutex<State>
-
-  /// What may be received at once after a pause, in seconds of the rate.
-  private static let burst = 0.25
-  /// How long a pause lasts at most before it notices another rate.
-  private static let patience = Duration.milliseconds(250)
-
-  /// - Parameter bytesPerSecond: at least 1; nil: not bounded.
-  init(bytesPerSecond: Int64?) {
-    state = Mutex(Self.state(bytesPerSecond))
-  }
-
-  private static func state(_ bytesPerSecond: Int64?) -> State {
-    let bucket = bytesPerSecond.map { bytes in
-      let rate = Double(max(1, bytes))
-      return TokenBucket(rate: rate, capacity: rate * burst, at: now)
-    }
-    return State(bytesPerSecond: bytesPerSecond, bucket: bucket)
-  }
-
-  private static var now: Double { Moment.now.uptime.seconds }
-
-  /// The rate. A new one counts from the next received bytes on; what was owed to the old one is
-  /// forgotten.
+/// The rate at which bytes may be received from all origins together.
+struct OriginPace: Sendable {
+  /// At least 1; nil: not bounded. A new rate counts from the next received bytes on; what was owed
+  /// to the old one is forgotten.
   var bytesPerSecond: Int64? {
-    get { state.withLock { $0.bytesPerSecond } }
-    set {
-      state.withLock { state in
-        if state.bytesPerSecond != newValue { state = Self.state(newValue) }
-      }
+    didSet { if bytesPerSecond != oldValue { bucket = Self.bucket(bytesPerSecond) } }
+  }
+  private var bucket: TokenBucket?
+
+  init(bytesPerSecond: Int64?) {
+    self.bytesPerSecond = bytesPerSecond
+    bucket = Self.bucket(bytesPerSecond)
+  }
+
+  private static func bucket(_ bytesPerSecond: Int64?) -> TokenBucket? {
+    bytesPerSecond.map { bytes in
+      let rate = Double(max(1, bytes))
+      // After a pause, the bytes of a quarter of a second may be received at once.
+      return TokenBucket(rate: rate, capacity: rate / 4, at: now)
     }
   }
 
-  /// Counts received bytes, and pauses for as long as the rate requires.
-  ///
-  /// Cancellation ends the pause too: whoever reads on then notices it.
-  ///
-  /// - Parameters:
-  ///   - beginning: called before a pause.
-  ///   - isOver: asked several times a second; true ends the pause.
-  func received(
-    _ count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
-  ) async {
-    let own = spend(count)
-    guard own > 0 else { return }
-    beginning()
-    // What others spend meanwhile is theirs to wait for.
-    let end = Self.now + own
-    while case let debt = min(spend(0), end - Self.now), debt > 0, !Task.isCancelled {
-      try? await Task.sleep(for: min(.seconds(debt), Self.patience))
-      if isOver() { return }
-    }
-  }
+  fileprivate static var now: Double { Moment.now.uptime.seconds }
 
   /// Counts received bytes.
   ///
   /// - Returns: the seconds until the rate permits them; 0 if it does.
-  func spend(_ count: Int) -> Double {
-    state.withLock { $0.bucket?.spend(Double(count), at: Self.now) ?? 0 }
+  mutating func spend(_ count: Int) -> Double { bucket?.spend(Double(count), at: Self.now) ?? 0 }
+}
+
+extension Origin {
+  /// Counts received bytes, and pauses for as long as the rate requires. Cancellation ends the pause
+  /// too: whoever reads on then notices it.
+  ///
+  /// - Parameters:
+  ///   - beginning: called before a pause.
+  ///   - isOver: asked several times a second; true ends the pause.
+  func keepPace(
+    after count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
+  ) async {
+    let own = withMemory { $0.pace.spend(count) }
+    guard own > 0 else { return }
+    beginning()
+    // What others spend meanwhile is theirs to wait for.
+    let end = OriginPace.now + own
+    while case let debt = min(withMemory { $0.pace.spend(0) }, end - OriginPace.now), debt > 0,
+      !Task.isCancelled
+    {
+      // Another rate is noticed within this time.
+      try? await Task.sleep(for: min(.seconds(debt), .milliseconds(250)))
+      if isOver() { return }
+    }
   }
 }
 

@@ -64,15 +64,8 @@ actor BodyReading {
       return nil
     }
     requests.countReceived(bytes.count)
-    await requests.origin.pace.received(bytes.count)
+    await requests.origin.keepPace(after: bytes.count)
     return bytes
-  }
-
-  /// As `next`, with a limit on the origin's silence, since the request is over.
-  func nextInTime() async throws -> Data? {
-    let (origin, watch) = (requests.origin, SilenceTimeout.Watch())
-    watch.expect(within: origin.silenceTimeout)
-    return try await origin.silence.run(watch) { try await self.next() }
   }
 }
 

@@ -61,7 +61,12 @@ final class SilenceTimeout: Sendable {
     let task = Task(executorPreference: IOThreads.shared) { () -> Result<Outcome, Failure> in
       do throws(Failure) { return .success(try await request()) } catch { return .failure(error) }
     }
-    add(watch) { task.cancel() }
+    let starts = state.withLock { state in
+      state.watches[ObjectIdentifier(watch)] = (watch, { task.cancel() })
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if starts { Task { await check() } }
     defer { state.withLock { _ = $0.watches.removeValue(forKey: ObjectIdentifier(watch)) } }
     let outcome = await withTaskCancellationHandler {
       await task.value
@@ -71,25 +76,17 @@ final class SilenceTimeout: Sendable {
     return try outcome.get()
   }
 
-  private func add(_ watch: Watch, cancel: @Sendable @escaping () -> Void) {
-    let starts = state.withLock { state in
-      state.watches[ObjectIdentifier(watch)] = (watch, cancel)
-      defer { state.isRunning = true }
-      return !state.isRunning
-    }
-    guard starts else { return }
-    Task { [self] in
-      while true {
-        // Nobody cancels the task, so that this cannot throw.
-        try? await Task.sleep(for: .milliseconds(100))
-        let watches = state.withLock { state in
-          state.isRunning = !state.watches.isEmpty
-          return Array(state.watches.values)
-        }
-        if watches.isEmpty { return }
-        let now = ContinuousClock.now
-        for (watch, cancel) in watches where watch.isDue(at: now) { cancel() }
+  private func check() async {
+    while true {
+      // Nobody cancels the task, so that this cannot throw.
+      try? await Task.sleep(for: .milliseconds(100))
+      let watches = state.withLock { state in
+        state.isRunning = !state.watches.isEmpty
+        return Array(state.watches.values)
       }
+      if watches.isEmpty { return }
+      let now = ContinuousClock.now
+      for (watch, cancel) in watches where watch.isDue(at: now) { cancel() }
     }
   }
 }

@@ -135,21 +135,18 @@ extension MediaCacheError {
   }
 }
 
-/// Parses Retry-After: a number of seconds, or a date (RFC 9110 §10.2.3).
-enum RetryAfter {
-  /// Longer waits are reduced to it.
-  private static let longest = CacheControl.longest
-
-  /// Returns the wait from `now` on, never negative; nil if the value is neither.
-  static func parse(_ value: String, now: Date) -> Duration? {
-    let value = value.trimmingOWS
-    if let seconds = Int64(saturatingDigits: value, at: longest) { return .seconds(seconds) }
-    if value.first == "-", Int64(saturatingDigits: value.dropFirst(), at: longest) != nil {
-      return .zero
+extension HeaderFields {
+  /// Returns the wait that Retry-After asks for, by a number of seconds or a date (RFC 9110 §10.2.3):
+  /// never negative, and bounded; nil if the field is missing, or neither.
+  func retryAfter(at now: Date) -> Duration? {
+    guard let value = values(of: "Retry-After").first?.trimmingOWS else { return nil }
+    let isNegative = value.first == "-"
+    let digits = isNegative ? value.dropFirst() : value
+    if let seconds = Int64(saturatingDigits: digits, at: CacheControl.longest) {
+      return isNegative ? .zero : .seconds(seconds)
     }
-    guard let date = HTTPDate.parse(String(value), now: now) else { return nil }
-    let wait = date.timeIntervalSince(now)
-    guard wait > 0 else { return .zero }
-    return .seconds(min(wait, Double(longest)))
+    return HTTPDate.parse(String(value), now: now).map { date in
+      .seconds(min(max(date.timeIntervalSince(now), 0), Double(CacheControl.longest)))
+    }
   }
 }
