@@ -52,7 +52,9 @@ package struct CacheDirective: Sendable, Hashable {
 /// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.
 package struct CacheControl: Sendable, Hashable {
   /// By name; empty if a directive has none.
-  private let arguments: [String: String]
+  private var arguments: [String: String]
+  /// Whether these are the directives for shared caches, which override Expires, too.
+  var isTargeted = false
 
   /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
   package static let longest: Int64 = 1 << 31
@@ -63,25 +65,20 @@ package struct CacheControl: Sendable, Hashable {
     arguments = Dictionary(directives) { first, _ in first }
   }
 
-  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
-  ///
-  /// - Returns: nil if there are none, or they violate the syntax, which is strict (§2.1).
-  init?(targetedBy headers: HeaderFields) {
-    guard let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
+  /// - Parameter isShared: whether the directives for shared caches override those for all caches
+  ///   (RFC 9213 §2.2), unless there are none, or they violate the syntax, which is strict (§2.1).
+  init(_ headers: HeaderFields, isShared: Bool) {
+    self.init(headers["Cache-Control"])
+    guard isShared, let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
       !members.isEmpty
-    else { return nil }
+    else { return }
     // A name alone is true.
-    arguments = members.filter { $0.value != "?0" }
-  }
-
-  /// The directives for a cache that serves several people.
-  static func forSharedCaches(_ headers: HeaderFields) -> CacheControl {
-    CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
+    (arguments, isTargeted) = (members.filter { $0.value != "?0" }, true)
   }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
   package static func isForEverybody(_ headers: HeaderFields) -> Bool {
-    forSharedCaches(headers).isForEverybody
+    CacheControl(headers, isShared: true).isForEverybody
   }
 
   var noStore: Bool { has("no-store") }

@@ -76,8 +76,7 @@ package enum HTTPDate {
   /// Returns the date as IMF-fixdate, in whole seconds, rounded down. Dates outside the years 0 to
   /// 9999 become the first or the last that can be written.
   package static func format(_ date: Date) -> String {
-    let seconds = date.timeIntervalSince1970
-    let fields = civil(min(max(seconds.isNaN ? 0 : seconds, -62_167_219_200), 253_402_300_799))
+    let fields = civil(date)
     let year = Int32(fields.tm_year) + 1900
     return "\(days[Int(fields.tm_wday)]) \(two(fields.tm_mday)) \(months[Int(fields.tm_mon)]) "
       + "\(two(year / 100))\(two(year % 100)) "
@@ -99,10 +98,7 @@ package enum HTTPDate {
   private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
-    let seconds = now.timeIntervalSince1970
-    // Within what gmtime_r(3) can represent, whatever the clock says.
-    let latest =
-      Int(civil(seconds.isFinite ? min(max(seconds, -6e10), 2.5e11) : 0).tm_year) + 1900 + 50
+    let latest = Int(civil(now).tm_year) + 1900 + 50
     let year = latest / 100 * 100 + twoDigits
     return year > latest ? year - 100 : year
   }
@@ -125,8 +121,11 @@ package enum HTTPDate {
       timeIntervalSince1970: Double(midnight + parts[0] * 3600 + parts[1] * 60 + parts[2]))
   }
 
-  private static func civil(_ seconds: Double) -> tm {
-    var time = time_t(seconds.rounded(.down))
+  /// Within the years that HTTP can write, and gmtime_r(3) can represent, whatever the clock says.
+  private static func civil(_ date: Date) -> tm {
+    let seconds = date.timeIntervalSince1970
+    let bounded = min(max(seconds.isNaN ? 0 : seconds, -62_167_219_200), 253_402_300_799)
+    var time = time_t(bounded.rounded(.down))
     var fields = tm()
     gmtime_r(&time, &fields)
     return fields

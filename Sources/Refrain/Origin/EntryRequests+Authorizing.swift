@@ -137,24 +137,22 @@ struct GroupRenewal: Sendable, Hashable {
     guard let origin = WebOrigin(old.url), origin == WebOrigin(new.url) else { return nil }
     self.origin = origin
     let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
-    headers = names.sorted().compactMap { name in
-      let change = Change(name: name, old: old.headers[name], new: new.headers[name])
-      return change.old == change.new ? nil : change
+    headers = names.sorted()
+      .map { Change(name: $0, old: old.headers[$0], new: new.headers[$0]) }
+      .filter { $0.old != $0.new }
+    var (before, after) = (
+      URIReference(old.url.absoluteString), URIReference(new.url.absoluteString)
+    )
+    let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
+    (before.query, after.query) = (nil, nil)
+    // Nothing but values may differ.
+    if before.textWithoutFragment == after.textWithoutFragment,
+      asked.map(\.name) == renewed.map(\.name)
+    {
+      parameters = zip(asked, renewed).filter { $0.value != $1.value }
+        .map { Change(name: $0.name, old: $0.value, new: $1.value) }
     }
-    parameters = Self.changes(old.url, new.url)
     if headers.isEmpty, parameters.isEmpty { return nil }
-  }
-
-  /// Returns the changed parameters; empty if the URLs differ in anything else.
-  private static func changes(_ old: URL, _ new: URL) -> [Change] {
-    var (old, new) = (URIReference(old.absoluteString), URIReference(new.absoluteString))
-    let (before, after) = (parameters(old), parameters(new))
-    (old.query, new.query) = (nil, nil)
-    guard old.textWithoutFragment == new.textWithoutFragment,
-      before.map(\.name) == after.map(\.name)
-    else { return [] }
-    return zip(before, after).filter { $0.value != $1.value }
-      .map { Change(name: $0.name, old: $0.value, new: $1.value) }
   }
 
   private static func parameters(_ url: URIReference) -> [(name: String, value: String?)] {
@@ -169,8 +167,8 @@ struct GroupRenewal: Sendable, Hashable {
   func applied(to resource: Resource) -> Resource {
     guard WebOrigin(resource.url) == origin else { return resource }
     var resource = resource
-    for change in headers {
-      if resource.headers[change.name] == change.old { resource.headers[change.name] = change.new }
+    for change in headers where resource.headers[change.name] == change.old {
+      resource.headers[change.name] = change.new
     }
     if !parameters.isEmpty, let url = renewed(resource.url) { resource.url = url }
     return resource

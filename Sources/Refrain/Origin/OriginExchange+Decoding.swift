@@ -46,11 +46,10 @@ extension OriginExchange {
     return decoded
   }
 
-  /// Whether a response brings a part of an encoded document, which cannot be decoded: the same
-  /// request without a range brings the whole one.
+  /// Whether a response to a range brings a part of an encoded document, which cannot be decoded: the
+  /// same request without the range brings the whole one.
   static func isPartOfEncodedDocument(_ response: Response) -> Bool {
-    response.status == 206 && response.request.headers["Range"] != nil
-      && decoder(of: response) != nil
+    response.status == 206 && decoder(of: response) != nil
   }
 
   /// Returns the decoder of an encoded document.

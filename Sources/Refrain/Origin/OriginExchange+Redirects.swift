@@ -53,7 +53,11 @@ extension OriginExchange {
         request: response.request.headers, status: response.status, headers: response.headers)
       let needless = needlessFields(of: response, description)
       guard needless.isEmpty else {
-        statedLength = response.totalLength ?? statedLength
+        // A length beside a coding is that of the encoded bytes.
+        if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total
+        {
+          statedLength = total
+        }
         for field in needless { chain.drop(field) }
         continue
       }
@@ -133,10 +137,10 @@ extension OriginExchange {
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, request: request,
-      resource: resource, given: given, requestTime: requestTime, responseTime: now.wall)
-    received.wasHeldBack = isHeldBack
+      resource: resource, given: given,
+      droppedRange: !wanted.isWhole && request.headers["Range"] == nil,
+      requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
-    received.droppedRange = !wanted.isWhole && request.headers["Range"] == nil
     return try await decoded(received)
   }
 
@@ -145,25 +149,17 @@ extension OriginExchange {
   /// none; the latter confirms nothing that is stored.
   private func repeated(_ request: OriginRequest, for resource: Resource) -> Response? {
     let now = origin.now
-    let isForRedirected = !wanted.isConfirmation && request.url == resource.url
-    let (rest, redirected) = origin.withMemory { memory in
-      let rest = memory.rests.rest(of: resource, at: now)
-      let isRedirected = rest == nil && isForRedirected
-      return (rest, isRedirected ? memory.redirected.take(for: request, at: now.wall) : nil)
-    }
-    var response: Response
-    if let rest {
-      response = Response(
+    if let rest = origin.withMemory({ $0.rests.rest(of: resource, at: now) }) {
+      return Response(
         status: rest.status, headers: ["Retry-After": String(rest.seconds)],
         body: AsyncThrowingStream<Data, any Error> { $0.finish() }, request: request,
-        resource: resource, requestTime: now.wall, responseTime: now.wall)
-    } else if let redirected {
-      response = redirected
-      (response.resource, response.request) = (resource, request)
-      response.given = requests.given(for: resource)
-    } else {
-      return nil
+        resource: resource, isRepeated: true, requestTime: now.wall, responseTime: now.wall)
     }
+    guard !wanted.isConfirmation, request.url == resource.url,
+      var response = origin.withMemory({ $0.redirected.take(for: request, at: now.wall) })
+    else { return nil }
+    (response.resource, response.request) = (resource, request)
+    response.given = requests.given(for: resource)
     response.isRepeated = true
     return response
   }
@@ -185,9 +181,9 @@ extension OriginExchange {
 
   /// Returns the fields without which the same request has a better response.
   private func needlessFields(of response: Response, _ description: ICYAnswer) -> [String] {
-    let sent = response.request.headers
-    if Self.refusesFirstByte(response, sent) || refusesRange(response, sent)
-      || Self.isPartOfEncodedDocument(response)
+    if let range = response.request.headers["Range"],
+      Self.refuses(range, response) || refusesRanges(response)
+        || Self.isPartOfEncodedDocument(response)
     {
       return HeaderFields.ofRange
     }
@@ -198,16 +194,16 @@ extension OriginExchange {
   /// Whether an origin refuses a range from the first byte on, which is satisfiable unless the
   /// resource is empty (RFC 9110 §15.5.17). An origin that does not report an empty resource may
   /// have the bytes all the same.
-  private static func refusesFirstByte(_ response: Response, _ sent: HeaderFields) -> Bool {
-    guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
-    return response.headers.contentRange?.total != 0
+  private static func refuses(_ range: String, _ response: Response) -> Bool {
+    response.status == 416 && range.hasPrefix("bytes=0-")
+      && response.headers.contentRange?.total != 0
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
   /// range, or sends one without a valid Content-Range, with another, or with a length that
   /// contradicts it. A 403 is judged once the user's hook did not help (`exchange`).
-  private func refusesRange(_ response: Response, _ sent: HeaderFields) -> Bool {
-    guard let optionalRange = wanted.optionalRange, sent["Range"] != nil else { return false }
+  private func refusesRanges(_ response: Response) -> Bool {
+    guard let optionalRange = wanted.optionalRange else { return false }
     let check = ResponseCheck(asked: optionalRange, known: nil)
     switch check.verdict(
       status: response.status, headers: response.headers, now: response.responseTime)
@@ -246,10 +242,5 @@ extension OriginExchange.Response {
       isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
       hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
       wasHeldBack: wasHeldBack)
-  }
-
-  /// The length of the resource in Content-Range, unless it is that of its encoded bytes.
-  fileprivate var totalLength: Int64? {
-    headers.contentCodings.isEmpty ? headers.contentRange?.total : nil
   }
 }

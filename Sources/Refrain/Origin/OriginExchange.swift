@@ -8,9 +8,8 @@ final class OriginExchange: Sendable {
     var status: Int
     var headers: HeaderFields
     var body: any AsyncSequence<Data, any Error> & Sendable
-    /// See `OriginResponse.hasMore`.
+    /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
-    /// See `OriginResponse.isDecoded`.
     var isDecoded = false
     /// The request that was answered, after redirects.
     var request: OriginRequest
@@ -43,20 +42,16 @@ final class OriginExchange: Sendable {
   let origin: Origin
   let requests: EntryRequests
   let wanted: FetchRequest
-  /// Whether a reader passes on a response that brings no resource.
+  /// Whether a reader passes on a response that brings no resource, such as a redirect that is not
+  /// followed.
   let passesOnErrors: @Sendable () -> Bool
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
+  /// Called when the transport begins or stops waiting for a network; returns whether the request
+  /// goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  /// Ends the exchange when the origin is silent for too long.
   private let watch = SilenceTimeout.Watch()
 
-  /// - Parameters:
-  ///   - passesOnErrors: whether a reader passes on a response that brings no resource, such as a
-  ///     redirect that is not followed. In a shared cache, one for the requester alone is such a
-  ///     redirect.
-  ///   - onConnectivity: called when the transport begins or stops waiting for a network; returns
-  ///     whether the request goes on.
   init(
     _ wanted: FetchRequest, of requests: EntryRequests,
     passesOnErrors: @Sendable @escaping () -> Bool,
@@ -99,16 +94,11 @@ final class OriginExchange: Sendable {
 
   // MARK: Timeouts
 
-  /// The timeout of a request without whose response stored bytes play, in place of the usual one.
-  private static let briefTimeout: Duration = .seconds(5)
-  /// The longest silence of an origin that holds its response back until the resource exists.
-  private static let heldBackTimeout: Duration = .seconds(60)
-
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
     let limit = origin.responseTimeout
-    if wanted.isBrief { return min(limit, Self.briefTimeout) }
-    return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
+    if wanted.isBrief { return min(limit, .seconds(5)) }
+    return isHeldBack ? max(limit, .seconds(60)) : limit
   }
 
   func expectHead() { watch.expect(within: headTimeout) }
@@ -157,7 +147,8 @@ final class OriginExchange: Sendable {
 
   private func exchange() async throws -> Response {
     if origin.isOffline { throw MediaCacheError.offline }
-    var attempts = Self.mostAuthorizations
+    // The hook is called for one of them at most: the last.
+    var authorizationsLeft = 2
     var isWhole = false
     while true {
       let (resource, number) = requests.authorized()
@@ -167,7 +158,7 @@ final class OriginExchange: Sendable {
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
       let authorization =
-        attempts > 0
+        authorizationsLeft > 0
         ? try await requests.authorize(insteadOf: number, status: response.status) : .none
       switch authorization {
       case .none:
@@ -176,21 +167,17 @@ final class OriginExchange: Sendable {
           return response
         }
         isWhole = true
-      case .renewed: attempts = 0
+      case .renewed: authorizationsLeft = 0
       // The answer was for another URL of the stream: this one may need its own.
-      case .shared: attempts -= 1
+      case .shared: authorizationsLeft -= 1
       }
     }
   }
 
-  /// The most authorizations of a request, of which the hook is called for one at most: the last.
-  private static let mostAuthorizations = 2
-
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
     fields.dropRange()
-    fields["If-None-Match"] = nil
-    fields["If-Modified-Since"] = nil
+    for name in ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
     fields["Accept-Encoding"] = "identity"
     fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }

@@ -58,22 +58,17 @@ extension Origin {
 /// An allowance that grows evenly with time, up to a bound. A pure value; times are seconds of one
 /// clock.
 package struct TokenBucket: Sendable, Hashable {
+  /// The growth per second; above 0.
   private let rate: Double
+  /// The bound: what may be taken at once after a pause.
   private let capacity: Double
   private var level: Double
   private var time: Double
 
   /// Creates a full bucket.
-  ///
-  /// - Parameters:
-  ///   - rate: the growth per second; above 0.
-  ///   - capacity: the bound: what may be taken at once after a pause.
-  ///   - now: the time.
   package init(rate: Double, capacity: Double, at now: Double) {
-    self.rate = rate
-    self.capacity = capacity
-    level = capacity
-    time = now
+    (self.rate, self.capacity) = (rate, capacity)
+    (level, time) = (capacity, now)
   }
 
   /// Takes `count`, or nothing if there is not as much.
@@ -81,11 +76,9 @@ package struct TokenBucket: Sendable, Hashable {
   /// - Returns: nil if it was taken; else the seconds until it can be.
   package mutating func take(_ count: Double, at now: Double) -> Double? {
     grow(to: now)
-    guard level < count else {
-      level -= count
-      return nil
-    }
-    return (min(count, capacity) - level) / rate
+    if level < count { return (min(count, capacity) - level) / rate }
+    level -= count
+    return nil
   }
 
   /// Takes `count`, even if there is not as much: the debt is repaid by the growth.

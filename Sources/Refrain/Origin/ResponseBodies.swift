@@ -18,7 +18,7 @@ extension OriginExchange.Response {
   ///
   /// - Parameter note: receives each block, before the audio that it applies to.
   func audio(
-    _ note: @Sendable @escaping (ICYDemultiplexer.Note) -> Void
+    _ note: @Sendable @escaping (ICYMetadata) -> Void
   ) -> any AsyncSequence<Data, any Error> & Sendable {
     guard isLive || interval != nil else { return body }
     // A station's stream has no end; only a response with a length ends properly.
@@ -32,9 +32,9 @@ extension OriginExchange.Response {
           }
           return nil
         }
-        guard let output = demultiplexer?.take(chunk) else { return chunk }
-        for block in output.notes { note(block) }
-        return output.audio
+        guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
+        for block in metadata { note(block) }
+        return audio
       }
     }
   }

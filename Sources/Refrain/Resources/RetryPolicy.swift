@@ -87,15 +87,15 @@ public struct RetryPolicy: Sendable, Hashable {
     let isShort = !isPlaying && [.answer, .invalid, .refused].contains(failure)
     let limit =
       switch failure {
-      case .cutShort: min(attempts, cutAttempts)
-      case .permanent where !isPlaying, .silent where !isPlaying: min(attempts, 1)
-      case .answer where isShort: min(attempts, firstAttempts)
+      case .cutShort: cutAttempts
+      case .permanent where !isPlaying, .silent where !isPlaying: 1
+      case .answer where isShort: firstAttempts
       case .silent,
-        _ where isShort:
-        min(attempts, max(firstAttempts, 2))
+        .invalid where isShort, .refused where isShort:
+        max(firstAttempts, 2)
       default: attempts
       }
-    guard count < limit else { return nil }
+    guard count < min(attempts, limit) else { return nil }
     if let most { return count < most && (retryAfter ?? .zero) <= .zero ? .zero : nil }
     if count <= 1, gained >= Self.leastGain { return .zero }
     if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
@@ -114,11 +114,7 @@ public struct RetryPolicy: Sendable, Hashable {
     // Doubled stepwise, and only up to the longest: a product could overflow, whatever the user
     // set.
     var backoff = max(firstDelay, .zero)
-    var doublings = min(max(failures, 1) - 1, 64)
-    while doublings > 0, backoff < longestDelay {
-      backoff += backoff
-      doublings -= 1
-    }
+    for _ in 1..<min(max(failures, 1), 65) where backoff < longestDelay { backoff += backoff }
     return max(min(max(backoff, retryAfter ?? .zero), longestDelay), .zero)
   }
 }

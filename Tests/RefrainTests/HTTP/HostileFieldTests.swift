@@ -67,7 +67,7 @@ import Testing
     if let date = HTTPDate.parse(text, now: now, .strict) {
       #expect(HTTPDate.parse(text, now: now) == date, "\(text.debugDescription)")
     }
-    _ = CacheControl(targetedBy: ["CDN-Cache-Control": text])
+    _ = CacheControl(["CDN-Cache-Control": text], isShared: true)
     let wait = HeaderFields([("Retry-After", text)]).retryAfter(at: now)
     #expect(wait ?? .zero >= .zero)
 
