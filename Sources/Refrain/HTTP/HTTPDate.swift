@@ -46,15 +46,28 @@ package enum HTTPDate {
     // RFC 9110 allows only "GMT", but mentions that some servers send "UTC".
     guard words.count == 6, days.contains(words[0]), words[5] == "GMT" || words[5] == "UTC",
       let day = number(words[1], digits: 1...2), let month = months.firstIndex(of: words[2]),
-      let year = number(words[3], digits: 2...4)
+      var year = number(words[3], digits: 2...4), words[3].utf8.count != 3
     else { return nil }
-    // Only RFC 850 has years of two digits.
-    switch words[3].utf8.count {
-    case 4: return date(year, month, day, words[4])
-    case 2 where text.utf8.contains(UInt8(ascii: "-")):
-      return date(fullYear(year, now: now), month, day, words[4])
-    default: return nil
+    if words[3].utf8.count == 2 {
+      // Only RFC 850 has such years.
+      guard text.utf8.contains(UInt8(ascii: "-")) else { return nil }
+      let latest = Int(civil(now).tm_year) + 1900 + 50
+      year += latest / 100 * 100
+      if year > latest { year -= 100 }
     }
+    let time = words[4].split(separator: ":", omittingEmptySubsequences: false)
+      .compactMap { number($0, digits: 2...2) }
+    // 60: a leap second.
+    guard words[4].utf8.count == 8, time.count == 3, time[0] < 24, time[1] < 60, time[2] <= 60
+    else { return nil }
+    var fields = tm()
+    fields.tm_year = Int32(year - 1900)
+    fields.tm_mon = Int32(month)
+    fields.tm_mday = Int32(day)
+    let midnight = timegm(&fields)
+    // 30 February has become a day of March.
+    guard Int(fields.tm_mday) == day else { return nil }
+    return Date(timeIntervalSince1970: Double(midnight + time[0] * 3600 + time[1] * 60 + time[2]))
   }
 
   /// Whether spaces, hyphens, letters and digits are where one of the three forms has them. A text
@@ -96,30 +109,6 @@ package enum HTTPDate {
   }
 
   private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-
-  private static func fullYear(_ twoDigits: Int, now: Date) -> Int {
-    let latest = Int(civil(now).tm_year) + 1900 + 50
-    let year = latest / 100 * 100 + twoDigits
-    return year > latest ? year - 100 : year
-  }
-
-  /// - Parameter month: from 0 on.
-  private static func date(_ year: Int, _ month: Int, _ day: Int, _ time: Substring) -> Date? {
-    let parts = time.split(separator: ":", omittingEmptySubsequences: false)
-      .compactMap { number($0, digits: 2...2) }
-    // 60: a leap second.
-    guard time.utf8.count == 8, parts.count == 3, parts[0] < 24, parts[1] < 60, parts[2] <= 60
-    else { return nil }
-    var fields = tm()
-    fields.tm_year = Int32(year - 1900)
-    fields.tm_mon = Int32(month)
-    fields.tm_mday = Int32(day)
-    let midnight = timegm(&fields)
-    // 30 February has become a day of March.
-    guard Int(fields.tm_mday) == day else { return nil }
-    return Date(
-      timeIntervalSince1970: Double(midnight + parts[0] * 3600 + parts[1] * 60 + parts[2]))
-  }
 
   /// Within the years that HTTP can write, and gmtime_r(3) can represent, whatever the clock says.
   private static func civil(_ date: Date) -> tm {

@@ -147,10 +147,8 @@ package struct EntityTag: Sendable, Hashable {
 
   private static func isOpaqueTag(_ bytes: Substring.UTF8View) -> Bool {
     let quote = UInt8(ascii: "\"")
-    guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return false }
-    return bytes.dropFirst().dropLast().allSatisfy { byte in
-      byte == 0x21 || (byte >= 0x23 && byte <= 0x7E) || byte >= 0x80
-    }
+    return bytes.count >= 2 && bytes.first == quote && bytes.last == quote
+      && bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != quote && $0 != 0x7F }
   }
 }
 

@@ -74,7 +74,8 @@ extension Origin {
             || rules.pace(at: url, beginning: body.prefix(documentBeginning), whole: { body })
               != nil
         {
-          self.withMemory { $0.redirected.keep(response.withBody(body)) }
+          let whole = response.withBody(body)
+          self.withMemory { $0.redirected.keep(whole) }
         }
         return chunk
       }

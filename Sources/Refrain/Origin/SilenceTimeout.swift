@@ -6,22 +6,16 @@ import RefrainLocks
 final class SilenceTimeout: Sendable {
   /// One watched request: it extends its deadline while it makes progress, or rests.
   final class Watch: Sendable {
-    /// In milliseconds since the first watch of the process.
+    /// In milliseconds of `Uptime`.
     private let deadline = Atomic(Int64.max)
     private let isSilent = Atomic(false)
     private let isOver = Atomic(false)
 
-    private static let start = ContinuousClock.now
-
-    private static func time(at instant: ContinuousClock.Instant) -> Int64 {
-      Int64((instant - start).seconds * 1000)
-    }
-
     /// Expects progress within this time.
     func expect(within limit: Duration) {
       // No number overflows, whatever the user set.
-      let limit = max(.zero, min(limit, .seconds(1 << 32)))
-      deadline.store(Self.time(at: .now + limit), ordering: .relaxed)
+      let end = Uptime.now.seconds + max(0, min(limit.seconds, 4e9))
+      deadline.store(Int64(end * 1000), ordering: .relaxed)
     }
 
     /// Expects nothing.
@@ -37,9 +31,9 @@ final class SilenceTimeout: Sendable {
     var isCancelled: Bool { isOver.load(ordering: .acquiring) }
 
     /// Whether the request is to be cancelled by now.
-    fileprivate func isDue(at now: ContinuousClock.Instant) -> Bool {
+    fileprivate func isDue(at now: Uptime) -> Bool {
       if isCancelled || hasFired { return true }
-      guard deadline.load(ordering: .relaxed) < Self.time(at: now) else { return false }
+      guard deadline.load(ordering: .relaxed) < Int64(now.seconds * 1000) else { return false }
       isSilent.store(true, ordering: .releasing)
       return true
     }
@@ -85,7 +79,7 @@ final class SilenceTimeout: Sendable {
         return Array(state.watches.values)
       }
       if watches.isEmpty { return }
-      let now = ContinuousClock.now
+      let now = Uptime.now
       for (watch, cancel) in watches where watch.isDue(at: now) { cancel() }
     }
   }
