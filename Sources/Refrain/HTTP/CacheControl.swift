@@ -91,14 +91,12 @@ package struct CacheControl: Sendable, Hashable {
   var mustRevalidate: Bool { has("must-revalidate") }
   /// As `mustRevalidate`, for a shared cache.
   var proxyRevalidate: Bool { has("proxy-revalidate") }
-  /// Whether `noStore` applies only to caches that do not know what the status requires of them
-  /// (RFC 9111 §5.2.2.3).
+  /// Whether `noStore` is for those alone that do not know the status (RFC 9111 §5.2.2.3).
   var mustUnderstand: Bool { has("must-understand") }
   var maxAge: Int64? { seconds("max-age") }
   /// As `maxAge`, for a shared cache, which prefers it.
   var sharedMaxAge: Int64? { seconds("s-maxage") }
-  /// How long a stale response may be used while the origin responds with errors or not at all (RFC
-  /// 5861 §4).
+  /// How long a stale response may be used while the origin is unavailable (RFC 5861 §4).
   var staleIfError: Int64? { seconds("stale-if-error") }
   /// How long a stale response may be used while it is being confirmed (RFC 5861 §3).
   var staleWhileRevalidate: Int64? { seconds("stale-while-revalidate") }
@@ -152,8 +150,7 @@ package struct CacheControl: Sendable, Hashable {
 }
 
 /// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted, as RFC
-/// 9111 §5.2 suggests.
+/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted (§5.2).
 package struct RequestDirectives: Sendable, Hashable {
   package var noCache = false
   package var noStore = false

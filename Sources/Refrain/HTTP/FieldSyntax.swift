@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension Int64 {
-  /// Parses `1*DIGIT` (RFC 5234 §B.1) and nothing else: no sign, no spaces; nil also if it does
-  /// not fit.
+  /// Parses `1*DIGIT` (RFC 5234 §B.1) and nothing else; nil also if it does not fit.
   package init?(digits: some StringProtocol) {
-    // A clamped value looks like the greatest one, so that one is refused too. No resource is that
-    // long.
+    // A clamped value looks like the greatest one, which no resource is long: that is refused, too.
     guard let value = Int64(saturatingDigits: digits, at: .max), value < .max else { return nil }
     self = value
   }
@@ -18,8 +16,7 @@ extension Int64 {
 }
 
 extension StringProtocol {
-  /// The text without the optional white space around a field's value or a part of it: SP and HTAB
-  /// (RFC 9110 §5.6.3).
+  /// The text without the optional white space around it, SP and HTAB (RFC 9110 §5.6.3).
   package var trimmingOWS: SubSequence {
     let isMeant: (Character) -> Bool = { $0 != " " && $0 != "\t" }
     guard let first = firstIndex(where: isMeant), let last = lastIndex(where: isMeant) else {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// How long a stored response may be used without revalidation (RFC 9111 §4.2). Stored with the
-/// entry.
+/// How long a stored response may be used without revalidation (RFC 9111 §4.2).
 package struct Freshness: Codable, Sendable, Hashable {
   /// When the response with this information arrived.
   package var confirmedAt: Date
@@ -132,8 +131,7 @@ extension Freshness {
     initialAge + max(now.timeIntervalSince(confirmedAt), 0)
   }
 
-  /// Returns the freshness after a 304 (RFC 9111 §4.3.4): its fields replace those stored under the
-  /// same names.
+  /// Returns the freshness after a 304 (RFC 9111 §4.3.4).
   ///
   /// - Parameters:
   ///   - headers: of the 304.
@@ -151,19 +149,16 @@ extension Freshness {
       keeper: keeper)
   }
 
-  /// Whether the stale response may be used while the origin is being asked to confirm it (RFC 5861
-  /// §3).
+  /// Whether the stale response may be used while it is being confirmed (RFC 5861 §3).
   package func isUsableWhileConfirmed(at now: Date) -> Bool {
     guard let staleWhileRevalidate, !mustRevalidate, isOutdated != true, pace?.isLive != true
     else { return false }
     return -remaining(at: now) < staleWhileRevalidate
   }
 
-  /// Whether the origin has limited the use of the stale response while it is unavailable to a time
-  /// that is over (RFC 5861 §4).
+  /// Whether the time is over for which the origin permits the stale response (RFC 5861 §4).
   func isTooStaleForErrors(at now: Date) -> Bool {
-    guard let staleIfError else { return false }
-    return age(at: now) - lifetime > staleIfError
+    staleIfError.map { age(at: now) - lifetime > $0 } ?? false
   }
 
   /// The freshness marked as stale, until the origin confirms it.

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Distinguishes the generations of a resource: ETag and Last-Modified, as the origin sent them
-/// (RFC 9110 §8.8).
+/// Distinguishes the generations of a resource by verbatim header fields (RFC 9110 §8.8).
 struct Validator: Sendable, Hashable, Codable {
-  /// The ETag, the header verbatim.
   var etag: String?
-  /// Last-Modified, the header verbatim.
   var lastModified: String?
   /// Whether Last-Modified identifies the bytes: the Date of its response is at least one second
   /// later, so that the resource did not change twice within that second (RFC 9110 §8.8.2.2).
@@ -51,8 +48,7 @@ extension Validator {
     return isStrongLastModified && !isOfOneResponse ? storedLastModified : nil
   }
 
-  /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3). Empty
-  /// without a suitable validator.
+  /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3).
   var conditional: HeaderFields {
     var fields = HeaderFields()
     if let storedETag, EntityTag(storedETag).kind != .malformed {
@@ -74,9 +70,7 @@ extension Validator {
   static let mostReplacements = 2
 
   /// Adopts the validators of a later response of the same generation if none were known: every
-  /// response after that has to agree with them.
-  ///
-  /// - Returns: whether there was anything to adopt.
+  /// response after that has to agree with them. Returns whether there was anything to adopt.
   mutating func learn(from other: Validator) -> Bool {
     let match = matches(other)
     guard match != .different else { return false }

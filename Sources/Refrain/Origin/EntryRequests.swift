@@ -62,9 +62,7 @@ final class EntryRequests: Sendable {
     }
   }
 
-  /// Adopts the hook's answer for a refused request, unless that was done.
-  ///
-  /// - Parameter number: that of the refused request.
+  /// Adopts the hook's answer for the refused request of that number, unless that was done.
   func adopt(_ answer: Resource, insteadOf number: Int) {
     state.withLock { state in
       guard state.authorization == number else { return }

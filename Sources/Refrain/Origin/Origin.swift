@@ -2,9 +2,7 @@
 import RefrainLocks
 
 /// What the requests of a cache to its origins share: the transport, the settings, and what origins have
-/// asked for or are known to do. Knows nothing of what is stored.
-///
-/// May be used from any thread.
+/// asked for or are known to do. Knows nothing of what is stored. May be used from any thread.
 final class Origin: Sendable {
   /// The user's hook, which gives a request in place of a refused one.
   typealias Authorize = @Sendable (Resource, _ status: Int) async throws -> Resource?

@@ -10,8 +10,7 @@ extension OriginExchange {
   /// Returns the response with its body decoded, if it brings a whole document in a coding that can
   /// be decoded, or that the transport decodes; otherwise the response as it is.
   ///
-  /// - Throws: as reading the body; `MediaCacheError` if the body is cut short or damaged, or longer
-  ///   than any document.
+  /// - Throws: as reading the body; `MediaCacheError` if it is damaged, or longer than any document.
   func decoded(_ response: Response) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
     let decoder = response.isDecoded ? nil : Self.decoder(of: response)

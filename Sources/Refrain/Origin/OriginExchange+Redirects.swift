@@ -75,10 +75,8 @@ extension OriginExchange {
     }
   }
 
-  /// Follows a redirect; returns false if the response is none.
-  ///
-  /// One that is for the requester alone is not followed if the requester can follow it: a shared cache
-  /// stores nothing behind it (RFC 9111 §3).
+  /// Follows a redirect; returns false if the response is none. One for the requester alone is left to
+  /// a requester that can follow it: a shared cache stores nothing behind it (RFC 9111 §3).
   private func goOn(
     _ chain: inout RedirectPolicy, after response: Response, for resource: Resource
   ) throws(MediaCacheError) -> Bool {
@@ -164,8 +162,7 @@ extension OriginExchange {
     return response
   }
 
-  /// Reads a short body to its end, so that the connection can be reused; a failure shows on the
-  /// next.
+  /// Reads a short body to its end, so that the connection can be reused.
   private func drain(_ response: Response) async throws {
     guard Self.isShort(response) else { return }
     expectShortBody()

@@ -63,8 +63,7 @@ final class OriginExchange: Sendable {
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// Sends the request and passes the response to `body`, or the reason for its absence to
-  /// `failure`.
+  /// Sends the request. Passes the response to `body`, or the reason for its absence to `failure`.
   func run<Outcome: Sendable>(
     _ body: @Sendable @escaping (Response) async -> Outcome,
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
@@ -109,8 +108,7 @@ final class OriginExchange: Sendable {
     watch.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
-  /// Expects all of a short body, of which nothing is used but that it ended, or that helps no
-  /// reader to play.
+  /// Expects all of a short body, which helps no reader to play.
   func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
   func rest() { watch.rest() }

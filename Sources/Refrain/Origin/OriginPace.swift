@@ -24,9 +24,7 @@ struct OriginPace: Sendable {
 
   fileprivate static var now: Double { Moment.now.uptime.seconds }
 
-  /// Counts received bytes.
-  ///
-  /// - Returns: the seconds until the rate permits them; 0 if it does.
+  /// Counts received bytes, and returns the seconds until the rate permits them; 0 if it does.
   mutating func spend(_ count: Int) -> Double { bucket?.spend(Double(count), at: Self.now) ?? 0 }
 }
 
@@ -55,8 +53,7 @@ extension Origin {
   }
 }
 
-/// An allowance that grows evenly with time, up to a bound. A pure value; times are seconds of one
-/// clock.
+/// An allowance that grows evenly with time, up to a bound. Times are seconds of one clock.
 package struct TokenBucket: Sendable, Hashable {
   /// The growth per second; above 0.
   private let rate: Double
@@ -71,9 +68,7 @@ package struct TokenBucket: Sendable, Hashable {
     (level, time) = (capacity, now)
   }
 
-  /// Takes `count`, or nothing if there is not as much.
-  ///
-  /// - Returns: nil if it was taken; else the seconds until it can be.
+  /// Takes `count`, and returns nil; or nothing, and returns the seconds until it can be taken.
   package mutating func take(_ count: Double, at now: Double) -> Double? {
     grow(to: now)
     if level < count { return (min(count, capacity) - level) / rate }
@@ -81,9 +76,8 @@ package struct TokenBucket: Sendable, Hashable {
     return nil
   }
 
-  /// Takes `count`, even if there is not as much: the debt is repaid by the growth.
-  ///
-  /// - Returns: the seconds until the debt is repaid; 0 if there is none.
+  /// Takes `count`, even if there is not as much: the growth repays the debt. Returns the seconds until
+  /// it is repaid; 0 if there is none.
   package mutating func spend(_ count: Double, at now: Double) -> Double {
     grow(to: now)
     level -= count

@@ -2,9 +2,7 @@
 import Foundation
 
 /// The resources for which an origin has asked for a pause, by a 503 or a 429 with Retry-After (RFC
-/// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it.
-///
-/// A pure value.
+/// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it. A pure value.
 package struct OriginRests: Sendable {
   /// A response of the origin whose pause has not ended.
   package struct Rest: Sendable, Hashable {

@@ -3,9 +3,7 @@ import Foundation
 
 /// The documents (`DocumentRules`) to which redirects have led a moment ago, for the next request to
 /// their own URLs: the references in a document are relative to that URL, so a proxy redirects its
-/// clients there, and a download stores it there as well.
-///
-/// A pure value.
+/// clients there, and a download stores it there as well. A pure value.
 struct RedirectedResponses: Sendable {
   typealias Response = OriginExchange.Response
 
@@ -24,8 +22,7 @@ struct RedirectedResponses: Sendable {
     (0..<5).contains(now.timeIntervalSince(response.responseTime))
   }
 
-  /// Returns and forgets the response to a request that would bring the same one again; nil if none
-  /// is kept for this request.
+  /// Returns and forgets the response to a request that would bring the same one again.
   mutating func take(for request: OriginRequest, at now: Date) -> Response? {
     guard request.headers["Range"]?.hasPrefix("bytes=0-") != false,
       let found = known[request.url], Self.isUsable(found, at: now),
@@ -86,9 +83,8 @@ extension Origin {
 
 /// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
 /// this process runs. A stored document stays at its earlier URL, since what it names is stored below
-/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token.
-///
-/// A pure value.
+/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token. A
+/// pure value.
 struct MovedResources: Sendable {
   private static let capacity = 256
 

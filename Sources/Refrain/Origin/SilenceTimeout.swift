@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// Ends requests that have been silent for too long. One task checks all watches, while there are
-/// any.
+/// Ends requests that are silent for too long. One task checks all watches, while there are any.
 final class SilenceTimeout: Sendable {
   /// One watched request: it extends its deadline while it makes progress, or rests.
   final class Watch: Sendable {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Decides how a fetch uses a response, from its head, before a byte of its body is stored. A pure
-/// value.
+/// Decides how a fetch uses a response from its head, before a byte of its body is stored.
 struct ResponseCheck: Sendable {
   /// The requested range.
   var asked: ByteRange
   /// The known properties of the generation; nil before the first response.
   var known: Known?
-  /// Whether `If-Range` was sent: a 200 then means that the resource has changed (RFC 9110
-  /// §13.1.5).
+  /// Whether If-Range was sent: a 200 then shows that the resource has changed (RFC 9110 §13.1.5).
   var sentIfRange = false
   /// The length of the resource in the response to a range that was then dropped.
   var statedLength: Int64?
