@@ -18,9 +18,9 @@ extension EntryRequests {
     case shared
   }
 
-  /// The hook's answer; nil if it gave up.
   struct HookAnswer: Sendable {
     var refused: Resource
+    /// Nil if the hook gave up.
     var renewed: Result<Resource?, any Error>
   }
 

@@ -63,12 +63,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// and server errors (RFC 9110 §15.6) except those that say "never": 501, 505 and 508 (RFC 5842
   /// §7.2).
   public static func isTransient(status: Int) -> Bool {
-    switch status {
-    case 408, 425, 429: true
-    case 501, 505, 508: false
-    case 500...599: true
-    default: false
-    }
+    [408, 425, 429].contains(status)
+      || (500...599).contains(status) && ![501, 505, 508].contains(status)
   }
 
   /// Returns the delay after a failure, or nil to give up.
