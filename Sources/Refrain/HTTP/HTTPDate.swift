@@ -16,25 +16,19 @@ package import Foundation
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
-  /// How closely a date has to follow the grammar.
-  package enum Reading: Sendable {
-    /// Exactly: for a date that decides how long a response is fresh (RFC 9111 §5.3).
-    case strict
-    /// Accepts "UTC" for "GMT", extra spaces, single digits and hyphens: the date is clear, and
-    /// nothing becomes fresher by it.
-    case lenient
-  }
-
   /// Returns the date, or nil if it is in none of the forms or does not exist (30 February). The
   /// day of the week is not checked against the date: servers that get it wrong mean the date.
   ///
-  /// - Parameter now: a two-digit year is the last such year no more than 50 years after this.
+  /// - Parameters:
+  ///   - now: a two-digit year is the last such year no more than 50 years after this.
+  ///   - isStrict: whether the date has to follow the grammar, since it decides how long a response is
+  ///     fresh (RFC 9111 §5.3). Otherwise "UTC", extra spaces, single digits and hyphens are accepted.
   package static func parse(
-    _ text: String, now: Date = Moment.now.wall, _ reading: Reading = .lenient
+    _ text: String, now: Date = Moment.now.wall, isStrict: Bool = false
   ) -> Date? {
     // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
     let text = text.trimmingOWS
-    guard text.utf8.count <= 40, reading == .lenient || isInOneForm(text) else { return nil }
+    guard text.utf8.count <= 40, !isStrict || isInOneForm(text) else { return nil }
     var words = text.split(separator: " ")
     if words.count == 5 {
       // In the order of the first form.
@@ -76,14 +70,13 @@ package enum HTTPDate {
     let shape = text.utf8.map { byte in
       byte.isDigit ? UInt8(ascii: "0") : byte.isLetter ? UInt8(ascii: "a") : byte
     }
-    // "Friday", "Wednesday": no short name is among those with six letters and more.
-    let name = shape.prefix { $0 == UInt8(ascii: "a") }
+    let rest = shape.drop { $0 == UInt8(ascii: "a") }
+    // "Sun" or "Friday": no name of a day has four or five letters.
     let forms =
-      name.count < 6
-      ? [
-        "aaa, 00 aaa 0000 00:00:00 aaa", "aaa aaa 00 00:00:00 0000", "aaa aaa  0 00:00:00 0000",
-      ] : [String(decoding: name, as: UTF8.self) + ", 00-aaa-00 00:00:00 aaa"]
-    return !text.hasSuffix("UTC") && forms.contains { shape.elementsEqual($0.utf8) }
+      shape.count - rest.count < 6
+      ? [", 00 aaa 0000 00:00:00 aaa", " aaa 00 00:00:00 0000", " aaa  0 00:00:00 0000"]
+      : [", 00-aaa-00 00:00:00 aaa"]
+    return !text.hasSuffix("UTC") && forms.contains { rest.elementsEqual($0.utf8) }
   }
 
   /// Returns the date as IMF-fixdate, in whole seconds, rounded down. Dates outside the years 0 to
@@ -105,7 +98,7 @@ package enum HTTPDate {
   ]
 
   private static func number(_ word: Substring, digits: ClosedRange<Int>) -> Int? {
-    digits.contains(word.utf8.count) ? Int64(digits: word).map(Int.init) : nil
+    digits.contains(word.utf8.count) ? Int64(digits: word).map { Int($0) } : nil
   }
 
   private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
