@@ -49,7 +49,7 @@ extension EntryRequests {
             adopt(renewed, insteadOf: number)
             // Afterwards: the resource takes the whole answer, not what its group may share of it.
             if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
-              origin.withMemory { $0.renewals.note(renewal, of: group) }
+              origin.withMemory { $0.note(renewal, of: group) }
             }
           }
           return HookAnswer(refused: refused, renewed: .success(renewed))
@@ -90,7 +90,7 @@ extension Origin {
   /// Returns the resource with all that the hook has changed for its group.
   func renewed(_ resource: Resource) -> Resource {
     guard let group = group(of: resource) else { return resource }
-    return withMemory { $0.renewals.all[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
+    return withMemory { $0.renewals[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
   }
 }
 
@@ -103,23 +103,20 @@ extension Resource {
   }
 }
 
-/// What the hook has changed for groups. In memory only, since headers and parameters are secrets.
-struct GroupRenewals: Sendable {
-  static let mostGroups = 64
-  static let mostRenewals = 16
-
-  private(set) var all: [CacheKey: [GroupRenewal]] = [:]
-
-  mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
-    if all.count >= Self.mostGroups, all[group] == nil { all = [:] }
-    let others = all[group, default: []].filter { $0 != renewal }
-    all[group] = (others + [renewal]).suffix(Self.mostRenewals)
+extension Origin.Memory {
+  fileprivate mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
+    if renewals.count >= GroupRenewal.mostGroups, renewals[group] == nil { renewals = [:] }
+    let others = renewals[group, default: []].filter { $0 != renewal }
+    renewals[group] = (others + [renewal]).suffix(GroupRenewal.mostOfGroup)
   }
 }
 
 /// What the user's hook has changed in a refused request of a group, so that other requests of the
 /// group can be changed alike. A pure value.
 struct GroupRenewal: Sendable, Hashable {
+  static let mostGroups = 64
+  static let mostOfGroup = 16
+
   private struct Change: Sendable, Hashable {
     var name: String
     var old: String?

@@ -30,7 +30,8 @@ final class Origin: Sendable {
     var network: NetworkPolicy
     var pace: OriginPace
     var rests: OriginRests
-    var renewals = GroupRenewals()
+    /// What the hook has changed for groups. Never on disk, since it is secret.
+    var renewals: [CacheKey: [GroupRenewal]] = [:]
     var moved = MovedResources()
     var redirected = RedirectedResponses()
   }

@@ -314,7 +314,7 @@ import Testing
 
   @Test func `Only the newest renewals are kept`() async throws {
     let origin = origin { _, _ in Resource(url: try #require(URL(string: "https://h/a?t=new"))) }
-    for number in 0..<(2 * GroupRenewals.mostRenewals) {
+    for number in 0..<(2 * GroupRenewal.mostOfGroup) {
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
       let outcome = try await requests(for: refused, to: origin)
         .authorize(insteadOf: 0, status: 403)
@@ -322,7 +322,7 @@ import Testing
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))
     #expect(origin.renewed(first) == first)
-    let last = 2 * GroupRenewals.mostRenewals - 1
+    let last = 2 * GroupRenewal.mostOfGroup - 1
     let newest = member(try #require(URL(string: "https://h/b?t=\(last)")))
     #expect(origin.renewed(newest).url.query() == "t=new")
   }
