@@ -144,8 +144,8 @@ extension MediaCache {
   /// Which networks may be used for what, and whether requests wait for a network. Applies to
   /// requests from now on; a request that runs is finished.
   public var network: NetworkPolicy {
-    get { origin.network }
-    set { origin.network = newValue }
+    get { origin.withMemory { $0.network } }
+    set { origin.withMemory { $0.network = newValue } }
   }
 
   /// The most bytes per second that are received from all origins together; nil for no limit. A
@@ -154,8 +154,8 @@ extension MediaCache {
   /// Applies at once, also to requests that run: those that pause for the old rate notice within a
   /// quarter of a second.
   public var originRate: Int64? {
-    get { origin.pace.bytesPerSecond }
-    set { origin.pace.bytesPerSecond = newValue }
+    get { origin.withMemory { $0.pace.bytesPerSecond } }
+    set { origin.withMemory { $0.pace.bytesPerSecond = newValue } }
   }
 
   /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.

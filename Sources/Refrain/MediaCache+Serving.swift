@@ -175,7 +175,7 @@ extension MediaCache {
   package func report(warning: String) { events.send(.warning(warning)) }
 
   /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
-  package func paceOrigin(_ count: Int) async { await origin.pace.received(count) }
+  package func paceOrigin(_ count: Int) async { await origin.keepPace(after: count) }
 
   /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
   /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then

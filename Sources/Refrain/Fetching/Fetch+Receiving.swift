@@ -71,7 +71,7 @@ extension Fetch {
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
       // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
-      await origin.pace.received(chunk.count) {
+      await origin.keepPace(after: chunk.count) {
         generation.withState { $0.announce(id) }
       } unless: { [offset] in
         // Nobody may be left whom it would serve.

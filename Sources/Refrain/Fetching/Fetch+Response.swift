@@ -104,7 +104,7 @@ extension Fetch {
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
     case .refused(let status):
-      return .failed(await exchange.keeping(response, in: ResponseCheck.refusal(status)))
+      return .failed(await exchange.keeping(response, in: ResponseCheck.failure(status)))
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):

@@ -35,13 +35,9 @@ package struct ContentRange: Sendable, Hashable {
   package var range: ByteRange?
   package var total: Int64?
 
-  init(range: ByteRange?, total: Int64?) {
-    self.range = range
-    self.total = total
-  }
+  init(range: ByteRange?, total: Int64?) { (self.range, self.total) = (range, total) }
 
-  /// Nil if the value is invalid: another unit, an end before the start or beyond the total, a
-  /// number that does not fit, several values.
+  /// Nil if the value is invalid: another unit, an end before the start or beyond the total.
   package init?(_ value: String) {
     let value = value.trimmingOWS
     let unit = value.prefix { $0 != " " && $0 != "\t" }

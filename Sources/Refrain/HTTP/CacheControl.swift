@@ -12,30 +12,30 @@ package struct CacheDirective: Sendable, Hashable {
   /// unterminated string extends to the end, and other text to the next comma.
   package static func all(in value: String) -> [CacheDirective] {
     var directives: [CacheDirective] = []
-    var rest = value.utf8[...]
-    skipSpaces(in: &rest)
+    var rest = value.utf8.drop(while: isSpace)
     while !rest.isEmpty {
-      let name = take(from: &rest, while: \.isTokenCharacter)
+      let name = rest.prefix(while: \.isTokenCharacter)
+      rest = rest[name.endIndex...].drop(while: isSpace)
       var argument: String?
-      skipSpaces(in: &rest)
       if rest.first == UInt8(ascii: "=") {
-        rest.removeFirst()
-        skipSpaces(in: &rest)
+        rest = rest.dropFirst().drop(while: isSpace)
         argument = self.argument(from: &rest)
       }
       if !name.isEmpty {
-        directives.append(CacheDirective(name: name.lowercased(), argument: argument))
+        let name = String(decoding: name, as: UTF8.self).lowercased()
+        directives.append(CacheDirective(name: name, argument: argument))
       }
       // Anything else before the next comma is no directive.
-      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst()
-      skipSpaces(in: &rest)
+      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: isSpace)
     }
     return directives
   }
 
   private static func argument(from rest: inout Substring.UTF8View) -> String {
     guard rest.first == UInt8(ascii: "\"") else {
-      return String(take(from: &rest) { $0 != UInt8(ascii: ",") }.trimmingOWS)
+      let token = rest.prefix { $0 != UInt8(ascii: ",") }
+      rest = rest[token.endIndex...]
+      return String(String(decoding: token, as: UTF8.self).trimmingOWS)
     }
     rest.removeFirst()
     var bytes: [UInt8] = []
@@ -46,23 +46,15 @@ package struct CacheDirective: Sendable, Hashable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func skipSpaces(in rest: inout Substring.UTF8View) {
-    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
-  }
-
-  private static func take(
-    from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
-  ) -> String {
-    let taken = rest.prefix(while: belongs)
-    rest = rest[taken.endIndex...]
-    return String(decoding: taken, as: UTF8.self)
-  }
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.
 package struct CacheControl: Sendable, Hashable {
   /// By name; empty if a directive has none.
-  private let arguments: [String: String]
+  private var arguments: [String: String]
+  /// Whether these are the directives for shared caches, which override Expires, too.
+  var isTargeted = false
 
   /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
   package static let longest: Int64 = 1 << 31
@@ -73,25 +65,20 @@ package struct CacheControl: Sendable, Hashable {
     arguments = Dictionary(directives) { first, _ in first }
   }
 
-  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
-  ///
-  /// - Returns: nil if there are none, or they violate the syntax, which is strict (§2.1).
-  init?(targetedBy headers: HeaderFields) {
-    guard let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
+  /// - Parameter isShared: whether the directives for shared caches override those for all caches
+  ///   (RFC 9213 §2.2), unless there are none, or they violate the syntax, which is strict (§2.1).
+  init(_ headers: HeaderFields, isShared: Bool) {
+    self.init(headers["Cache-Control"])
+    guard isShared, let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
       !members.isEmpty
-    else { return nil }
+    else { return }
     // A name alone is true.
-    arguments = members.filter { $0.value != "?0" }
-  }
-
-  /// The directives for a cache that serves several people.
-  static func forSharedCaches(_ headers: HeaderFields) -> CacheControl {
-    CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
+    (arguments, isTargeted) = (members.filter { $0.value != "?0" }, true)
   }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
   package static func isForEverybody(_ headers: HeaderFields) -> Bool {
-    forSharedCaches(headers).isForEverybody
+    CacheControl(headers, isShared: true).isForEverybody
   }
 
   var noStore: Bool { has("no-store") }
@@ -104,14 +91,12 @@ package struct CacheControl: Sendable, Hashable {
   var mustRevalidate: Bool { has("must-revalidate") }
   /// As `mustRevalidate`, for a shared cache.
   var proxyRevalidate: Bool { has("proxy-revalidate") }
-  /// Whether `noStore` applies only to caches that do not know what the status requires of them
-  /// (RFC 9111 §5.2.2.3).
+  /// Whether `noStore` is for those alone that do not know the status (RFC 9111 §5.2.2.3).
   var mustUnderstand: Bool { has("must-understand") }
   var maxAge: Int64? { seconds("max-age") }
   /// As `maxAge`, for a shared cache, which prefers it.
   var sharedMaxAge: Int64? { seconds("s-maxage") }
-  /// How long a stale response may be used while the origin responds with errors or not at all (RFC
-  /// 5861 §4).
+  /// How long a stale response may be used while the origin is unavailable (RFC 5861 §4).
   var staleIfError: Int64? { seconds("stale-if-error") }
   /// How long a stale response may be used while it is being confirmed (RFC 5861 §3).
   var staleWhileRevalidate: Int64? { seconds("stale-while-revalidate") }
@@ -165,8 +150,7 @@ package struct CacheControl: Sendable, Hashable {
 }
 
 /// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted, as RFC
-/// 9111 §5.2 suggests.
+/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted (§5.2).
 package struct RequestDirectives: Sendable, Hashable {
   package var noCache = false
   package var noStore = false

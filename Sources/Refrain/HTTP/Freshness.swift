@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// How long a stored response may be used without revalidation (RFC 9111 §4.2). Stored with the
-/// entry.
+/// How long a stored response may be used without revalidation (RFC 9111 §4.2).
 package struct Freshness: Codable, Sendable, Hashable {
   /// When the response with this information arrived.
   package var confirmedAt: Date
@@ -34,9 +33,6 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// How soon the origin changes the resource, by its bytes; nil if it is no document.
   package var pace: UpdatePace?
 
-  /// The longest heuristic lifetime: a day (RFC 9111 §4.2.2).
-  static let longestHeuristic: Double = 24 * 3600
-
   /// The properties of the cache and of the request that decide on storing.
   struct Keeper: Sendable, Hashable {
     /// Whether the cache serves more than one person.
@@ -58,19 +54,34 @@ extension Freshness {
     status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) {
-    let targeted = keeper.isShared ? CacheControl(targetedBy: headers) : nil
-    let control = targeted ?? CacheControl(headers["Cache-Control"])
+    let control = CacheControl(headers, isShared: keeper.isShared)
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     // The first member of Age, if it is a number (RFC 9111 §5.1).
     let age = headers.values(of: "Age").first.flatMap {
       Int64(saturatingDigits: $0.prefix { $0 != "," }.trimmingOWS, at: CacheControl.longest)
     }
-    let stated = Self.lifetime(
-      headers, control, sent: sent, responseTime, keeper, hasExpires: targeted == nil)
-    self.init(
-      confirmedAt: responseTime,
-      lifetime: stated ?? Self.guess(status, headers, sent: sent, responseTime))
-    isGuessed = stated == nil ? true : nil
+    self.init(confirmedAt: responseTime, lifetime: 0)
+    if control.noStore && !control.mustUnderstand || control.noCache
+      || headers.members(of: "Vary").contains("*")
+    {
+      // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
+      lifetime = 0
+    } else if let maxAge = (keeper.isShared ? control.sharedMaxAge : nil) ?? control.maxAge {
+      lifetime = Double(maxAge)
+    } else if !control.isTargeted, let expires = headers.values(of: "Expires").first {
+      // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
+      let date = HTTPDate.parse(expires, now: responseTime, isStrict: true)
+      lifetime = Self.bounded(date?.timeIntervalSince(sent) ?? 0)
+    } else {
+      isGuessed = true
+      if Self.isHeuristicallyCacheable(status),
+        let modified = HTTPDate.parse(
+          headers["Last-Modified"] ?? "", now: responseTime, isStrict: true)
+      {
+        // At most a day (RFC 9111 §4.2.2).
+        lifetime = min(Self.bounded(sent.timeIntervalSince(modified)) / 10, 24 * 3600)
+      }
+    }
     // In whole seconds, as Date is: a document may be useful for less than one.
     let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
     let delay = keeper.wasHeldBack ? 0 : responseTime.timeIntervalSince(requestTime)
@@ -109,8 +120,8 @@ extension Freshness {
     // If the origin of an ongoing document sent no lifetime, the pace is the heuristic one: many
     // clients cost it as many requests as one.
     let isByPaceAlone = isGuessed == true && pace?.isKnownToChange == true
-    let lifetime = min(
-      isByPaceAlone ? .infinity : self.lifetime, pace?.longestUse ?? .infinity)
+    let paced = pace?.longestUse ?? .infinity
+    let lifetime = isByPaceAlone ? paced : min(self.lifetime, paced)
     let elapsed = now.timeIntervalSince(confirmedAt)
     guard elapsed >= -lifetime, isOutdated != true else { return -.infinity }
     return lifetime - age(at: now)
@@ -121,8 +132,7 @@ extension Freshness {
     initialAge + max(now.timeIntervalSince(confirmedAt), 0)
   }
 
-  /// Returns the freshness after a 304 (RFC 9111 §4.3.4): its fields replace those stored under the
-  /// same names.
+  /// Returns the freshness after a 304 (RFC 9111 §4.3.4).
   ///
   /// - Parameters:
   ///   - headers: of the 304.
@@ -140,19 +150,16 @@ extension Freshness {
       keeper: keeper)
   }
 
-  /// Whether the stale response may be used while the origin is being asked to confirm it (RFC 5861
-  /// §3).
+  /// Whether the stale response may be used while it is being confirmed (RFC 5861 §3).
   package func isUsableWhileConfirmed(at now: Date) -> Bool {
     guard let staleWhileRevalidate, !mustRevalidate, isOutdated != true, pace?.isLive != true
     else { return false }
     return -remaining(at: now) < staleWhileRevalidate
   }
 
-  /// Whether the origin has limited the use of the stale response while it is unavailable to a time
-  /// that is over (RFC 5861 §4).
+  /// Whether the time is over for which the origin permits the stale response (RFC 5861 §4).
   func isTooStaleForErrors(at now: Date) -> Bool {
-    guard let staleIfError else { return false }
-    return age(at: now) - lifetime > staleIfError
+    staleIfError.map { age(at: now) - lifetime > $0 } ?? false
   }
 
   /// The freshness marked as stale, until the origin confirms it.
@@ -162,45 +169,9 @@ extension Freshness {
     return outdated
   }
 
-  /// Returns the lifetime that the origin sent; nil if it sent none.
-  private static func lifetime(
-    _ headers: HeaderFields, _ control: CacheControl, sent: Date, _ responseTime: Date,
-    _ keeper: Keeper, hasExpires: Bool
-  ) -> Double? {
-    // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
-    if control.noStore && !control.mustUnderstand || control.noCache
-      || headers.members(of: "Vary").contains("*")
-    {
-      return 0
-    }
-    if keeper.isShared, let maxAge = control.sharedMaxAge { return Double(maxAge) }
-    if let maxAge = control.maxAge { return Double(maxAge) }
-    if hasExpires, let expires = headers.values(of: "Expires").first {
-      // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
-      let date = HTTPDate.parse(expires, now: responseTime, .strict)
-      return bounded(date?.timeIntervalSince(sent) ?? 0)
-    }
-    return nil
-  }
-
-  /// RFC 9111 §4.2.2.
-  private static func guess(
-    _ status: Int, _ headers: HeaderFields, sent: Date, _ responseTime: Date
-  ) -> Double {
-    guard isHeuristicallyCacheable(status),
-      let modified = headers["Last-Modified"].flatMap({
-        HTTPDate.parse($0, now: responseTime, .strict)
-      })
-    else { return 0 }
-    return min(bounded(sent.timeIntervalSince(modified)) / 10, longestHeuristic)
-  }
-
   /// RFC 9110 §15.1.
   static func isHeuristicallyCacheable(_ status: Int) -> Bool {
-    switch status {
-    case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
-    default: false
-    }
+    [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
   }
 
   /// Clamps to a value that is neither negative nor infinite, so that it can be stored and added.

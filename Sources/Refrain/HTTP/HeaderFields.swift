@@ -69,12 +69,11 @@ extension HeaderFields {
   /// The fields of a request that grant access.
   package var grantingAccess: HeaderFields { only(["authorization", "cookie"]) }
 
-  /// Returns the fields with these names.
-  ///
-  /// - Parameter names: in lower case.
+  /// Returns the fields with these names, which are in lower case.
   func only(_ names: Set<String>) -> HeaderFields {
-    HeaderFields(
-      fields.lazy.filter { names.contains($0.name.lowercased()) }.map { ($0.name, $0.value) })
+    var kept = self
+    kept.fields.removeAll { !names.contains($0.name.lowercased()) }
+    return kept
   }
 }
 

@@ -16,8 +16,7 @@ enum StoredFields {
     "cache-status", "via", "accept-ranges",
   ]
 
-  /// Fields that belong to the stored bytes, which a mere confirmation cannot change (RFC 9111
-  /// §3.2).
+  /// Fields of the stored bytes, which a mere confirmation cannot change (RFC 9111 §3.2).
   private static let ofContent: Set<String> = [
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
@@ -34,10 +33,7 @@ enum StoredFields {
 
   /// Returns the fields to store after a response.
   ///
-  /// - Parameters:
-  ///   - stored: those of the responses before it.
-  ///   - headers: the response's.
-  ///   - isConfirmation: whether the response has no bytes, and confirms the stored ones.
+  /// - Parameter isConfirmation: whether the response has no bytes, and confirms the stored ones.
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
   ) -> HeaderFields {
@@ -57,8 +53,7 @@ enum StoredFields {
     var bounded = HeaderFields()
     for field in fields {
       let size = field.name.utf8.count + field.value.utf8.count
-      // Without Vary, all requests would receive one representation. The head of a response is
-      // bounded.
+      // Without it, all requests would receive one representation. A response's head is bounded.
       if field.name.lowercased() != "vary" {
         guard size <= min(longestField, room) else { continue }
         room -= size

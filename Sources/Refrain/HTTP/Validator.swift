@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Distinguishes the generations of a resource: ETag and Last-Modified, as the origin sent them
-/// (RFC 9110 §8.8).
+/// Distinguishes the generations of a resource by verbatim header fields (RFC 9110 §8.8).
 struct Validator: Sendable, Hashable, Codable {
-  /// The ETag, the header verbatim.
   var etag: String?
-  /// Last-Modified, the header verbatim.
   var lastModified: String?
   /// Whether Last-Modified identifies the bytes: the Date of its response is at least one second
   /// later, so that the resource did not change twice within that second (RFC 9110 §8.8.2.2).
@@ -27,8 +24,8 @@ extension Validator {
     self.init(
       etag: Self.usable(headers["ETag"], longest: 4096),
       lastModified: Self.usable(headers["Last-Modified"], longest: 256))
-    if let modified = lastModified.flatMap({ HTTPDate.parse($0) }),
-      let sent = headers["Date"].flatMap({ HTTPDate.parse($0) })
+    if let modified = HTTPDate.parse(lastModified ?? ""),
+      let sent = HTTPDate.parse(headers["Date"] ?? "")
     {
       isStrongLastModified = sent.timeIntervalSince(modified) >= 1
     }
@@ -51,8 +48,7 @@ extension Validator {
     return isStrongLastModified && !isOfOneResponse ? storedLastModified : nil
   }
 
-  /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3). Empty
-  /// without a suitable validator.
+  /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3).
   var conditional: HeaderFields {
     var fields = HeaderFields()
     if let storedETag, EntityTag(storedETag).kind != .malformed {
@@ -64,10 +60,7 @@ extension Validator {
 
   /// Whether a conditional request could confirm bytes of either by the other's validator.
   func isShared(with other: Validator) -> Bool {
-    switch comparison(with: other) {
-    case .same, .weaklySame: true
-    case .different, .unknown: false
-    }
+    [.same, .weaklySame].contains(comparison(with: other))
   }
 
   /// Whether the origin sends another validator, or another length, with each response: the version
@@ -77,9 +70,7 @@ extension Validator {
   static let mostReplacements = 2
 
   /// Adopts the validators of a later response of the same generation if none were known: every
-  /// response after that has to agree with them.
-  ///
-  /// - Returns: whether there was anything to adopt.
+  /// response after that has to agree with them. Returns whether there was anything to adopt.
   mutating func learn(from other: Validator) -> Bool {
     let match = matches(other)
     guard match != .different else { return false }
@@ -104,11 +95,6 @@ extension Validator {
   /// the second of its Last-Modified (RFC 9110 §8.8.2.2), and servers of files make the ETag of that
   /// time and the length.
   var followsDocument: Bool { lastModified == nil || isStrongLastModified }
-
-  /// Whether a response with another validator certainly has the bytes of this document.
-  func provesDocument(_ other: Validator) -> Bool {
-    followsDocument && matches(other) == .same
-  }
 
   /// For people: the strong ETag, else Last-Modified, else any ETag.
   var display: String? {
@@ -155,10 +141,8 @@ package struct EntityTag: Sendable, Hashable {
 
   private static func isOpaqueTag(_ bytes: Substring.UTF8View) -> Bool {
     let quote = UInt8(ascii: "\"")
-    guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return false }
-    return bytes.dropFirst().dropLast().allSatisfy { byte in
-      byte == 0x21 || (byte >= 0x23 && byte <= 0x7E) || byte >= 0x80
-    }
+    return bytes.count >= 2 && bytes.first == quote && bytes.last == quote
+      && bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != quote && $0 != 0x7F }
   }
 }
 
@@ -186,31 +170,24 @@ extension Validator {
 
   private func comparison(with other: Validator) -> Match {
     let modified = compareLastModified(other)
-    switch (etag.map(EntityTag.init), other.etag.map(EntityTag.init)) {
-    case (let mine?, let theirs?):
-      guard mine.opaque == theirs.opaque else { return .different }
-      // Equal malformed tags are as good as strong ones: servers that omit the quotes mean a
-      // digest, except after `W/`.
-      if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") {
-        return isLateETag == true || other.isLateETag == true ? .weaklySame : .same
-      }
-      // A weak tag may stay the same while bytes change; a new date shows it.
-      return modified == .different ? .different : .weaklySame
-    case (nil, nil):
+    guard let mine = etag.map(EntityTag.init), let theirs = other.etag.map(EntityTag.init) else {
       let isLate = isLateLastModified == true || other.isLateLastModified == true
-      return isLate && modified == .same ? .weaklySame : modified
-    default:
-      return modified == .same ? .weaklySame : modified
+      return modified == .same && (etag != other.etag || isLate) ? .weaklySame : modified
     }
+    guard mine.opaque == theirs.opaque else { return .different }
+    // Equal malformed tags are as good as strong ones: servers that omit the quotes mean a digest,
+    // except after `W/`.
+    if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") {
+      return isLateETag == true || other.isLateETag == true ? .weaklySame : .same
+    }
+    // A weak tag may stay the same while bytes change; a new date shows it.
+    return modified == .different ? .different : .weaklySame
   }
 
   private func compareLastModified(_ other: Validator) -> Match {
     guard let mine = lastModified, let theirs = other.lastModified else { return .unknown }
-    if mine == theirs { return .same }
-    // One date, written in two of HTTP's forms.
-    if let mine = HTTPDate.parse(mine), let theirs = HTTPDate.parse(theirs), mine == theirs {
-      return .same
-    }
-    return .different
+    // One date may be written in two of HTTP's forms.
+    let isSame = mine == theirs || HTTPDate.parse(mine).map { $0 == HTTPDate.parse(theirs) } == true
+    return isSame ? .same : .different
   }
 }

@@ -21,27 +21,22 @@ enum ICYAnswer: Sendable, Hashable {
   ///   - request: the fields that were sent.
   ///   - headers: the response's.
   init(request: HeaderFields, status: Int, headers: HeaderFields) {
-    let asked = Self.isAsked(request)
+    let isWhole = WholeResponse.statuses.contains(status)
     let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
-    switch status {
-    case _ where WholeResponse.statuses.contains(status) && asked && !intervals.isEmpty:
-      // The interleaving is unknown, or there is none; without the request field there is none.
-      guard intervals.count == 1, let first = intervals.first, let interval = first,
-        (1...Self.longestInterval).contains(interval)
-      else {
-        self = .askAgain(without: Self.request)
-        return
-      }
-      self = .interleaved(interval: interval)
-    case 206 where request["Range"] != nil && Self.isLive(headers):
+    if status == 206, request["Range"] != nil, Self.isLive(headers) {
       // Some servers cut a range out of the current stream for clients that request one. The next
       // range would not continue where this one ends.
       self = .askAgain(without: "Range")
-    case 206 where asked && !intervals.isEmpty:
-      // No specification says whether the range counts the metadata.
-      self = .askAgain(without: Self.request)
-    default:
+    } else if !(isWhole || status == 206) || intervals.isEmpty || !Self.isAsked(request) {
       self = .plain
+    } else if isWhole, intervals.count == 1, let interval = intervals.first ?? nil,
+      (1...Self.longestInterval).contains(interval)
+    {
+      self = .interleaved(interval: interval)
+    } else {
+      // The interleaving is unknown, or there is none; and no specification says whether the range of
+      // a 206 counts the metadata. Without the request field there is no interleaving.
+      self = .askAgain(without: Self.request)
     }
   }
 
@@ -60,15 +55,6 @@ enum ICYAnswer: Sendable, Hashable {
     }
     return isStation && Validator(headers: headers).isEmpty
   }
-
-  /// Returns the fields without those that count the interleaved bytes, for readers of the audio
-  /// alone.
-  static func plainHeaders(_ headers: HeaderFields) -> HeaderFields {
-    var headers = headers
-    headers[interval] = nil
-    headers["Content-Length"] = nil
-    return headers
-  }
 }
 
 /// One block of metadata between the audio of a stream:
@@ -78,10 +64,13 @@ struct ICYMetadata: Sendable, Hashable {
   var title: String?
   /// As sent: often relative, or no URL at all. Empty and nil as above.
   var url: String?
+  /// The first byte of the audio that it applies to.
+  var offset: Int64
 
   /// - Parameter block: without its length byte. Invalid text is ignored.
-  init(_ block: some Sequence<UInt8>) {
-    var rest = Self.text(Array(block))[...]
+  init(_ block: [UInt8], at offset: Int64 = 0) {
+    self.offset = offset
+    var rest = Self.text(block)[...]
     while let equals = rest.firstRange(of: "='") {
       let name = rest[..<equals.lowerBound].trimmingCharacters(in: .whitespaces).lowercased()
       rest = rest[equals.upperBound...]
@@ -91,11 +80,8 @@ struct ICYMetadata: Sendable, Hashable {
       // The last value may lack its semicolon.
       if end == nil, value.last == "'" { value.removeLast() }
       rest = rest[(end?.upperBound ?? rest.endIndex)...]
-      switch name {
-      case "streamtitle": title = title ?? Self.cleaned(value)
-      case "streamurl": url = url ?? Self.cleaned(value)
-      default: break
-      }
+      if name == "streamtitle" { title = title ?? Self.cleaned(value) }
+      if name == "streamurl" { url = url ?? Self.cleaned(value) }
     }
   }
 
@@ -119,19 +105,6 @@ struct ICYMetadata: Sendable, Hashable {
 /// byte L, and 16·L bytes of metadata (`ICYMetadata`); L = 0: nothing new. Counted from the first
 /// byte of the body. A pure value, which holds one block at most: 4080 bytes.
 struct ICYDemultiplexer: Sendable {
-  /// The content of a chunk of the body.
-  struct Output: Sendable, Hashable {
-    /// May be empty.
-    var audio = Data()
-    var notes: [Note] = []
-  }
-
-  struct Note: Sendable, Hashable {
-    var metadata: ICYMetadata
-    /// The first byte of the audio that it applies to.
-    var offset: Int64
-  }
-
   /// The bytes of audio between two blocks, at least one.
   let interval: Int64
   /// The bytes of audio returned so far.
@@ -149,45 +122,34 @@ struct ICYDemultiplexer: Sendable {
   /// Whether the body may end here, rather than inside a block.
   var isBetweenBlocks: Bool { blockLeft == nil }
 
-  mutating func take(_ chunk: Data) -> Output {
-    // The usual case makes no copy.
-    if blockLeft == nil, Int64(chunk.count) <= audioLeft {
-      count(chunk.count)
-      return Output(audio: chunk)
-    }
-    var output = Output()
+  /// Returns the content of a chunk of the body.
+  mutating func take(_ chunk: Data) -> (audio: Data, metadata: [ICYMetadata]) {
+    var audio = Data()
+    var metadata: [ICYMetadata] = []
     var rest = chunk
     while let first = rest.first {
-      if let left = blockLeft {
-        let part = rest.prefix(left)
+      let part: Data
+      if audioLeft > 0 {
+        part = rest.prefix(Int(min(audioLeft, Int64(rest.count))))
+        audio += part
+        audioLeft -= Int64(part.count)
+        offset += Int64(part.count)
+      } else if let left = blockLeft {
+        part = rest.prefix(left)
         block += part
-        rest = rest.dropFirst(part.count)
         blockLeft = left - part.count
-        if blockLeft == 0 { endBlock(&output) }
-      } else if audioLeft == 0 {
-        rest = rest.dropFirst()
-        blockLeft = Int(first) * 16
-        if blockLeft == 0 { endBlock(&output) }
       } else {
-        let part = rest.prefix(Int(min(audioLeft, Int64(rest.count))))
-        output.audio += part
-        count(part.count)
-        rest = rest.dropFirst(part.count)
+        part = rest.prefix(1)
+        blockLeft = Int(first) * 16
       }
+      rest = rest.dropFirst(part.count)
+      guard blockLeft == 0 else { continue }
+      if !block.isEmpty { metadata.append(ICYMetadata(block, at: offset)) }
+      block.removeAll(keepingCapacity: true)
+      blockLeft = nil
+      audioLeft = interval
     }
-    return output
-  }
-
-  private mutating func count(_ bytes: Int) {
-    audioLeft -= Int64(bytes)
-    offset += Int64(bytes)
-  }
-
-  private mutating func endBlock(_ output: inout Output) {
-    if !block.isEmpty { output.notes.append(Note(metadata: ICYMetadata(block), offset: offset)) }
-    block.removeAll(keepingCapacity: true)
-    blockLeft = nil
-    audioLeft = interval
+    return (audio, metadata)
   }
 }
 
@@ -222,21 +184,19 @@ struct StreamTitles: Sendable, Hashable {
   }
 
   /// - Returns: the title from there on; nil if it is unchanged.
-  mutating func note(_ note: ICYDemultiplexer.Note) -> StreamTitle? {
-    var next = title(at: note.offset) ?? StreamTitle()
+  mutating func note(_ metadata: ICYMetadata) -> StreamTitle? {
+    var next = title(at: metadata.offset) ?? StreamTitle()
     let before = next
-    if let title = note.metadata.title { next.title = title.isEmpty ? nil : title }
-    if let url = note.metadata.url { next.url = url.isEmpty ? nil : url }
+    if let title = metadata.title { next.title = title.isEmpty ? nil : title }
+    if let url = metadata.url { next.url = url.isEmpty ? nil : url }
     guard next != before else { return nil }
-    next.offset = note.offset
-    all.removeAll { $0.offset >= note.offset }
+    next.offset = metadata.offset
+    all.removeAll { $0.offset >= metadata.offset }
     all.append(next)
-    if all.count > Self.most { all.removeFirst(all.count - Self.most) }
+    all.removeFirst(max(all.count - Self.most, 0))
     return next
   }
 
   /// Returns the title at an offset; nil if it is not known, or no longer.
-  func title(at offset: Int64) -> StreamTitle? {
-    all.last { $0.offset <= offset }
-  }
+  func title(at offset: Int64) -> StreamTitle? { all.last { $0.offset <= offset } }
 }

@@ -53,7 +53,7 @@ final class EntryRequests: Sendable {
   /// of its authorization.
   func authorized() -> (Resource, number: Int) {
     state.withLock { state in
-      let renewed = origin.renewals.current(state.resource)
+      let renewed = origin.renewed(state.resource)
       if renewed != state.resource {
         state.resource = renewed
         state.authorization += 1
@@ -62,9 +62,7 @@ final class EntryRequests: Sendable {
     }
   }
 
-  /// Adopts the hook's answer for a refused request, unless that was done.
-  ///
-  /// - Parameter number: that of the refused request.
+  /// Adopts the hook's answer for the refused request of that number, unless that was done.
   func adopt(_ answer: Resource, insteadOf number: Int) {
     state.withLock { state in
       guard state.authorization == number else { return }

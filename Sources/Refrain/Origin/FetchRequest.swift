@@ -29,10 +29,8 @@ struct FetchRequest: Sendable {
   /// Stored bytes are confirmed by If-None-Match and If-Modified-Since (RFC 9110 §13.1.2, §13.1.3):
   /// a 304 when they are unchanged, else the range of the new version. Missing bytes are requested
   /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
-  /// new version. Without a validator, the range is requested unconditionally. Without a range,
-  /// missing bytes are requested unconditionally, too.
-  ///
-  /// A document whose validator may stay while it changes is requested unconditionally.
+  /// new version. Without a validator, or without a range, they are requested unconditionally, and so
+  /// is a document whose validator may stay while it changes.
   var headers: HeaderFields {
     let validator = known.validator
     let isUnconditional = fills || (known.isDocument && !validator.followsDocument)

@@ -2,10 +2,11 @@
 import RefrainLocks
 
 /// What the requests of a cache to its origins share: the transport, the settings, and what origins have
-/// asked for or are known to do. Knows nothing of what is stored.
-///
-/// May be used from any thread.
+/// asked for or are known to do. Knows nothing of what is stored. May be used from any thread.
 final class Origin: Sendable {
+  /// The user's hook, which gives a request in place of a refused one.
+  typealias Authorize = @Sendable (Resource, _ status: Int) async throws -> Resource?
+
   let transport: any Transport
   let retry: RetryPolicy
   /// The longest silence before the head of a response.
@@ -14,18 +15,23 @@ final class Origin: Sendable {
   let silenceTimeout: Duration
   /// Whether the cache serves several people.
   let isShared: Bool
-  let renewals: GroupRenewals
-  let pace: OriginPace
+  /// Nil: every refusal stays.
+  let authorize: Authorize?
+  /// The running calls of `authorize`.
+  let authorizations = JoinedCalls<CacheKey, EntryRequests.HookAnswer?>()
   let silence = SilenceTimeout()
   let counters = CacheCounters()
   private let clock: @Sendable () -> Moment
   /// No lock, since it is read for each response.
   private let isOff: Atomic<Bool>
 
-  /// What is asked about or changed once for a request.
+  /// What is asked about or changed under one lock.
   struct Memory: Sendable {
     var network: NetworkPolicy
+    var pace: OriginPace
     var rests: OriginRests
+    /// What the hook has changed for groups. Never on disk, since it is secret.
+    var renewals: [CacheKey: [GroupRenewal]] = [:]
     var moved = MovedResources()
     var redirected = RedirectedResponses()
   }
@@ -35,22 +41,23 @@ final class Origin: Sendable {
   init(
     _ transport: any Transport, isOffline: Bool, network: NetworkPolicy, retry: RetryPolicy,
     responseTimeout: Duration, silenceTimeout: Duration, bytesPerSecond: Int64?,
-    authorize: GroupRenewals.Hook?, isShared: Bool, clock: @escaping @Sendable () -> Moment
+    authorize: Authorize?, isShared: Bool, clock: @escaping @Sendable () -> Moment
   ) {
     self.transport = transport
     self.retry = retry
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
-    self.isShared = isShared
+    (self.isShared, self.authorize) = (isShared, authorize)
     self.clock = clock
-    renewals = GroupRenewals(isSharing: !isShared, hook: authorize)
-    pace = OriginPace(bytesPerSecond: bytesPerSecond)
     isOff = Atomic(isOffline)
-    memory = Mutex(Memory(network: network, rests: OriginRests(longest: retry.longestDelay)))
+    memory = Mutex(
+      Memory(
+        network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond),
+        rests: OriginRests(longest: retry.longestDelay)))
   }
 
   var now: Moment { clock() }
 
-  /// Asks about origins, or changes what is known of them. `body` must only compute.
+  /// `body` must only compute.
   func withMemory<Result: Sendable>(_ body: (inout Memory) -> Result) -> Result {
     memory.withLock { body(&$0) }
   }
@@ -59,11 +66,6 @@ final class Origin: Sendable {
   var isOffline: Bool {
     get { isOff.load(ordering: .acquiring) }
     set { isOff.store(newValue, ordering: .releasing) }
-  }
-
-  var network: NetworkPolicy {
-    get { memory.withLock { $0.network } }
-    set { memory.withLock { $0.network = newValue } }
   }
 }
 

@@ -10,20 +10,34 @@ extension OriginExchange {
   /// Returns the response with its body decoded, if it brings a whole document in a coding that can
   /// be decoded, or that the transport decodes; otherwise the response as it is.
   ///
-  /// - Throws: as reading the body; `MediaCacheError` if the body is cut short or damaged, or longer
-  ///   than any document.
+  /// - Throws: as reading the body; `MediaCacheError` if it is damaged, or longer than any document.
   func decoded(_ response: Response) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
+    let decoder = response.isDecoded ? nil : Self.decoder(of: response)
+    guard response.isDecoded || decoder != nil else { return response }
     let longest = response.request.documents?.longest ?? 0
-    let body: Data
-    if response.isDecoded {
-      body = try await wholeBody(of: response, limit: longest, longest)
-    } else if let decoder = Self.decoder(of: response) {
-      // Bytes that cannot be compressed become slightly longer.
-      let encoded = try await wholeBody(of: response, limit: longest + 64 << 10, longest)
-      body = try Self.decode(encoded, by: decoder, of: response, longest)
-    } else {
-      return response
+    // Bytes that cannot be compressed become slightly longer.
+    let limit = decoder == nil ? longest : longest + 64 << 10
+    guard response.headers.bodyLength ?? 0 <= limit else { throw Self.tooLong(longest) }
+    var body = Data()
+    expectBody(isFirst: true)
+    for try await chunk in response.body {
+      guard Int64(body.count + chunk.count) <= limit else { throw Self.tooLong(longest) }
+      body.append(chunk)
+      expectBody(isFirst: false)
+    }
+    rest()
+    if let decoder {
+      do {
+        body = try decoder(body, Int(longest))
+      } catch .truncated {
+        throw Self.undecodable(response, "ends too early", .invalid)
+      } catch .invalid {
+        let coding = response.headers["Content-Encoding"] ?? "encoded"
+        throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
+      } catch .tooLong {
+        throw Self.tooLong(longest)
+      }
     }
     var decoded = response.withBody(body)
     decoded.headers.dropCoding()
@@ -31,11 +45,10 @@ extension OriginExchange {
     return decoded
   }
 
-  /// Whether a response brings a part of an encoded document, which cannot be decoded: the same
-  /// request without a range brings the whole one.
+  /// Whether a response to a range brings a part of an encoded document, which cannot be decoded: the
+  /// same request without the range brings the whole one.
   static func isPartOfEncodedDocument(_ response: Response) -> Bool {
-    response.status == 206 && response.request.headers["Range"] != nil
-      && decoder(of: response) != nil
+    response.status == 206 && decoder(of: response) != nil
   }
 
   /// Returns the decoder of an encoded document.
@@ -45,37 +58,6 @@ extension OriginExchange {
       response.request.isForDocument(mimeType: type)
     else { return nil }
     return response.request.documents?.decoder(of: coding)
-  }
-
-  private func wholeBody(
-    of response: Response, limit: Int64, _ longest: Int64
-  ) async throws -> Data {
-    let declared = response.headers.bodyLength ?? 0
-    guard declared <= limit else { throw Self.tooLong(longest) }
-    var whole = Data()
-    expectBody(isFirst: true)
-    for try await chunk in response.body {
-      guard Int64(whole.count + chunk.count) <= limit else { throw Self.tooLong(longest) }
-      whole.append(chunk)
-      expectBody(isFirst: false)
-    }
-    rest()
-    return whole
-  }
-
-  private static func decode(
-    _ encoded: Data, by decoder: DocumentDecoder, of response: Response, _ longest: Int64
-  ) throws -> Data {
-    do {
-      return try decoder(encoded, Int(longest))
-    } catch .truncated {
-      throw Self.undecodable(response, "ends too early", .invalid)
-    } catch .invalid {
-      let coding = response.headers["Content-Encoding"] ?? "encoded"
-      throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
-    } catch .tooLong {
-      throw tooLong(longest)
-    }
   }
 
   private static func undecodable(

@@ -53,15 +53,17 @@ extension OriginExchange {
         request: response.request.headers, status: response.status, headers: response.headers)
       let needless = needlessFields(of: response, description)
       guard needless.isEmpty else {
-        statedLength = response.totalLength ?? statedLength
+        // A length beside a coding is that of the encoded bytes.
+        if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total
+        {
+          statedLength = total
+        }
         for field in needless { chain.drop(field) }
         continue
       }
       var received = Self.live(response, description)
       if !isShortcut, !isFirst, !isForRequesterAlone(received) {
-        received = RedirectedResponses.copying(received) { [origin] whole in
-          origin.withMemory { $0.redirected.keep(whole) }
-        }
+        received = origin.keepingDocument(of: received)
       }
       received.redirections = chain.redirections
       received.redirect = first
@@ -73,10 +75,8 @@ extension OriginExchange {
     }
   }
 
-  /// Follows a redirect; returns false if the response is none.
-  ///
-  /// One that is for the requester alone is not followed if the requester can follow it: a shared cache
-  /// stores nothing behind it (RFC 9111 §3).
+  /// Follows a redirect; returns false if the response is none. One for the requester alone is left to
+  /// a requester that can follow it: a shared cache stores nothing behind it (RFC 9111 §3).
   private func goOn(
     _ chain: inout RedirectPolicy, after response: Response, for resource: Resource
   ) throws(MediaCacheError) -> Bool {
@@ -135,10 +135,10 @@ extension OriginExchange {
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, request: request,
-      resource: resource, given: given, requestTime: requestTime, responseTime: now.wall)
-    received.wasHeldBack = isHeldBack
+      resource: resource, given: given,
+      droppedRange: !wanted.isWhole && request.headers["Range"] == nil,
+      requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
-    received.droppedRange = !wanted.isWhole && request.headers["Range"] == nil
     return try await decoded(received)
   }
 
@@ -147,31 +147,22 @@ extension OriginExchange {
   /// none; the latter confirms nothing that is stored.
   private func repeated(_ request: OriginRequest, for resource: Resource) -> Response? {
     let now = origin.now
-    let isForRedirected = !wanted.isConfirmation && request.url == resource.url
-    let (rest, redirected) = origin.withMemory { memory in
-      let rest = memory.rests.rest(of: resource, at: now)
-      let isRedirected = rest == nil && isForRedirected
-      return (rest, isRedirected ? memory.redirected.take(for: request, at: now.wall) : nil)
-    }
-    var response: Response
-    if let rest {
-      response = Response(
+    if let rest = origin.withMemory({ $0.rests.rest(of: resource, at: now) }) {
+      return Response(
         status: rest.status, headers: ["Retry-After": String(rest.seconds)],
         body: AsyncThrowingStream<Data, any Error> { $0.finish() }, request: request,
-        resource: resource, requestTime: now.wall, responseTime: now.wall)
-    } else if let redirected {
-      response = redirected
-      (response.resource, response.request) = (resource, request)
-      response.given = requests.given(for: resource)
-    } else {
-      return nil
+        resource: resource, isRepeated: true, requestTime: now.wall, responseTime: now.wall)
     }
+    guard !wanted.isConfirmation, request.url == resource.url,
+      var response = origin.withMemory({ $0.redirected.take(for: request, at: now.wall) })
+    else { return nil }
+    (response.resource, response.request) = (resource, request)
+    response.given = requests.given(for: resource)
     response.isRepeated = true
     return response
   }
 
-  /// Reads a short body to its end, so that the connection can be reused; a failure shows on the
-  /// next.
+  /// Reads a short body to its end, so that the connection can be reused.
   private func drain(_ response: Response) async throws {
     guard Self.isShort(response) else { return }
     expectShortBody()
@@ -187,9 +178,9 @@ extension OriginExchange {
 
   /// Returns the fields without which the same request has a better response.
   private func needlessFields(of response: Response, _ description: ICYAnswer) -> [String] {
-    let sent = response.request.headers
-    if Self.refusesFirstByte(response, sent) || refusesRange(response, sent)
-      || Self.isPartOfEncodedDocument(response)
+    if let range = response.request.headers["Range"],
+      Self.refuses(range, response) || refusesRanges(response)
+        || Self.isPartOfEncodedDocument(response)
     {
       return HeaderFields.ofRange
     }
@@ -200,16 +191,16 @@ extension OriginExchange {
   /// Whether an origin refuses a range from the first byte on, which is satisfiable unless the
   /// resource is empty (RFC 9110 §15.5.17). An origin that does not report an empty resource may
   /// have the bytes all the same.
-  private static func refusesFirstByte(_ response: Response, _ sent: HeaderFields) -> Bool {
-    guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
-    return response.headers.contentRange?.total != 0
+  private static func refuses(_ range: String, _ response: Response) -> Bool {
+    response.status == 416 && range.hasPrefix("bytes=0-")
+      && response.headers.contentRange?.total != 0
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
   /// range, or sends one without a valid Content-Range, with another, or with a length that
   /// contradicts it. A 403 is judged once the user's hook did not help (`exchange`).
-  private func refusesRange(_ response: Response, _ sent: HeaderFields) -> Bool {
-    guard let optionalRange = wanted.optionalRange, sent["Range"] != nil else { return false }
+  private func refusesRanges(_ response: Response) -> Bool {
+    guard let optionalRange = wanted.optionalRange else { return false }
     let check = ResponseCheck(asked: optionalRange, known: nil)
     switch check.verdict(
       status: response.status, headers: response.headers, now: response.responseTime)
@@ -234,7 +225,7 @@ extension OriginExchange {
     response.interval = interval
     // The length counts the metadata too, so that the length of the audio is unknown.
     response.hasInterleavedLength = response.headers.bodyLength != nil
-    response.headers = ICYAnswer.plainHeaders(response.headers)
+    for name in [ICYAnswer.interval, "Content-Length"] { response.headers[name] = nil }
     return response
   }
 }
@@ -248,10 +239,5 @@ extension OriginExchange.Response {
       isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
       hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
       wasHeldBack: wasHeldBack)
-  }
-
-  /// The length of the resource in Content-Range, unless it is that of its encoded bytes.
-  fileprivate var totalLength: Int64? {
-    headers.contentCodings.isEmpty ? headers.contentRange?.total : nil
   }
 }

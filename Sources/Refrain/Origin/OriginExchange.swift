@@ -8,9 +8,8 @@ final class OriginExchange: Sendable {
     var status: Int
     var headers: HeaderFields
     var body: any AsyncSequence<Data, any Error> & Sendable
-    /// See `OriginResponse.hasMore`.
+    /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
-    /// See `OriginResponse.isDecoded`.
     var isDecoded = false
     /// The request that was answered, after redirects.
     var request: OriginRequest
@@ -43,20 +42,16 @@ final class OriginExchange: Sendable {
   let origin: Origin
   let requests: EntryRequests
   let wanted: FetchRequest
-  /// Whether a reader passes on a response that brings no resource.
+  /// Whether a reader passes on a response that brings no resource, such as a redirect that is not
+  /// followed.
   let passesOnErrors: @Sendable () -> Bool
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
+  /// Called when the transport begins or stops waiting for a network; returns whether the request
+  /// goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  /// Ends the exchange when the origin is silent for too long.
   private let watch = SilenceTimeout.Watch()
 
-  /// - Parameters:
-  ///   - passesOnErrors: whether a reader passes on a response that brings no resource, such as a
-  ///     redirect that is not followed. In a shared cache, one for the requester alone is such a
-  ///     redirect.
-  ///   - onConnectivity: called when the transport begins or stops waiting for a network; returns
-  ///     whether the request goes on.
   init(
     _ wanted: FetchRequest, of requests: EntryRequests,
     passesOnErrors: @Sendable @escaping () -> Bool,
@@ -68,8 +63,7 @@ final class OriginExchange: Sendable {
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// Sends the request and passes the response to `body`, or the reason for its absence to
-  /// `failure`.
+  /// Sends the request. Passes the response to `body`, or the reason for its absence to `failure`.
   func run<Outcome: Sendable>(
     _ body: @Sendable @escaping (Response) async -> Outcome,
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
@@ -99,16 +93,11 @@ final class OriginExchange: Sendable {
 
   // MARK: Timeouts
 
-  /// The timeout of a request without whose response stored bytes play, in place of the usual one.
-  private static let briefTimeout: Duration = .seconds(5)
-  /// The longest silence of an origin that holds its response back until the resource exists.
-  private static let heldBackTimeout: Duration = .seconds(60)
-
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
     let limit = origin.responseTimeout
-    if wanted.isBrief { return min(limit, Self.briefTimeout) }
-    return isHeldBack ? max(limit, Self.heldBackTimeout) : limit
+    if wanted.isBrief { return min(limit, .seconds(5)) }
+    return isHeldBack ? max(limit, .seconds(60)) : limit
   }
 
   func expectHead() { watch.expect(within: headTimeout) }
@@ -119,8 +108,7 @@ final class OriginExchange: Sendable {
     watch.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
-  /// Expects all of a short body, of which nothing is used but that it ended, or that helps no
-  /// reader to play.
+  /// Expects all of a short body, which helps no reader to play.
   func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
   func rest() { watch.rest() }
@@ -157,7 +145,8 @@ final class OriginExchange: Sendable {
 
   private func exchange() async throws -> Response {
     if origin.isOffline { throw MediaCacheError.offline }
-    var attempts = Self.mostAuthorizations
+    // The hook is called for one of them at most: the last.
+    var authorizationsLeft = 2
     var isWhole = false
     while true {
       let (resource, number) = requests.authorized()
@@ -166,12 +155,9 @@ final class OriginExchange: Sendable {
       let response = try await follow(request, for: resource)
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
       rest()
-      let authorization: GroupRenewals.Outcome =
-        if attempts > 0 {
-          try await origin.renewals.renew(requests, refused: number, status: response.status)
-        } else {
-          .none
-        }
+      let authorization =
+        authorizationsLeft > 0
+        ? try await requests.authorize(insteadOf: number, status: response.status) : .none
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
@@ -179,21 +165,17 @@ final class OriginExchange: Sendable {
           return response
         }
         isWhole = true
-      case .renewed: attempts = 0
+      case .renewed: authorizationsLeft = 0
       // The answer was for another URL of the stream: this one may need its own.
-      case .shared: attempts -= 1
+      case .shared: authorizationsLeft -= 1
       }
     }
   }
 
-  /// The most authorizations of a request, of which the hook is called for one at most: the last.
-  private static let mostAuthorizations = 2
-
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
     fields.dropRange()
-    fields["If-None-Match"] = nil
-    fields["If-Modified-Since"] = nil
+    for name in ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
     fields["Accept-Encoding"] = "identity"
     fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
@@ -204,7 +186,7 @@ final class OriginExchange: Sendable {
       string: URIReference(plain.absoluteString).textWithoutFragment,
       encodingInvalidCharacters: false)
     var request = OriginRequest(url: url ?? plain, headers: fields)
-    let policy = origin.network
+    let policy = origin.withMemory { $0.network }
     request.purpose = wanted.purpose
     request.documents = resource.policy.documents
     request.expectsDocument =
@@ -250,7 +232,12 @@ extension OriginExchange {
       // The body broke off, or nobody waits for it any more. The head has reported the error.
       return nil
     }
-    let rest: @Sendable () async throws -> Data? = { try await reading.nextInTime() }
+    // The request is over by then, but the origin's silence is limited all the same.
+    let rest: @Sendable () async throws -> Data? = { [origin] in
+      let watch = SilenceTimeout.Watch()
+      watch.expect(within: origin.silenceTimeout)
+      return try await origin.silence.run(watch) { try await reading.next() }
+    }
     return ErrorResponse(
       status: response.status, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, body: body,

@@ -1,113 +1,83 @@
 // SPDX-License-Identifier: MIT
-import RefrainLocks
 
-/// Bounds the rate at which bytes are received from all origins together. The rate can change at
-/// any time. May be used from any thread.
-final class OriginPace: Sendable {
-  private struct State: Sendable {
-    var bytesPerSecond: Int64?
-    /// Nil if the rate is not bounded.
-    var bucket: TokenBucket?
-  }
-
-  private let state: Mutex<State>
-
-  /// What may be received at once after a pause, in seconds of the rate.
-  private static let burst = 0.25
-  /// How long a pause lasts at most before it notices another rate.
-  private static let patience = Duration.milliseconds(250)
-
-  /// - Parameter bytesPerSecond: at least 1; nil: not bounded.
-  init(bytesPerSecond: Int64?) {
-    state = Mutex(Self.state(bytesPerSecond))
-  }
-
-  private static func state(_ bytesPerSecond: Int64?) -> State {
-    let bucket = bytesPerSecond.map { bytes in
-      let rate = Double(max(1, bytes))
-      return TokenBucket(rate: rate, capacity: rate * burst, at: now)
-    }
-    return State(bytesPerSecond: bytesPerSecond, bucket: bucket)
-  }
-
-  private static var now: Double { Moment.now.uptime.seconds }
-
-  /// The rate. A new one counts from the next received bytes on; what was owed to the old one is
-  /// forgotten.
+/// The rate at which bytes may be received from all origins together.
+struct OriginPace: Sendable {
+  /// At least 1; nil: not bounded. A new rate counts from the next received bytes on; what was owed
+  /// to the old one is forgotten.
   var bytesPerSecond: Int64? {
-    get { state.withLock { $0.bytesPerSecond } }
-    set {
-      state.withLock { state in
-        if state.bytesPerSecond != newValue { state = Self.state(newValue) }
-      }
+    didSet { if bytesPerSecond != oldValue { bucket = Self.bucket(bytesPerSecond) } }
+  }
+  private var bucket: TokenBucket?
+
+  init(bytesPerSecond: Int64?) {
+    self.bytesPerSecond = bytesPerSecond
+    bucket = Self.bucket(bytesPerSecond)
+  }
+
+  private static func bucket(_ bytesPerSecond: Int64?) -> TokenBucket? {
+    bytesPerSecond.map { bytes in
+      let rate = Double(max(1, bytes))
+      // After a pause, the bytes of a quarter of a second may be received at once.
+      return TokenBucket(rate: rate, capacity: rate / 4, at: now)
     }
   }
 
-  /// Counts received bytes, and pauses for as long as the rate requires.
-  ///
-  /// Cancellation ends the pause too: whoever reads on then notices it.
+  fileprivate static var now: Double { Moment.now.uptime.seconds }
+
+  /// Counts received bytes, and returns the seconds until the rate permits them; 0 if it does.
+  mutating func spend(_ count: Int) -> Double { bucket?.spend(Double(count), at: Self.now) ?? 0 }
+}
+
+extension Origin {
+  /// Counts received bytes, and pauses for as long as the rate requires. Cancellation ends the pause
+  /// too: whoever reads on then notices it.
   ///
   /// - Parameters:
   ///   - beginning: called before a pause.
   ///   - isOver: asked several times a second; true ends the pause.
-  func received(
-    _ count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
+  func keepPace(
+    after count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
   ) async {
-    let own = spend(count)
+    let own = withMemory { $0.pace.spend(count) }
     guard own > 0 else { return }
     beginning()
     // What others spend meanwhile is theirs to wait for.
-    let end = Self.now + own
-    while case let debt = min(spend(0), end - Self.now), debt > 0, !Task.isCancelled {
-      try? await Task.sleep(for: min(.seconds(debt), Self.patience))
+    let end = OriginPace.now + own
+    while case let debt = min(withMemory { $0.pace.spend(0) }, end - OriginPace.now), debt > 0,
+      !Task.isCancelled
+    {
+      // Another rate is noticed within this time.
+      try? await Task.sleep(for: min(.seconds(debt), .milliseconds(250)))
       if isOver() { return }
     }
   }
-
-  /// Counts received bytes.
-  ///
-  /// - Returns: the seconds until the rate permits them; 0 if it does.
-  func spend(_ count: Int) -> Double {
-    state.withLock { $0.bucket?.spend(Double(count), at: Self.now) ?? 0 }
-  }
 }
 
-/// An allowance that grows evenly with time, up to a bound. A pure value; times are seconds of one
-/// clock.
+/// An allowance that grows evenly with time, up to a bound. Times are seconds of one clock.
 package struct TokenBucket: Sendable, Hashable {
+  /// The growth per second; above 0.
   private let rate: Double
+  /// The bound: what may be taken at once after a pause.
   private let capacity: Double
   private var level: Double
   private var time: Double
 
   /// Creates a full bucket.
-  ///
-  /// - Parameters:
-  ///   - rate: the growth per second; above 0.
-  ///   - capacity: the bound: what may be taken at once after a pause.
-  ///   - now: the time.
   package init(rate: Double, capacity: Double, at now: Double) {
-    self.rate = rate
-    self.capacity = capacity
-    level = capacity
-    time = now
+    (self.rate, self.capacity) = (rate, capacity)
+    (level, time) = (capacity, now)
   }
 
-  /// Takes `count`, or nothing if there is not as much.
-  ///
-  /// - Returns: nil if it was taken; else the seconds until it can be.
+  /// Takes `count`, and returns nil; or nothing, and returns the seconds until it can be taken.
   package mutating func take(_ count: Double, at now: Double) -> Double? {
     grow(to: now)
-    guard level < count else {
-      level -= count
-      return nil
-    }
-    return (min(count, capacity) - level) / rate
+    if level < count { return (min(count, capacity) - level) / rate }
+    level -= count
+    return nil
   }
 
-  /// Takes `count`, even if there is not as much: the debt is repaid by the growth.
-  ///
-  /// - Returns: the seconds until the debt is repaid; 0 if there is none.
+  /// Takes `count`, even if there is not as much: the growth repays the debt. Returns the seconds until
+  /// it is repaid; 0 if there is none.
   package mutating func spend(_ count: Double, at now: Double) -> Double {
     grow(to: now)
     level -= count

@@ -3,64 +3,26 @@ import Foundation
 
 /// The documents (`DocumentRules`) to which redirects have led a moment ago, for the next request to
 /// their own URLs: the references in a document are relative to that URL, so a proxy redirects its
-/// clients there, and a download stores it there as well.
-///
-/// A pure value.
+/// clients there, and a download stores it there as well. A pure value.
 struct RedirectedResponses: Sendable {
   typealias Response = OriginExchange.Response
 
-  /// A client that is redirected comes at once.
-  private static let patience: TimeInterval = 5
   private static let capacity = 16
 
   /// By their URLs.
   private var known: [URL: Response] = [:]
-
-  /// Returns a response whose body is passed to `keep` once it has come as a whole, if it is that of a
-  /// document and may be stored; other responses as they are.
-  static func copying(
-    _ response: Response, keep: @Sendable @escaping (Response) -> Void
-  ) -> Response {
-    let url = response.url
-    let type = MediaType.essence(response.headers["Content-Type"])
-    let length = response.wholeLength
-    guard let rules = response.request.documents, response.isWhole, length ?? 0 <= rules.longest
-    else { return response }
-    let isNamed = rules.isDocument(mimeType: type, url: url)
-    guard isNamed || rules.mayBeUnnamed(mimeType: type),
-      !CacheControl(response.headers["Cache-Control"]).noStore,
-      response.headers["Vary"]?.contains("*") != true
-    else { return response }
-    var noted = response
-    noted.body = SteppedBody(response.body) {
-      var copy: Data? = Data()
-      return { chunk in
-        if let chunk { copy?.append(chunk) }
-        guard let body = copy else { return chunk }
-        let isWhole = length.map { $0 == Int64(body.count) } ?? (chunk == nil)
-        let isTooLong = Int64(body.count) > rules.longest
-        if isWhole || isTooLong { copy = nil }
-        // Before the last bytes are returned.
-        if isWhole, !isTooLong, isNamed || rules.isDocument(body, at: url) {
-          keep(response.withBody(body))
-        }
-        return chunk
-      }
-    }
-    return noted
-  }
 
   mutating func keep(_ response: Response) {
     known = known.filter { Self.isUsable($0.value, at: response.responseTime) }
     if known.count < Self.capacity { known[response.url] = response }
   }
 
+  /// A client that is redirected comes at once.
   private static func isUsable(_ response: Response, at now: Date) -> Bool {
-    (0..<patience).contains(now.timeIntervalSince(response.responseTime))
+    (0..<5).contains(now.timeIntervalSince(response.responseTime))
   }
 
-  /// Returns and forgets the response to a request that would bring the same one again; nil if none
-  /// is kept for this request.
+  /// Returns and forgets the response to a request that would bring the same one again.
   mutating func take(for request: OriginRequest, at now: Date) -> Response? {
     guard request.headers["Range"]?.hasPrefix("bytes=0-") != false,
       let found = known[request.url], Self.isUsable(found, at: now),
@@ -76,51 +38,68 @@ struct RedirectedResponses: Sendable {
   }
 }
 
-extension DocumentRules {
-  /// Whether a whole body is that of a document, by its content alone.
-  fileprivate func isDocument(_ body: Data, at url: URL) -> Bool {
-    pace(at: url, beginning: body.prefix(documentBeginning)) { body } != nil
+extension Origin {
+  /// Returns a response whose body is kept for its own URL once it has come as a whole, if it is that
+  /// of a document and may be stored; other responses as they are.
+  func keepingDocument(of response: OriginExchange.Response) -> OriginExchange.Response {
+    let (url, content) = (response.url, response.headers.contentRange)
+    let length = response.headers.bodyLength ?? content?.total
+    let isWhole =
+      response.status == 206
+      ? content?.range?.lowerBound == 0 && content?.range?.upperBound == content?.total
+      : WholeResponse.statuses.contains(response.status)
+    guard isWhole, let rules = response.request.documents, length ?? 0 <= rules.longest
+    else { return response }
+    let type = MediaType.essence(response.headers["Content-Type"])
+    let isNamed = rules.isDocument(mimeType: type, url: url)
+    guard isNamed || rules.mayBeUnnamed(mimeType: type),
+      !CacheControl(response.headers["Cache-Control"]).noStore,
+      response.headers["Vary"]?.contains("*") != true
+    else { return response }
+    var copied = response
+    copied.body = SteppedBody(response.body) {
+      var copy: Data? = Data()
+      return { chunk in
+        if let chunk { copy?.append(chunk) }
+        guard let body = copy else { return chunk }
+        let isWhole = length.map { $0 == Int64(body.count) } ?? (chunk == nil)
+        let isTooLong = Int64(body.count) > rules.longest
+        if isWhole || isTooLong { copy = nil }
+        // Before the last bytes are returned.
+        if isWhole, !isTooLong,
+          isNamed
+            || rules.pace(at: url, beginning: body.prefix(documentBeginning), whole: { body })
+              != nil
+        {
+          let whole = response.withBody(body)
+          self.withMemory { $0.redirected.keep(whole) }
+        }
+        return chunk
+      }
+    }
+    return copied
   }
-}
-
-extension OriginExchange.Response {
-  /// Whether the body is all of the resource, also as a range.
-  fileprivate var isWhole: Bool {
-    guard status == 206 else { return WholeResponse.statuses.contains(status) }
-    let content = headers.contentRange
-    return content?.range.map { $0.lowerBound == 0 && $0.upperBound == content?.total } ?? false
-  }
-
-  fileprivate var wholeLength: Int64? { headers.bodyLength ?? headers.contentRange?.total }
 }
 
 /// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
 /// this process runs. A stored document stays at its earlier URL, since what it names is stored below
-/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token.
-///
-/// A pure value.
+/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token. A
+/// pure value.
 struct MovedResources: Sendable {
-  struct Move: Sendable {
-    /// The resource as it is requested.
-    var resource: Resource
-    /// Its newest URL after redirects.
-    var target: URL
-  }
-
   private static let capacity = 256
 
-  /// By the earlier URLs.
-  private var moves: [String: Move] = [:]
+  /// By the earlier URLs, the resource as it is requested, and its newest URL after redirects.
+  private var moves: [String: (resource: Resource, target: URL)] = [:]
 
   mutating func note(_ resource: Resource, from earlier: URL, to target: URL) {
     if moves.count >= Self.capacity { moves = [:] }
     // So that no move leads back.
     moves[Self.text(target)] = nil
-    moves[Self.text(earlier)] = Move(resource: resource, target: target)
+    moves[Self.text(earlier)] = (resource, target)
   }
 
   /// Returns the move away from a URL; nil if there was none.
-  func move(from url: URL) -> Move? { moves[Self.text(url)] }
+  func move(from url: URL) -> (resource: Resource, target: URL)? { moves[Self.text(url)] }
 
   private static func text(_ url: URL) -> String { url.withoutUserInfo.absoluteString }
 }

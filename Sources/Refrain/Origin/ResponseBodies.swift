@@ -18,7 +18,7 @@ extension OriginExchange.Response {
   ///
   /// - Parameter note: receives each block, before the audio that it applies to.
   func audio(
-    _ note: @Sendable @escaping (ICYDemultiplexer.Note) -> Void
+    _ note: @Sendable @escaping (ICYMetadata) -> Void
   ) -> any AsyncSequence<Data, any Error> & Sendable {
     guard isLive || interval != nil else { return body }
     // A station's stream has no end; only a response with a length ends properly.
@@ -32,9 +32,9 @@ extension OriginExchange.Response {
           }
           return nil
         }
-        guard let output = demultiplexer?.take(chunk) else { return chunk }
-        for block in output.notes { note(block) }
-        return output.audio
+        guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
+        for block in metadata { note(block) }
+        return audio
       }
     }
   }
@@ -64,15 +64,8 @@ actor BodyReading {
       return nil
     }
     requests.countReceived(bytes.count)
-    await requests.origin.pace.received(bytes.count)
+    await requests.origin.keepPace(after: bytes.count)
     return bytes
-  }
-
-  /// As `next`, with a limit on the origin's silence, since the request is over.
-  func nextInTime() async throws -> Data? {
-    let (origin, watch) = (requests.origin, SilenceTimeout.Watch())
-    watch.expect(within: origin.silenceTimeout)
-    return try await origin.silence.run(watch) { try await self.next() }
   }
 }
 

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// Ends requests that have been silent for too long. One task checks all watches, while there are
-/// any.
+/// Ends requests that are silent for too long. One task checks all watches, while there are any.
 final class SilenceTimeout: Sendable {
   /// One watched request: it extends its deadline while it makes progress, or rests.
   final class Watch: Sendable {
-    /// In milliseconds since the first watch of the process.
+    /// In milliseconds of `Uptime`.
     private let deadline = Atomic(Int64.max)
     private let isSilent = Atomic(false)
     private let isOver = Atomic(false)
 
-    private static let start = ContinuousClock.now
-
-    private static func time(at instant: ContinuousClock.Instant) -> Int64 {
-      Int64((instant - start).seconds * 1000)
-    }
-
     /// Expects progress within this time.
     func expect(within limit: Duration) {
       // No number overflows, whatever the user set.
-      let limit = max(.zero, min(limit, .seconds(1 << 32)))
-      deadline.store(Self.time(at: .now + limit), ordering: .relaxed)
+      let end = Uptime.now.seconds + max(0, min(limit.seconds, 4e9))
+      deadline.store(Int64(end * 1000), ordering: .relaxed)
     }
 
     /// Expects nothing.
@@ -37,9 +30,9 @@ final class SilenceTimeout: Sendable {
     var isCancelled: Bool { isOver.load(ordering: .acquiring) }
 
     /// Whether the request is to be cancelled by now.
-    fileprivate func isDue(at now: ContinuousClock.Instant) -> Bool {
+    fileprivate func isDue(at now: Uptime) -> Bool {
       if isCancelled || hasFired { return true }
-      guard deadline.load(ordering: .relaxed) < Self.time(at: now) else { return false }
+      guard deadline.load(ordering: .relaxed) < Int64(now.seconds * 1000) else { return false }
       isSilent.store(true, ordering: .releasing)
       return true
     }
@@ -61,7 +54,12 @@ final class SilenceTimeout: Sendable {
     let task = Task(executorPreference: IOThreads.shared) { () -> Result<Outcome, Failure> in
       do throws(Failure) { return .success(try await request()) } catch { return .failure(error) }
     }
-    add(watch) { task.cancel() }
+    let starts = state.withLock { state in
+      state.watches[ObjectIdentifier(watch)] = (watch, { task.cancel() })
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if starts { Task { await check() } }
     defer { state.withLock { _ = $0.watches.removeValue(forKey: ObjectIdentifier(watch)) } }
     let outcome = await withTaskCancellationHandler {
       await task.value
@@ -71,25 +69,17 @@ final class SilenceTimeout: Sendable {
     return try outcome.get()
   }
 
-  private func add(_ watch: Watch, cancel: @Sendable @escaping () -> Void) {
-    let starts = state.withLock { state in
-      state.watches[ObjectIdentifier(watch)] = (watch, cancel)
-      defer { state.isRunning = true }
-      return !state.isRunning
-    }
-    guard starts else { return }
-    Task { [self] in
-      while true {
-        // Nobody cancels the task, so that this cannot throw.
-        try? await Task.sleep(for: .milliseconds(100))
-        let watches = state.withLock { state in
-          state.isRunning = !state.watches.isEmpty
-          return Array(state.watches.values)
-        }
-        if watches.isEmpty { return }
-        let now = ContinuousClock.now
-        for (watch, cancel) in watches where watch.isDue(at: now) { cancel() }
+  private func check() async {
+    while true {
+      // Nobody cancels the task, so that this cannot throw.
+      try? await Task.sleep(for: .milliseconds(100))
+      let watches = state.withLock { state in
+        state.isRunning = !state.watches.isEmpty
+        return Array(state.watches.values)
       }
+      if watches.isEmpty { return }
+      let now = Uptime.now
+      for (watch, cancel) in watches where watch.isDue(at: now) { cancel() }
     }
   }
 }

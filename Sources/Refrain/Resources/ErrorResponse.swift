@@ -49,7 +49,7 @@ package final class ErrorResponse: Sendable, Hashable {
   package func mayBeShared(isShared: Bool) -> Bool {
     guard rest == nil, !headers.setsCookie else { return false }
     guard isShared else { return true }
-    let control = CacheControl.forSharedCaches(headers)
+    let control = CacheControl(headers, isShared: true)
     return !control.noStore && !control.isPrivate
   }
 

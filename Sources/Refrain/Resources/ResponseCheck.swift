@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Decides how a fetch uses a response, from its head, before a byte of its body is stored. A pure
-/// value.
+/// Decides how a fetch uses a response from its head, before a byte of its body is stored.
 struct ResponseCheck: Sendable {
   /// The requested range.
   var asked: ByteRange
   /// The known properties of the generation; nil before the first response.
   var known: Known?
-  /// Whether `If-Range` was sent: a 200 then means that the resource has changed (RFC 9110
-  /// §13.1.5).
+  /// Whether If-Range was sent: a 200 then shows that the resource has changed (RFC 9110 §13.1.5).
   var sentIfRange = false
   /// The length of the resource in the response to a range that was then dropped.
   var statedLength: Int64?
@@ -58,75 +56,66 @@ struct ResponseCheck: Sendable {
 
   func verdict(status: Int, headers: HeaderFields, now: Date) -> Verdict {
     let isWhole = WholeResponse.statuses.contains(status)
-    if isWhole || status == 206 {
-      if isNoPage, let page = page(headers) { return .transient(page, retryAfter: nil) }
-      if let problem = Self.coding(headers) {
-        // An origin that begins with a coding continues with it. One that sent plain bytes before may
-        // do so again.
-        return known == nil ? .failed(problem) : .invalid(problem)
+    guard isWhole || status == 206 else {
+      switch status {
+      case 304: return .notModified
+      case 416: return unsatisfied(headers)
+      case 401, 403, 410: return .refused(status)
+      default:
+        let error = Self.failure(status)
+        guard RetryPolicy.isTransient(status: status) else { return .failed(error) }
+        return .transient(error, retryAfter: headers.retryAfter(at: now))
       }
     }
-    switch status {
-    case 206: return partial(headers)
-    case _ where isWhole: return whole(headers)
-    case 304: return .notModified
-    case 416: return unsatisfied(headers)
-    case 401, 403, 410: return .refused(status)
-    default:
-      let error = Self.failure(status)
-      guard RetryPolicy.isTransient(status: status) else { return .failed(error) }
-      let wait = headers.values(of: "Retry-After").first.flatMap { RetryAfter.parse($0, now: now) }
-      return .transient(error, retryAfter: wait)
-    }
-  }
-
-  /// Returns an error if the response is a web page in place of the resource.
-  private func page(_ headers: HeaderFields) -> MediaCacheError? {
-    let type = MediaType.essence(headers["Content-Type"])
-    guard MediaType.isPage(type) else { return nil }
-    if let known, known.validator.matches(Validator(headers: headers)) == .same { return nil }
-    return MediaCacheError(
-      .unreachable,
-      "A web page was received in place of the media, probably a network's sign-in page.",
-      remedy: "Open a web browser and sign in to the network, then try again.")
-  }
-
-  private func partial(_ headers: HeaderFields) -> Verdict {
-    let type = MediaType.essence(headers["Content-Type"])
-    if type == "multipart/byteranges" {
-      return .invalid(Self.invalid("sends several parts for one range"))
-    }
-    guard let content = headers.contentRange, let range = content.range else {
-      return .invalid(Self.invalid("answered 206 without a valid Content-Range"))
-    }
     let facts = Facts(
-      length: content.total, mimeType: type, supportsRanges: true,
+      length: isWhole ? headers.bodyLength : headers.contentRange?.total,
+      mimeType: MediaType.essence(headers["Content-Type"]),
+      // The origin may have ignored the range only this once.
+      supportsRanges: !isWhole
+        || headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
       validator: Validator(headers: headers))
+    if isNoPage, MediaType.isPage(facts.mimeType),
+      known?.validator.matches(facts.validator) != .same
+    {
+      return .transient(
+        MediaCacheError(
+          .unreachable,
+          "A web page was received in place of the media, probably a network's sign-in page.",
+          remedy: "Open a web browser and sign in to the network, then try again."),
+        retryAfter: nil)
+    }
+    if let problem = Self.coding(headers) {
+      // An origin that begins with a coding continues with it. One that sent plain bytes before may
+      // do so again.
+      return known == nil ? .failed(problem) : .invalid(problem)
+    }
+    return isWhole ? whole(facts) : part(facts, headers)
+  }
+
+  private func part(_ facts: Facts, _ headers: HeaderFields) -> Verdict {
+    if facts.mimeType == "multipart/byteranges" {
+      return unusable("sends several parts for one range")
+    }
+    guard let range = headers.contentRange?.range else {
+      return unusable("answered 206 without a valid Content-Range")
+    }
     if hasChanged(facts) { return .changed }
     guard range.lowerBound == asked.lowerBound else {
-      return .invalid(
-        Self.invalid(
-          "sends byte \(range.lowerBound) instead of the requested byte \(asked.lowerBound)"))
+      return unusable(
+        "sends byte \(range.lowerBound) instead of the requested byte \(asked.lowerBound)")
     }
     if let length = known?.length, range.upperBound > length {
-      return .invalid(Self.invalid("sends a range beyond the end of the resource"))
+      return unusable("sends a range beyond the end of the resource")
     }
-    if let declared = headers.bodyLength,
-      declared != range.upperBound - range.lowerBound
-    {
-      return .invalid(Self.invalid("sends a body whose length differs from its range"))
+    if let declared = headers.bodyLength, declared != range.upperBound - range.lowerBound {
+      return unusable("sends a body whose length differs from its range")
     }
     return .part(range, facts)
   }
 
-  private func whole(_ headers: HeaderFields) -> Verdict {
-    let facts = Facts(
-      length: headers.bodyLength, mimeType: MediaType.essence(headers["Content-Type"]),
-      // The origin may have ignored the range only this once.
-      supportsRanges: headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
-      validator: Validator(headers: headers))
+  private func whole(_ facts: Facts) -> Verdict {
     if let statedLength, let length = facts.length, length != statedLength {
-      return .invalid(Self.invalid("reports two lengths of the resource"))
+      return unusable("reports two lengths of the resource")
     }
     if hasChanged(facts) { return .changed }
     if sentIfRange, let known, known.validator.matches(facts.validator) == .unknown {
@@ -137,15 +126,15 @@ struct ResponseCheck: Sendable {
 
   private func unsatisfied(_ headers: HeaderFields) -> Verdict {
     let length = headers.contentRange?.total
-    if let known, known.validator.matches(Validator(headers: headers)) == .different {
-      return .changed
+    if let known {
+      if known.validator.matches(Validator(headers: headers)) == .different { return .changed }
+      if let length, let expected = known.length, length != expected { return .changed }
     }
-    if let length, let expected = known?.length, length != expected { return .changed }
     if let length, length > asked.lowerBound {
-      return .invalid(Self.invalid("refuses a range within the length that it reports"))
+      return unusable("refuses a range within the length that it reports")
     }
     if let expected = known?.length, asked.lowerBound < expected {
-      return .invalid(Self.invalid("refuses a range within the known length"))
+      return unusable("refuses a range within the known length")
     }
     return .beyondEnd(length: length)
   }
@@ -155,9 +144,10 @@ struct ResponseCheck: Sendable {
   /// a file is replaced. Of a document without a validator that proves it, the body decides.
   private func hasChanged(_ facts: Facts) -> Bool {
     guard let known else { return false }
-    if known.isDocument, !known.validator.provesDocument(facts.validator) { return true }
+    let match = known.validator.matches(facts.validator)
+    if known.isDocument, !(known.validator.followsDocument && match == .same) { return true }
     if let before = known.length, let now = facts.length, before != now { return true }
-    switch known.validator.matches(facts.validator) {
+    switch match {
     case .different: return true
     case .same: return false
     case .weaklySame, .unknown:
@@ -169,15 +159,17 @@ struct ResponseCheck: Sendable {
   private static func coding(_ headers: HeaderFields) -> MediaCacheError? {
     let codings = headers.contentCodings
     guard !codings.isEmpty else { return nil }
-    let coding = codings.joined(separator: ", ")
     var error = MediaCacheError(
       .invalidResponse,
-      "The origin sends the resource compressed (\(coding.prefix(40))), which was declined.",
+      "The origin sends the resource compressed (\(codings.joined(separator: ", ").prefix(40))), "
+        + "which was declined.",
       remedy:
         "Turn off compression of media at the origin: ranges of compressed bytes are unusable.")
     error.isEncoded = true
     return error
   }
+
+  private func unusable(_ what: String) -> Verdict { .invalid(Self.invalid(what)) }
 
   static func invalid(_ what: String) -> MediaCacheError {
     MediaCacheError(
@@ -185,26 +177,19 @@ struct ResponseCheck: Sendable {
       remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
   }
 
-  /// Returns the error for any other status that is none of a resource.
-  fileprivate static func failure(_ status: Int) -> MediaCacheError {
+  /// Returns the error for any status that is none of a resource.
+  static func failure(_ status: Int) -> MediaCacheError {
     let remedy =
       switch status {
+      case 401, 403: "Send the required credentials, with a header or a new URL."
       case 404: "Check the URL."
+      case 410:
+        "The resource is permanently gone, or its signed URL has expired: get a new URL."
       case 500...: "Try again later."
       default: ""
       }
     return MediaCacheError(
       .status, "The origin answered \(status).", remedy: remedy, status: status)
-  }
-
-  /// Returns the error for a 401, 403 or 410 that remains.
-  static func refusal(_ status: Int) -> MediaCacheError {
-    MediaCacheError(
-      .status, "The origin answered \(status).",
-      remedy: status == 410
-        ? "The resource is permanently gone, or its signed URL has expired: get a new URL."
-        : "Send the required credentials, with a header or a new URL.",
-      status: status)
   }
 }
 

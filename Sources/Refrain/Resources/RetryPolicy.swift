@@ -63,12 +63,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// and server errors (RFC 9110 §15.6) except those that say "never": 501, 505 and 508 (RFC 5842
   /// §7.2).
   public static func isTransient(status: Int) -> Bool {
-    switch status {
-    case 408, 425, 429: true
-    case 501, 505, 508: false
-    case 500...599: true
-    default: false
-    }
+    [408, 425, 429].contains(status)
+      || (500...599).contains(status) && ![501, 505, 508].contains(status)
   }
 
   /// Returns the delay after a failure, or nil to give up.
@@ -87,15 +83,15 @@ public struct RetryPolicy: Sendable, Hashable {
     let isShort = !isPlaying && [.answer, .invalid, .refused].contains(failure)
     let limit =
       switch failure {
-      case .cutShort: min(attempts, cutAttempts)
-      case .permanent where !isPlaying, .silent where !isPlaying: min(attempts, 1)
-      case .answer where isShort: min(attempts, firstAttempts)
+      case .cutShort: cutAttempts
+      case .permanent where !isPlaying, .silent where !isPlaying: 1
+      case .answer where isShort: firstAttempts
       case .silent,
-        _ where isShort:
-        min(attempts, max(firstAttempts, 2))
+        .invalid where isShort, .refused where isShort:
+        max(firstAttempts, 2)
       default: attempts
       }
-    guard count < limit else { return nil }
+    guard count < min(attempts, limit) else { return nil }
     if let most { return count < most && (retryAfter ?? .zero) <= .zero ? .zero : nil }
     if count <= 1, gained >= Self.leastGain { return .zero }
     if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
@@ -114,11 +110,7 @@ public struct RetryPolicy: Sendable, Hashable {
     // Doubled stepwise, and only up to the longest: a product could overflow, whatever the user
     // set.
     var backoff = max(firstDelay, .zero)
-    var doublings = min(max(failures, 1) - 1, 64)
-    while doublings > 0, backoff < longestDelay {
-      backoff += backoff
-      doublings -= 1
-    }
+    for _ in 1..<min(max(failures, 1), 65) where backoff < longestDelay { backoff += backoff }
     return max(min(max(backoff, retryAfter ?? .zero), longestDelay), .zero)
   }
 }
@@ -135,21 +127,18 @@ extension MediaCacheError {
   }
 }
 
-/// Parses Retry-After: a number of seconds, or a date (RFC 9110 §10.2.3).
-enum RetryAfter {
-  /// Longer waits are reduced to it.
-  private static let longest = CacheControl.longest
-
-  /// Returns the wait from `now` on, never negative; nil if the value is neither.
-  static func parse(_ value: String, now: Date) -> Duration? {
-    let value = value.trimmingOWS
-    if let seconds = Int64(saturatingDigits: value, at: longest) { return .seconds(seconds) }
-    if value.first == "-", Int64(saturatingDigits: value.dropFirst(), at: longest) != nil {
-      return .zero
+extension HeaderFields {
+  /// Returns the wait that Retry-After asks for, by a number of seconds or a date (RFC 9110 §10.2.3):
+  /// never negative, and bounded; nil if the field is missing, or neither.
+  func retryAfter(at now: Date) -> Duration? {
+    guard let value = values(of: "Retry-After").first?.trimmingOWS else { return nil }
+    let isNegative = value.first == "-"
+    let digits = isNegative ? value.dropFirst() : value
+    if let seconds = Int64(saturatingDigits: digits, at: CacheControl.longest) {
+      return isNegative ? .zero : .seconds(seconds)
     }
-    guard let date = HTTPDate.parse(String(value), now: now) else { return nil }
-    let wait = date.timeIntervalSince(now)
-    guard wait > 0 else { return .zero }
-    return .seconds(min(wait, Double(longest)))
+    return HTTPDate.parse(String(value), now: now).map { date in
+      .seconds(min(max(date.timeIntervalSince(now), 0), Double(CacheControl.longest)))
+    }
   }
 }

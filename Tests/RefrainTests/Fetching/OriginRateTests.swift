@@ -12,6 +12,8 @@ import Testing
   /// only the last chunk of each is not waited for.
   private static let rate: Int64 = 300_000
 
+  private static func debt(to origin: Origin) -> Double { origin.withMemory { $0.pace.spend(0) } }
+
   @Test func `Two fetches together keep the rate, and bring every byte`() async throws {
     try await withCache({ $0.originRate = Self.rate }) { test in
       for path in ["/a", "/b"] {
@@ -33,10 +35,10 @@ import Testing
         }
       }
       // Stored bytes cost no time of the rate.
-      let pace = test.cache.origin.pace
-      try await eventually("the pauses are over") { pace.spend(0) == 0 }
+      let origin = test.cache.origin
+      try await eventually("the pauses are over") { Self.debt(to: origin) == 0 }
       _ = try await test.read("/a")
-      #expect(pace.spend(0) == 0)
+      #expect(Self.debt(to: origin) == 0)
     }
   }
 
@@ -57,26 +59,28 @@ import Testing
       test.origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
       #expect(test.cache.originRate == 277)
       async let bytes = test.read("/a")
-      let pace = test.cache.origin.pace
-      try await eventually("the fetch pauses") { pace.spend(0) > 0 }
+      let origin = test.cache.origin
+      try await eventually("the fetch pauses") { Self.debt(to: origin) > 0 }
       test.cache.originRate = nil
       #expect(try await bytes == SyntheticBytes(seed: 1).bytes(in: 0..<1_000_000))
-      #expect(test.cache.originRate == nil && pace.spend(1 << 40) == 0)
+      #expect(test.cache.originRate == nil)
+      #expect(origin.withMemory { $0.pace.spend(1 << 40) } == 0)
     }
   }
 
   @Test func `Another rate ends the pause for an earlier one`() async throws {
-    let pace = OriginPace(bytesPerSecond: 1)
+    let origin = MediaCache.Configuration().origin(MemoryTransport(seed: 1, length: 1))
+    origin.withMemory { $0.pace.bytesPerSecond = 1 }
     // Eleven days.
-    let pause = Task { await pace.received(1_000_000) }
-    try await eventually("it pauses") { pace.spend(0) > 0 }
-    pace.bytesPerSecond = 2
+    let pause = Task { await origin.keepPace(after: 1_000_000) }
+    try await eventually("it pauses") { Self.debt(to: origin) > 0 }
+    origin.withMemory { $0.pace.bytesPerSecond = 2 }
     await pause.value
-    #expect(pace.spend(0) == 0)
+    #expect(Self.debt(to: origin) == 0)
   }
 
   @Test func `A rate that is set again forgets no debt, and another one does`() {
-    let pace = OriginPace(bytesPerSecond: 1000)
+    var pace = OriginPace(bytesPerSecond: 1000)
     _ = pace.spend(1_000_000)
     pace.bytesPerSecond = 1000
     #expect(pace.spend(0) > 0)

@@ -218,7 +218,7 @@ import Testing
     Resource(url: try #require(URL(string: text)), headers: headers)
   }
 
-  private func origin(_ hook: @escaping GroupRenewals.Hook) -> Origin {
+  private func origin(_ hook: @escaping Origin.Authorize) -> Origin {
     var configuration = MediaCache.Configuration()
     configuration.authorize = hook
     return configuration.origin(MemoryTransport(seed: 1, length: 1))
@@ -284,7 +284,7 @@ import Testing
     let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
     let first = try member(resource("https://h/a").url)
     let second = try member(resource("https://h/b").url)
-    let hook: GroupRenewals.Hook = { resource, _ in
+    let hook: Origin.Authorize = { resource, _ in
       calls.note(resource)
       guard resource == first else {
         return Resource(url: resource.url, headers: ["Authorization": "own"])
@@ -296,9 +296,9 @@ import Testing
     }
     let origin = origin(hook)
     let (one, other) = (requests(for: first, to: origin), requests(for: second, to: origin))
-    let refused = Task { try await origin.renewals.renew(one, refused: 0, status: 403) }
+    let refused = Task { try await one.authorize(insteadOf: 0, status: 403) }
     for await _ in asked { break }
-    let renewed = Task { try await origin.renewals.renew(other, refused: 0, status: 403) }
+    let renewed = Task { try await other.authorize(insteadOf: 0, status: 403) }
     // Usually the second waits for the first by then.
     for _ in 0..<200 { await Task.yield() }
     goesOn.yield()
@@ -314,17 +314,16 @@ import Testing
 
   @Test func `Only the newest renewals are kept`() async throws {
     let origin = origin { _, _ in Resource(url: try #require(URL(string: "https://h/a?t=new"))) }
-    let renewals = origin.renewals
-    for number in 0..<(2 * GroupRenewals.mostRenewals) {
+    for number in 0..<(2 * GroupRenewal.mostOfGroup) {
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
-      let outcome = try await renewals.renew(
-        requests(for: refused, to: origin), refused: 0, status: 403)
+      let outcome = try await requests(for: refused, to: origin)
+        .authorize(insteadOf: 0, status: 403)
       #expect(outcome == .renewed)
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))
-    #expect(renewals.current(first) == first)
-    let last = 2 * GroupRenewals.mostRenewals - 1
+    #expect(origin.renewed(first) == first)
+    let last = 2 * GroupRenewal.mostOfGroup - 1
     let newest = member(try #require(URL(string: "https://h/b?t=\(last)")))
-    #expect(renewals.current(newest).url.query() == "t=new")
+    #expect(origin.renewed(newest).url.query() == "t=new")
   }
 }

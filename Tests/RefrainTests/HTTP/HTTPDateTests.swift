@@ -35,7 +35,7 @@ import Testing
     ("Sun, 06 nov 1994 08:49:37 GMT", false), ("0", false), ("", false),
   ])
   func `Strict parsing accepts only exact dates`(_ text: String, _ isOne: Bool) {
-    #expect((HTTPDate.parse(text, .strict) != nil) == isOne, "\(text.debugDescription)")
+    #expect((HTTPDate.parse(text, isStrict: true) != nil) == isOne, "\(text.debugDescription)")
   }
 
   @Test(arguments: [

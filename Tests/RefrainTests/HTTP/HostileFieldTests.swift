@@ -64,11 +64,12 @@ import Testing
     if let date = HTTPDate.parse(text, now: now) {
       #expect(HTTPDate.parse(HTTPDate.format(date)) == date, "\(text.debugDescription)")
     }
-    if let date = HTTPDate.parse(text, now: now, .strict) {
+    if let date = HTTPDate.parse(text, now: now, isStrict: true) {
       #expect(HTTPDate.parse(text, now: now) == date, "\(text.debugDescription)")
     }
-    _ = CacheControl(targetedBy: ["CDN-Cache-Control": text])
-    if let wait = RetryAfter.parse(text, now: now) { #expect(wait >= .zero) }
+    _ = CacheControl(["CDN-Cache-Control": text], isShared: true)
+    let wait = HeaderFields([("Retry-After", text)]).retryAfter(at: now)
+    #expect(wait ?? .zero >= .zero)
 
     let fields: HeaderFields = [
       "ETag": text, "Last-Modified": text, "Date": text, "Expires": text, "Age": text,

@@ -123,6 +123,6 @@ import Testing
       ("", nil), ("-", nil), ("soon", nil), ("1.5", nil), ("+5", nil), ("5s", nil),
     ] as [(String, Duration?)])
   func `Retry-After is parsed as seconds or as a date`(_ text: String, _ expected: Duration?) {
-    #expect(RetryAfter.parse(text, now: Self.now) == expected)
+    #expect(HeaderFields([("Retry-After", text)]).retryAfter(at: Self.now) == expected)
   }
 }

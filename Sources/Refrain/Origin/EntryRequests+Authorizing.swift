@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
 /// Asks the user's hook for a request in place of a refused one, once for any number of refused fetches
-/// of a resource, and once for all requests of a group, which its answer renews. Answers are kept in
-/// memory only, since headers and parameters are secrets. In a cache for several people, where
-/// requests of one group have different rights, nothing is shared.
-///
-/// All methods may be called from any thread.
-final class GroupRenewals: Sendable {
-  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> Resource?
-
-  /// The outcome of an authorization.
-  enum Outcome: Sendable {
+/// of a resource, and once for all requests of a group, which its answer renews. In a cache for
+/// several people, where requests of one group have different rights, nothing is shared.
+extension EntryRequests {
+  enum Authorization: Sendable {
     case none
     /// There is another request to try, for which the hook was called.
     case renewed
@@ -25,82 +18,59 @@ final class GroupRenewals: Sendable {
     case shared
   }
 
-  private struct Answer: Sendable {
+  struct HookAnswer: Sendable {
     var refused: Resource
     /// Nil if the hook gave up.
     var renewed: Result<Resource?, any Error>
   }
 
-  static let mostGroups = 64
-  static let mostRenewals = 16
-
-  private let hook: Hook?
-  private let isSharing: Bool
-  private let renewals = Mutex<[CacheKey: [GroupRenewal]]>([:])
-  private let calls = JoinedCalls<CacheKey, Answer?>()
-
-  /// - Parameter hook: nil: every refusal stays.
-  init(isSharing: Bool, hook: Hook?) {
-    self.isSharing = isSharing
-    self.hook = hook
-  }
-
-  /// The group with which a resource shares the hook's answers.
-  private func group(of resource: Resource) -> CacheKey? {
-    isSharing ? resource.policy.group?.first : nil
-  }
-
-  /// Returns the resource with all that the hook has changed for its group.
-  func current(_ resource: Resource) -> Resource {
-    guard let group = group(of: resource) else { return resource }
-    let renewals = renewals.withLock { $0[group] } ?? []
-    return renewals.reduce(resource) { $1.applied(to: $0) }
-  }
-
-  /// Renews refused requests: by what the hook has already changed, or else by asking it. One call
+  /// Renews a refused request: by what the hook has already changed, or else by asking it. One call
   /// runs at a time for a group, or for a resource of none. A cancelled fetch stops waiting for it;
   /// the last one to leave cancels the hook without waiting for it.
   ///
-  /// - Parameter number: that of the refused request, by `EntryRequests.authorized`.
+  /// - Parameter number: that of the refused request, by `authorized`.
   /// - Throws: `MediaCacheError`, as the hook; `CancellationError`.
-  func renew(_ requests: EntryRequests, refused number: Int, status: Int) async throws -> Outcome {
-    guard let hook else { return .none }
+  func authorize(insteadOf number: Int, status: Int) async throws -> Authorization {
+    guard let hook = origin.authorize else { return .none }
     while true {
-      let (refused, current) = requests.authorized()
+      let (refused, current) = authorized()
       // The hook has already answered another fetch.
       if current != number { return refused.policy.group == nil ? .renewed : .shared }
-      let key = group(of: refused) ?? requests.key
-      let answer = try await calls.value(for: key) { [weak requests] in
+      let group = origin.group(of: refused)
+      let answer = try await origin.authorizations.value(for: group ?? key) { [weak self] in
         // The call before this one may have ended in the meantime.
-        guard let requests, requests.authorized().number == number else { return nil }
+        guard let self, authorized().number == number else { return nil }
         do {
-          let renewed = try await self.ask(hook, refused, status)
+          let renewed = try await Self.ask(hook, refused, status)
           // Whoever was refused may have left, and the hook may have been called again.
           try Task.checkCancellation()
           // Before another fetch of the resource can ask.
           if let renewed {
-            requests.adopt(renewed, insteadOf: number)
+            adopt(renewed, insteadOf: number)
             // Afterwards: the resource takes the whole answer, not what its group may share of it.
-            self.remember(renewed, insteadOf: refused)
+            if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
+              origin.withMemory { $0.note(renewal, of: group) }
+            }
           }
-          return Answer(refused: refused, renewed: .success(renewed))
+          return HookAnswer(refused: refused, renewed: .success(renewed))
         } catch {
-          return Answer(refused: refused, renewed: .failure(error))
+          return HookAnswer(refused: refused, renewed: .failure(error))
         }
       }
       // An answer that is not for this request may have renewed it, or it needs one of its own.
       guard let answer, answer.refused == refused else { continue }
       guard let renewed = try answer.renewed.get() else { return .none }
       // The call may have been made for another entry with the same request.
-      requests.adopt(renewed, insteadOf: number)
+      adopt(renewed, insteadOf: number)
       return .renewed
     }
   }
 
-  private func ask(_ hook: Hook, _ refused: Resource, _ status: Int) async throws -> Resource? {
-    let answer: Resource?
+  private static func ask(
+    _ hook: Origin.Authorize, _ refused: Resource, _ status: Int
+  ) async throws -> Resource? {
     do {
-      answer = try await hook(refused, status)
+      return try await hook(refused, status).map { refused.replaced(by: $0) }
     } catch let error as MediaCacheError {
       throw error
     } catch {
@@ -108,19 +78,19 @@ final class GroupRenewals: Sendable {
       if error is CancellationError || Task.isCancelled { throw CancellationError() }
       throw MediaCacheError(authorizationFailed: error, status: status)
     }
-    return answer.map { refused.replaced(by: $0) }
+  }
+}
+
+extension Origin {
+  /// The group with which a resource shares the hook's answers.
+  fileprivate func group(of resource: Resource) -> CacheKey? {
+    isShared ? nil : resource.policy.group?.first
   }
 
-  /// Keeps what the hook has changed, for the other resources of the group.
-  private func remember(_ renewed: Resource, insteadOf refused: Resource) {
-    guard let group = group(of: refused),
-      let renewal = GroupRenewal(from: refused, to: renewed)
-    else { return }
-    renewals.withLock { renewals in
-      if renewals.count >= Self.mostGroups, renewals[group] == nil { renewals = [:] }
-      let others = renewals[group, default: []].filter { $0 != renewal }
-      renewals[group] = (others + [renewal]).suffix(Self.mostRenewals)
-    }
+  /// Returns the resource with all that the hook has changed for its group.
+  func renewed(_ resource: Resource) -> Resource {
+    guard let group = group(of: resource) else { return resource }
+    return withMemory { $0.renewals[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
   }
 }
 
@@ -133,9 +103,20 @@ extension Resource {
   }
 }
 
+extension Origin.Memory {
+  fileprivate mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
+    if renewals.count >= GroupRenewal.mostGroups, renewals[group] == nil { renewals = [:] }
+    let others = renewals[group, default: []].filter { $0 != renewal }
+    renewals[group] = (others + [renewal]).suffix(GroupRenewal.mostOfGroup)
+  }
+}
+
 /// What the user's hook has changed in a refused request of a group, so that other requests of the
 /// group can be changed alike. A pure value.
 struct GroupRenewal: Sendable, Hashable {
+  static let mostGroups = 64
+  static let mostOfGroup = 16
+
   private struct Change: Sendable, Hashable {
     var name: String
     var old: String?
@@ -153,24 +134,22 @@ struct GroupRenewal: Sendable, Hashable {
     guard let origin = WebOrigin(old.url), origin == WebOrigin(new.url) else { return nil }
     self.origin = origin
     let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
-    headers = names.sorted().compactMap { name in
-      let change = Change(name: name, old: old.headers[name], new: new.headers[name])
-      return change.old == change.new ? nil : change
+    headers = names.sorted()
+      .map { Change(name: $0, old: old.headers[$0], new: new.headers[$0]) }
+      .filter { $0.old != $0.new }
+    var (before, after) = (
+      URIReference(old.url.absoluteString), URIReference(new.url.absoluteString)
+    )
+    let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
+    (before.query, after.query) = (nil, nil)
+    // Nothing but values may differ.
+    if before.textWithoutFragment == after.textWithoutFragment,
+      asked.map(\.name) == renewed.map(\.name)
+    {
+      parameters = zip(asked, renewed).filter { $0.value != $1.value }
+        .map { Change(name: $0.name, old: $0.value, new: $1.value) }
     }
-    parameters = Self.changes(old.url, new.url)
     if headers.isEmpty, parameters.isEmpty { return nil }
-  }
-
-  /// Returns the changed parameters; empty if the URLs differ in anything else.
-  private static func changes(_ old: URL, _ new: URL) -> [Change] {
-    var (old, new) = (URIReference(old.absoluteString), URIReference(new.absoluteString))
-    let (before, after) = (parameters(old), parameters(new))
-    (old.query, new.query) = (nil, nil)
-    guard old.textWithoutFragment == new.textWithoutFragment,
-      before.map(\.name) == after.map(\.name)
-    else { return [] }
-    return zip(before, after).filter { $0.value != $1.value }
-      .map { Change(name: $0.name, old: $0.value, new: $1.value) }
   }
 
   private static func parameters(_ url: URIReference) -> [(name: String, value: String?)] {
@@ -185,8 +164,8 @@ struct GroupRenewal: Sendable, Hashable {
   func applied(to resource: Resource) -> Resource {
     guard WebOrigin(resource.url) == origin else { return resource }
     var resource = resource
-    for change in headers {
-      if resource.headers[change.name] == change.old { resource.headers[change.name] = change.new }
+    for change in headers where resource.headers[change.name] == change.old {
+      resource.headers[change.name] = change.new
     }
     if !parameters.isEmpty, let url = renewed(resource.url) { resource.url = url }
     return resource
@@ -221,17 +200,13 @@ extension MediaCacheError {
 
   private static func isOfNetwork(_ error: any Error) -> Bool {
     if let error = error as? TransportError {
-      switch error.code {
-      case .unreachable, .unknownHost, .refused, .connectionLost, .timedOut: return true
-      case .untrusted, .malformed, .badURL, .networkNotAllowed: return false
-      }
+      return ![.untrusted, .malformed, .badURL, .networkNotAllowed].contains(error.code)
     }
-    switch (error as? URLError)?.code {
-    case .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost,
+    let codes: [URLError.Code] = [
+      .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost,
       .cannotConnectToHost, .dnsLookupFailed, .dataNotAllowed, .internationalRoamingOff,
-      .callIsActive:
-      return true
-    default: return false
-    }
+      .callIsActive,
+    ]
+    return (error as? URLError).map { codes.contains($0.code) } ?? false
   }
 }
