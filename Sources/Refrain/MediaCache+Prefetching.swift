@@ -18,7 +18,13 @@ struct Prefetch: Sendable {
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
-    reader.setRange(range)
+    reader.setEnd(range.upperBound, readsOn: true)
+    // The first request begins at its start.
+    reader.withState { state, id in
+      if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound) {
+        state.readers[id]?.position = place
+      }
+    }
     let reporter = Task { await reportRegularly() }
     defer { reporter.cancel() }
     try await bringAll()

@@ -28,29 +28,20 @@ extension MediaReader {
     }
   }
 
-  /// All fields of a response that is handed to this reader alone, since a shared cache must not store
-  /// it; nil for any other response.
-  package var handedFields: HeaderFields? { handed?.headers }
-
-  /// The status of a response that is handed to this reader alone; nil for any other response.
-  package var handedStatus: Int? { handed?.status }
-
-  private var handed: GenerationState.Handed? {
-    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } } ?? nil
+  /// The head, with all fields, of a response that is handed to this reader alone, since a shared
+  /// cache must not store it; nil for any other response.
+  package var handed: (status: Int, headers: HeaderFields)? {
+    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }?
+      .map { ($0.status, $0.headers) }
   }
 
   /// Reads or changes the state of the generation; not for a cancelled reader, which has left it.
   @discardableResult
-  private func withState<Result: Sendable>(
+  func withState<Result: Sendable>(
     _ body: (inout GenerationState, ReaderID) -> Result
   ) -> Result? {
     guard let (generation, id) = try? current() else { return nil }
     return generation.withState { body(&$0, id) }
-  }
-
-  /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
-  package func isSelected(_ known: StoredResponse, by request: HeaderFields) -> Bool {
-    known.otherKey(than: entry.key, for: request) == nil
   }
 
   package var key: CacheKey { entry.key }
@@ -62,17 +53,6 @@ extension MediaReader {
   /// Returns Via and Cache-Status of the origin's last response for the resource, to any reader, as
   /// the caches and proxies behind this one have set them; none if it came before that time.
   package func originWay(since time: Date) -> HeaderFields { entry.requests.way(since: time) }
-
-  /// Announces that all of a range is going to be read, and nothing else: the first request begins
-  /// at its start.
-  func setRange(_ range: ByteRange) {
-    setEnd(range.upperBound, readsOn: true)
-    withState { state, id in
-      if state.readers[id]?.isActive == false, let place = try? Self.place(range.lowerBound) {
-        state.readers[id]?.position = place
-      }
-    }
-  }
 
   /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
   /// the response back until that byte exists.
@@ -87,7 +67,5 @@ extension MediaReader {
   }
 
   /// Pauses the reader: bytes requested on its behalf are not received any more.
-  package func rest() {
-    withState { state, id in state.rest(id) }
-  }
+  package func rest() { withState { state, id in state.rest(id) } }
 }

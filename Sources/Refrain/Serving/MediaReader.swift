@@ -46,12 +46,9 @@ public final class MediaReader: Sendable {
     }
     self.entry = entry
     let traffic = entry.requests.sums
-    var reader = GenerationState.Reader()
-    reader.isBackground = isBackground
-    reader.fillsWhole = fill == .wholeResource
-    reader.terms = terms
-    reader.resource = resource
-    reader.hasRead = settled != nil
+    let reader = GenerationState.Reader(
+      isBackground: isBackground, fillsWhole: fill == .wholeResource, hasRead: settled != nil,
+      terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
     let (id, stored, obstacle) = Self.attach(reader, to: generation)
@@ -135,8 +132,7 @@ public final class MediaReader: Sendable {
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
-      (state.id, state.storedBefore, _) = Self.attach(
-        state.reader, to: next, isMoved: true)
+      (state.id, state.storedBefore, _) = Self.attach(state.reader, to: next, isMoved: true)
       state.generation = next
       return before
     }
@@ -223,20 +219,14 @@ public final class MediaReader: Sendable {
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
 
   /// The stored ranges of this reader's generation.
-  public var cachedSpans: RangeSet<Int64> {
-    generation.withState { $0.stored }
-  }
+  public var cachedSpans: RangeSet<Int64> { generation.withState { $0.stored } }
 
   /// The known properties of the resource, without waiting.
-  var knownInformation: ContentInformation? {
-    generation.withState { $0.info }
-  }
+  package var knownInformation: ContentInformation? { generation.withState { $0.info } }
 
   /// Whether incoming bytes are stored: not while the disk is full, the entry is too large for the
   /// limit, another process writes it, or the origin forbids it.
-  package var isStoring: Bool {
-    generation.withState { !$0.isTransient }
-  }
+  package var isStoring: Bool { generation.withState { !$0.isTransient } }
 
   /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
   /// stored and whose origin supports no ranges. False while nothing is known; may become true
@@ -247,14 +237,6 @@ public final class MediaReader: Sendable {
       guard state.isTransient, let info = state.info else { return false }
       return info.length == nil && !info.supportsRanges
     }
-  }
-
-  /// Whether the length is known; nil while nothing is known.
-  package var hasKnownLength: Bool? { knownInformation.map { $0.length != nil } }
-
-  /// Whether the response that is known names a document (`DocumentRules`), and is not too long.
-  var isDocument: Bool {
-    generation.withState(\.representation.isDocument)
   }
 
   /// The key of the first resource of the group to which the resource is known to belong; nil if

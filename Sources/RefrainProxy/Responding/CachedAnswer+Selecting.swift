@@ -109,7 +109,7 @@ extension CachedAnswer {
       do {
         if terms.directives.onlyIfCached { try checkIsThere(reader) }
         let known = try await learn(reader)
-        if attemptsLeft == 0 || reader.isSelected(known, by: resource.headers) {
+        if attemptsLeft == 0 || known.otherKey(than: reader.key, for: resource.headers) == nil {
           return SelectedResponse(
             reader: reader, known: known, isManifest: try await isManifest(reader, known),
             started: started)

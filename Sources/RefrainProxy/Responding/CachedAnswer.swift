@@ -143,7 +143,7 @@ struct CachedAnswer: Sendable {
   /// - Throws: `Elsewhere` if the selected response is for other clients.
   private func checkIsForClient(_ selected: SelectedResponse) async throws {
     let (reader, known) = (selected.reader, selected.known)
-    guard reader.isSelected(known, by: resource.headers) else {
+    guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
       throw Elsewhere.relayed(.varyMiss)
     }
     if policy == .shared, known.freshness.noStore {
@@ -160,7 +160,7 @@ struct CachedAnswer: Sendable {
   /// wants: then no further request is made for it.
   private func isHanded(_ selected: SelectedResponse) async throws -> Bool {
     let reader = selected.reader
-    guard reader.handedFields != nil else { return false }
+    guard reader.handed != nil else { return false }
     var wanted: ByteRange?
     if selected.isManifest != true {
       if isHEAD { return true }
