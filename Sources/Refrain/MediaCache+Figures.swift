@@ -67,29 +67,27 @@ extension MediaCache {
   /// as long as the disk does.
   package func tryDisk() async -> DiskTrial {
     let budget = budget
-    return await IOThreads.trial.run { Self.trial(of: budget) }
-  }
-
-  private static func trial(of budget: DiskBudget) -> DiskTrial {
-    // Several proxies over one cache may try the disk at once.
-    let path = "\(budget.directory)/trial-\(UUID().uuidString)"
-    let disk = budget.disk
-    // A fixed size, so that a truncated file shows.
-    let bytes = [UInt8](repeating: 0x5A, count: 512)
-    do throws(DiskError) {
-      guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
-        return .fails("\(budget.entriesPath) is missing.")
+    return await IOThreads.trial.run {
+      let disk = budget.disk
+      // Several proxies over one cache may try the disk at once.
+      let path = "\(budget.directory)/trial-\(UUID().uuidString)"
+      // A fixed size, so that a truncated file shows.
+      let bytes = [UInt8](repeating: 0x5A, count: 512)
+      do throws(DiskError) {
+        guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
+          return .fails("\(budget.entriesPath) is missing.")
+        }
+        let descriptor = try disk.open(path, .create)
+        defer { disk.close(descriptor) }
+        // First: nothing is left if the process ends during the trial.
+        try disk.removeFile(path)
+        try disk.write(bytes, to: descriptor, at: 0)
+        try disk.sync(descriptor)
+        let read = try disk.read(bytes.count, of: descriptor)
+        return read == bytes ? .works : .fails("\(path) was not read as it was written.")
+      } catch {
+        return error.isNoSpace ? .full : .fails("\(error).")
       }
-      let descriptor = try disk.open(path, .create)
-      defer { disk.close(descriptor) }
-      // First: nothing is left if the process ends during the trial.
-      try disk.removeFile(path)
-      try disk.write(bytes, to: descriptor, at: 0)
-      try disk.sync(descriptor)
-      let read = try disk.read(bytes.count, of: descriptor)
-      return read == bytes ? .works : .fails("\(path) was not read as it was written.")
-    } catch {
-      return error.isNoSpace ? .full : .fails("\(error).")
     }
   }
 }
@@ -116,20 +114,17 @@ package struct EntryActivity: Sendable, Hashable {
 extension MediaCache {
   /// Returns the state of every entry that this process has open. Reads no file.
   package func activity() -> [EntryActivity] {
-    table.openEntries.compactMap(\.activity)
-  }
-}
-
-extension Entry {
-  /// Nil while it is being closed.
-  fileprivate var activity: EntryActivity? {
-    guard let current else { return nil }
-    let (url, group) = (resource.url.withoutUserInfo, group.map { CacheKey(rawValue: $0) })
-    let received = requests.sums.received
-    return current.withState { state in
-      EntryActivity(
-        key: key, url: url, group: group, mimeType: state.info?.mimeType, length: state.length,
-        spans: state.stored, fetching: state.arriving, readers: state.playing, received: received)
+    table.openEntries.compactMap { entry in
+      // It may be closed by now.
+      guard let current = entry.current else { return nil }
+      let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
+      let received = entry.requests.sums.received
+      return current.withState { state in
+        EntryActivity(
+          key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
+          mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
+          fetching: state.arriving, readers: state.playing, received: received)
+      }
     }
   }
 }

@@ -101,18 +101,19 @@ struct Prefetch: Sendable {
   private func isStored() async throws -> Bool {
     let length = try await reader.contentInformation().length
     if holdsAll(length) { return true }
-    if let length {
-      let wanted = range.clamped(to: 0..<max(length, 0))
-      try reader.checkLimit(wanted.upperBound - wanted.lowerBound)
-    }
+    if length != nil, let wanted = wanted(length) { try reader.checkLimit(Int64(wanted.count)) }
     return false
   }
 
   private func holdsAll(_ length: Int64?) -> Bool {
-    // A range with an end needs no length.
-    guard length != nil || range.upperBound < .max else { return false }
-    let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
-    return reader.cachedSpans.byteCount(in: wanted) == wanted.upperBound - wanted.lowerBound
+    guard let wanted = wanted(length) else { return false }
+    return reader.cachedSpans.byteCount(in: wanted) == Int64(wanted.count)
+  }
+
+  /// Returns what the resource has of the range; nil if its end is not known.
+  private func wanted(_ length: Int64?) -> ByteRange? {
+    guard length != nil || range.upperBound < .max else { return nil }
+    return range.clamped(to: 0..<max(length ?? .max, 0))
   }
 
   private func bring() async throws {
@@ -151,10 +152,9 @@ struct Prefetch: Sendable {
   }
 
   private func progress(_ information: ContentInformation?) -> MediaCache.PrefetchProgress {
-    let end = information?.length.map { min($0, range.upperBound) } ?? range.upperBound
-    let total = end == .max ? nil : max(0, end - range.lowerBound)
-    return .init(
-      storedBytes: reader.cachedSpans.byteCount(in: range), totalBytes: total,
+    .init(
+      storedBytes: reader.cachedSpans.byteCount(in: range),
+      totalBytes: wanted(information?.length).map { Int64($0.count) },
       bytesFromOrigin: reader.statistics.bytesFromOrigin)
   }
 }

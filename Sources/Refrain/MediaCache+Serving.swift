@@ -35,16 +35,15 @@ extension MediaCache {
   /// Returns when the origin sent or last confirmed what is stored under a key; nil if nothing is.
   package func lastConfirmation(of resource: Resource, key: CacheKey) async -> Date? {
     // What cannot be opened is of no use.
-    let date = try? await withStored(key, resource) { entry in
+    try? await withStored(key, resource) { entry in
       entry.current?.withState { $0.known?.freshness.confirmedAt }
     }
-    return date.flatMap { $0 } ?? nil
   }
 
   /// - Returns: nil if nothing is stored under the key.
   @discardableResult
   private func withStored<Result>(
-    _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
+    _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result?
   ) async throws -> Result? {
     if table.openEntry(for: key) == nil {
       guard try await self.entry(for: key) != nil else { return nil }

@@ -15,18 +15,11 @@ extension MediaCache {
     let steps = stride(from: 0, to: count, by: Self.lookupStep).map {
       $0..<min($0 + Self.lookupStep, count)
     }
-    return try await inParallel(steps) { await self.amounts($0.map(part)) }.flatMap(\.self)
-  }
-
-  private func amounts(_ parts: [WantedPart]) async -> [StoredAmount] {
-    await look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
-  }
-
-  /// Returns how much is stored in the entry under a key.
-  ///
-  /// - Parameter range: nil: all of the resource.
-  package func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
-    await amounts([WantedPart(key, in: range)]).first ?? .init()
+    let amounts = try await inParallel(steps) { step in
+      let parts = step.map(part)
+      return await self.look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
+    }
+    return amounts.flatMap(\.self)
   }
 
   /// Returns the body stored under a key; nil if it is not complete, or longer than `longest`.
@@ -86,10 +79,6 @@ package struct WantedPart: Sendable {
   package init(_ key: CacheKey, selectedBy headers: HeaderFields? = nil, in range: ByteRange?) {
     (self.key, self.headers, self.range) = (key, headers, range)
   }
-
-  fileprivate func isOfSameEntry(as other: WantedPart) -> Bool {
-    key == other.key && headers == other.headers
-  }
 }
 
 /// A whole stored body.
@@ -105,31 +94,23 @@ package struct StoredBody: Sendable {
   }
 }
 
-extension EntrySummary {
-  /// - Parameter range: nil: all of the resource.
-  fileprivate func amount(in range: ByteRange?) -> MediaCache.StoredAmount {
-    guard let range else { return .init(bytes: cachedBytes, total: length, key: key) }
-    let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
-    return .init(
-      bytes: spans.byteCount(in: wanted), total: wanted.upperBound - wanted.lowerBound, key: key)
-  }
-}
-
 extension CacheInspector {
   fileprivate func amounts(of parts: [WantedPart]) -> [MediaCache.StoredAmount] {
     // Of a stream in one file, all parts are ranges of the same entry.
     var last: (part: WantedPart, entry: EntrySummary?)?
     return parts.map { part in
-      if last?.part.isOfSameEntry(as: part) != true { last = (part, storedEntry(of: part)) }
-      return last?.entry?.amount(in: part.range) ?? .init()
+      if last?.part.key != part.key || last?.part.headers != part.headers {
+        let key = part.headers.map { storedKey(from: part.key, for: $0) }
+        last = (part, entry(for: key ?? part.key))
+      }
+      guard let entry = last?.entry else { return .init() }
+      guard let range = part.range else {
+        return .init(bytes: entry.cachedBytes, total: entry.length, key: entry.key)
+      }
+      let wanted = range.clamped(to: 0..<max(entry.length ?? .max, 0))
+      return .init(
+        bytes: entry.spans.byteCount(in: wanted), total: Int64(wanted.count), key: entry.key)
     }
-  }
-
-  fileprivate func storedEntry(of part: WantedPart) -> EntrySummary? {
-    let entry = entry(for: part.key)
-    guard entry != nil, let headers = part.headers else { return entry }
-    let key = storedKey(from: part.key, for: headers)
-    return key == part.key ? entry : self.entry(for: key)
   }
 
   /// Returns the bytes of a range; nil if one of them is not stored, or if the entry was replaced or
@@ -144,30 +125,23 @@ extension CacheInspector {
   }
 
   fileprivate func body(for key: CacheKey, longest: Int64) -> StoredBody? {
-    for _ in 0..<Self.mostLooks {
+    // One that was replaced or evicted in between is looked at again.
+    for _ in 0..<4 {
       guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= longest
       else { return nil }
-      if let body = body(of: entry) { return body }
+      guard
+        let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
+        record.key == key.rawValue, record.file == entry.file.lastPathComponent,
+        let url = URL(string: record.finalURL),
+        let body = bytes(in: 0..<entry.cachedBytes, of: entry)
+      else { continue }
+      // The record of an entry that is open is written later.
+      let open = table.openEntry(for: key)?.current?.withState { state in
+        state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
+      }
+      return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
     }
     return nil
-  }
-
-  /// A replaced entry is looked at again so many times.
-  private static let mostLooks = 4
-
-  /// - Returns: nil if the entry was replaced or evicted since.
-  private func body(of entry: EntrySummary) -> StoredBody? {
-    guard
-      let record = budget.entryDirectory(named: KeyHash.name(of: entry.key)).writtenRecord,
-      record.key == entry.key.rawValue, record.file == entry.file.lastPathComponent,
-      let url = URL(string: record.finalURL),
-      let body = bytes(in: 0..<entry.cachedBytes, of: entry)
-    else { return nil }
-    // The record of an entry that is open is written later.
-    let open = table.openEntry(for: entry.key)?.current?.withState { state in
-      state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
-    }
-    return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
   }
 }
 

@@ -91,11 +91,9 @@ extension CachedAnswer {
 
   /// - Throws: `Elsewhere` if an error response came with an error, and this client may receive it.
   private func checkIsNotReceived(with error: MediaCacheError) throws {
-    guard let response = error.response, response.answers(resource) else { return }
-    let isJoined = !response.take()
-    guard !isJoined || response.mayBeShared(isShared: service.cachePolicy == .shared) else {
-      return
-    }
+    guard let response = error.response,
+      let isJoined = response.take(for: resource, isShared: service.cachePolicy == .shared)
+    else { return }
     throw Elsewhere.received(response, isJoined: isJoined)
   }
 
