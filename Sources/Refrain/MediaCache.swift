@@ -67,8 +67,12 @@ public final class MediaCache: Sendable {
       events.send(event)
     }
     starter = FetchStarter(
-      origin: origin, plan: configuration.plan, trustsStored: configuration.trustStored,
-      abandonedSilence: configuration.abandonedSilence
+      origin: origin,
+      plan: FetchPlan(
+        patience: configuration.joinPatience?.seconds,
+        firstRequest: max(configuration.firstRequest, 1),
+        maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest)),
+      trustsStored: configuration.trustStored, abandonedSilence: configuration.abandonedSilence
     ) { generation, id, range in
       await Fetch(id: id, generation: generation).run(range)
     }
