@@ -48,7 +48,9 @@ struct Prefetch: Sendable {
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
         throw StorageProblem.inUse.error
       }
-      if try await isStored() { return }
+      let length = try await reader.contentInformation().length
+      if holdsAll(length) { return }
+      if length != nil, let wanted = wanted(length) { try checkLimit(Int64(wanted.count)) }
       guard rounds < Self.mostRounds else {
         throw MediaCacheError(
           .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
@@ -96,13 +98,6 @@ struct Prefetch: Sendable {
     return await Task(executorPreference: IOThreads.background) {
       await storage.isTaken(for: generation)
     }.value
-  }
-
-  private func isStored() async throws -> Bool {
-    let length = try await reader.contentInformation().length
-    if holdsAll(length) { return true }
-    if length != nil, let wanted = wanted(length) { try reader.checkLimit(Int64(wanted.count)) }
-    return false
   }
 
   private func holdsAll(_ length: Int64?) -> Bool {
@@ -157,17 +152,13 @@ struct Prefetch: Sendable {
       totalBytes: wanted(information?.length).map { Int64($0.count) },
       bytesFromOrigin: reader.statistics.bytesFromOrigin)
   }
-}
 
-extension MediaReader {
   /// Refuses a range that could never be stored, before anything is evicted for it.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage`, naming the wanted size and the limit.
-  func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
-    let budget = entry.storage.budget
-    guard let limit = budget.limit, !budget.canHold(wanted, for: entry.name) else { return }
+  private func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
+    let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
+    guard let limit = budget.limit, !budget.canHold(wanted, for: name) else { return }
     let size = DiskBudget.text(wanted)
-    let pinned = budget.pinnedBytes(except: [entry.name])
+    let pinned = budget.pinnedBytes(except: [name])
     let besides = pinned > 0 ? ", of which pinned entries take \(DiskBudget.text(pinned))" : ""
     var error = MediaCacheError(
       .storage,

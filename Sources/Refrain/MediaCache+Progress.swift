@@ -29,7 +29,7 @@ extension MediaCache {
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
     let key = key(for: resource)
-    let changes = events.stream(includingTraffic: true, takesEarly: false, backlog: 1) {
+    let changes = events.stream(includingTraffic: true, backlog: 1) {
       $0.changesStored(key)
     }
     let (stream, continuation) = AsyncStream.makeStream(

@@ -14,8 +14,6 @@ final class EventStreams: Sendable {
   private struct State {
     var listeners: [UInt64: Listener] = [:]
     var nextID: UInt64 = 0
-    /// Events from before the first listener.
-    var early: [CacheEvent] = []
     var isFinished = false
   }
 
@@ -26,25 +24,23 @@ final class EventStreams: Sendable {
   deinit { finish() }
 
   /// - Parameters:
-  ///   - takesEarly: whether this stream receives the events from before the first listener; no
-  ///     other stream does.
+  ///   - earlier: the first events of the stream, which happened before.
   ///   - backlog: the number of events that a slow listener may lag before it loses the oldest.
   ///   - wants: chooses the events. Called on the sender's thread, which may hold locks.
   func stream(
-    includingTraffic: Bool, takesEarly: Bool = true, backlog: Int = 4096,
+    includingTraffic: Bool, after earlier: [CacheEvent] = [], backlog: Int = 4096,
     where wants: @Sendable @escaping (CacheEvent) -> Bool = { _ in true }
   ) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(backlog))
-    let (id, missed, isFinished) = change { state in
+    for event in earlier { continuation.yield(event) }
+    let (id, isFinished) = change { state in
       state.nextID += 1
       state.listeners[state.nextID] = Listener(
         continuation: continuation, wantsTraffic: includingTraffic, wants: wants)
-      defer { if takesEarly { state.early = [] } }
-      return (state.nextID, takesEarly ? state.early : [], state.isFinished)
+      return (state.nextID, state.isFinished)
     }
     continuation.onTermination = { [weak self] _ in self?.change { $0.listeners[id] = nil } }
-    for event in missed where wants(event) { continuation.yield(event) }
     if isFinished { continuation.finish() }
     return stream
   }
@@ -62,12 +58,6 @@ final class EventStreams: Sendable {
 
   func send(_ event: @autoclosure () -> CacheEvent) {
     if hasListeners.load(ordering: .acquiring) { deliver(event(), isTraffic: false) }
-  }
-
-  /// As `send`, for events while the cache is being opened: nobody can listen yet, and the first
-  /// listener receives them.
-  func sendToFirstListener(_ event: CacheEvent) {
-    state.withLock { $0.early.append(event) }
   }
 
   /// As `send`, for events that occur with every chunk of bytes.
