@@ -86,16 +86,12 @@ extension MediaCache {
     return false
   }
 
-  /// Holds the open entry of a reader, so that requests can be answered from it at once; nil if
-  /// nothing is open, or nothing is known of it.
-  package func hold(_ reader: MediaReader) -> EntryLease? {
-    EntryLease(reader.entry)
-  }
+  /// Holds the entry of a reader, so that requests can be answered from it at once; nil if it is
+  /// closed.
+  package func hold(_ reader: MediaReader) -> EntryLease? { EntryLease(reader.entry) }
 
   /// Registers `release`, which is called when disk space is needed: it releases held entries
-  /// without readers, and returns whether there were any.
-  ///
-  /// - Returns: an identifier for `forgetIdleLeases`.
+  /// without readers, and returns whether there were any. Returns a number for `forgetIdleLeases`.
   package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
     table.addHolder(release)
   }
@@ -116,40 +112,28 @@ extension MediaCache {
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.withMemory {
-      $0.rests.note(resource, status: status, headers: headers, at: now)
-    }
+    origin.withMemory { $0.rests.note(resource, status: status, headers: headers, at: now) }
   }
 
   /// The longest time for which nothing may come from an origin that responds.
-  package var longestSilence: Duration {
-    max(origin.silenceTimeout, origin.responseTimeout)
-  }
+  package var longestSilence: Duration { max(origin.silenceTimeout, origin.responseTimeout) }
 
   /// The current time of the cache.
   package var now: Moment { origin.now }
 
-  /// Whether the cache follows RFC 9111 as a shared cache.
+  /// `Configuration.isShared`.
   package var isShared: Bool { configuration.isShared }
-}
 
-extension MediaCache {
   /// Keeps a reader of a document open for as long as further readers of the same play may join the
   /// origin's response to it: who looks at a document first, plays it and follows it are several
   /// readers, one after the other. Until then it gives way to whoever needs its place.
   package func keepForOthers(_ reader: MediaReader) {
-    let isOver = Atomic(false)
-    let release: @Sendable () -> Bool = {
-      guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-      reader.cancel()
-      return true
-    }
     let table = table
-    let holder = table.addHolder(release)
+    let holder = table.addHolder { reader.end() }
     Task {
       try? await Task.sleep(for: .seconds(GenerationState.joinSeconds))
       table.removeHolder(holder)
-      _ = release()
+      reader.end()
     }
   }
 }

@@ -15,14 +15,14 @@ extension MediaReader {
   /// caller that announces the response must not read the bytes of another generation.
   package func settle() async throws -> StoredResponse {
     while true {
-      _ = try await knownResponse()
+      _ = try await contentInformation()
       let (generation, id) = try current()
       let settled = generation.withState { state -> StoredResponse? in
-        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false else {
-          return nil
-        }
+        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
+          let known = state.known
+        else { return nil }
         state.readers[id]?.hasRead = true
-        return state.known
+        return known
       }
       if let settled { return settled }
     }
@@ -46,12 +46,11 @@ extension MediaReader {
 
   package var key: CacheKey { entry.key }
 
-  /// The status of the origin's last response for the resource, to any reader; nil if none came
-  /// since the entry was opened.
+  /// The status of the origin's last response for the resource, to any reader of the open entry.
   package var originStatus: Int? { entry.requests.lastStatus }
 
-  /// Returns Via and Cache-Status of the origin's last response for the resource, to any reader, as
-  /// the caches and proxies behind this one have set them; none if it came before that time.
+  /// Returns Via and Cache-Status of that response, as the caches and proxies behind this one have
+  /// set them; none if it came before that time.
   package func originWay(since time: Date) -> HeaderFields { entry.requests.way(since: time) }
 
   /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
