@@ -21,7 +21,8 @@ struct Prefetch: Sendable {
     reader.setEnd(range.upperBound, readsOn: true)
     // The first request begins at its start.
     reader.withState { state, id in
-      if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound) {
+      if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound)
+      {
         state.readers[id]?.position = place
       }
     }

@@ -6,10 +6,8 @@ import RefrainLocks
 extension MediaCache {
   /// Records that a request may have changed the resource: stored bytes are used again only after
   /// the origin has confirmed them (RFC 9111 §4.4).
-  ///
-  /// - Parameter key: nil: the resource's own.
-  package func invalidate(_ resource: Resource, key: CacheKey? = nil) async throws {
-    try await withStored(key ?? self.key(for: resource), resource) { $0.invalidate() }
+  package func invalidate(_ resource: Resource) async throws {
+    try await withStored(key(for: resource), resource) { $0.invalidate() }
   }
 
   /// Compares stored bytes with a response to a request that bypassed the cache: if it shows
@@ -68,7 +66,7 @@ extension MediaCache {
   ) -> Bool {
     var key = key
     for _ in 0..<Selection.longestChain {
-      guard let generation = table.openEntry(for: key)?.current else { return false }
+      guard let generation = table.openEntry(for: key)?.current else { break }
       let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
         let isMadeAnew =
           (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil

@@ -68,18 +68,9 @@ extension MediaCache {
   }
 }
 
-/// A part of a resource whose stored amount is looked up.
-package struct WantedPart: Sendable {
-  package var key: CacheKey
-  /// The request headers that select a representation; nil: any counts.
-  package var headers: HeaderFields?
-  /// Nil: all of the resource.
-  package var range: ByteRange?
-
-  package init(_ key: CacheKey, selectedBy headers: HeaderFields? = nil, in range: ByteRange?) {
-    (self.key, self.headers, self.range) = (key, headers, range)
-  }
-}
+/// A part of a resource whose stored amount is looked up: a range, or nil for all of it, of the
+/// representation that request headers select, or nil for any.
+package typealias WantedPart = (key: CacheKey, headers: HeaderFields?, range: ByteRange?)
 
 /// A whole stored body.
 package struct StoredBody: Sendable {

@@ -60,7 +60,9 @@ package struct ReadTerms: Sendable, Hashable {
   /// Returns whether stale bytes may be used while the origin is unavailable (RFC 9111 §4.2.4).
   func acceptUnconfirmed(_ freshness: Freshness?, at now: Date) -> Bool {
     if let freshness {
-      if freshness.age(at: now) > freshness.pace?.longestUnconfirmedUse ?? .infinity { return false }
+      if freshness.age(at: now) > freshness.pace?.longestUnconfirmedUse ?? .infinity {
+        return false
+      }
       if isReplaced(freshness) { return false }
       if followsStaleDirectives, freshness.isTooStaleForErrors(at: now) { return false }
     }
