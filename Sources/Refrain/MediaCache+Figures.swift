@@ -123,7 +123,10 @@ extension MediaCache {
         EntryActivity(
           key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
           mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
-          fetching: state.arriving, readers: state.playing, received: received)
+          fetching: state.arriving,
+          readers: state.readers.values.filter { $0.isActive && !$0.isBackground }
+            .map(\.position).sorted(),
+          received: received)
       }
     }
   }
@@ -138,9 +141,5 @@ extension GenerationState {
       return fetch.position..<max(fetch.position, known)
     }
     .filter { !$0.isEmpty }.sorted { $0.lowerBound < $1.lowerBound }
-  }
-
-  fileprivate var playing: [Int64] {
-    readers.values.filter { $0.isActive && !$0.isBackground }.map(\.position).sorted()
   }
 }

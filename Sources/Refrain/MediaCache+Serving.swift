@@ -134,10 +134,9 @@ extension MediaCache {
       reader.end()
     }
   }
-}
 
-/// For libraries over the core.
-extension MediaCache {
+  // MARK: For libraries over the core
+
   /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
   /// time. `removeAll` forgets it.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {

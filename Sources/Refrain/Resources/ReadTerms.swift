@@ -35,6 +35,15 @@ package struct ReadTerms: Sendable, Hashable {
     case client
   }
 
+  /// When a document named a resource by a URL.
+  package struct Naming: Sendable, Hashable {
+    package var time: Date
+    /// Whether the document shows that this is another resource than it had named so before.
+    package var isOther: Bool
+
+    package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
+  }
+
   package init() {}
 
   /// Returns whether stored bytes may be used without asking the origin.
@@ -68,17 +77,6 @@ package struct ReadTerms: Sendable, Hashable {
     }
     return audience == .player || acceptsForbidden
       || !(directives.noCache || freshness?.mustRevalidate == true)
-  }
-}
-
-extension ReadTerms {
-  /// When a document named a resource by a URL.
-  package struct Naming: Sendable, Hashable {
-    package var time: Date
-    /// Whether the document shows that this is another resource than it had named so before.
-    package var isOther: Bool
-
-    package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
   }
 
   /// The error for a stored response that is not for a request with cookies.
