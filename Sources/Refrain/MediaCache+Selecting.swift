@@ -61,7 +61,7 @@ extension MediaCache {
       }
       if isFirst { return nil }
       do {
-        _ = try await reader.knownResponse()
+        _ = try await reader.contentInformation()
       } catch let error as MediaCacheError where error != GenerationState.closed {
         // The other request failed: this one may succeed.
       }

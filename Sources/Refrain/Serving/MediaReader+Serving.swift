@@ -3,16 +3,9 @@ package import Foundation
 
 /// For front ends that answer HTTP requests.
 extension MediaReader {
-  /// Returns the known response for the resource, waiting as `contentInformation()` does.
-  package func knownResponse() async throws -> StoredResponse {
-    while true {
-      _ = try await contentInformation()
-      if let known = generation.withState({ $0.known }) { return known }
-    }
-  }
-
-  /// As `knownResponse()`; from here on the reader stays with the generation of that response. A
-  /// caller that announces the response must not read the bytes of another generation.
+  /// Returns the known response for the resource, waiting as `contentInformation()` does. From here
+  /// on the reader stays with the generation of that response: a caller that announces it must not
+  /// read the bytes of another one.
   package func settle() async throws -> StoredResponse {
     while true {
       _ = try await contentInformation()

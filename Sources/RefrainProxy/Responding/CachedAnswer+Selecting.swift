@@ -172,7 +172,7 @@ extension CachedAnswer {
         // Beyond the end, which the origin did not report: the beginning shows it.
       }
     } else if end != nil, !isHEAD, conditions == nil {
-      _ = try await reader.knownResponse()
+      _ = try await reader.contentInformation()
       if reader.announcedEnd(from: 0) == 0 { _ = try await reader.available(at: 0, count: 0) }
     }
     return try await reader.settle()

@@ -174,7 +174,7 @@ struct CachedAnswer: Sendable {
     guard let end = reader.announcedEnd(from: wanted?.lowerBound ?? 0) else { return true }
     if let last = wanted?.upperBound ?? selected.length { return end >= last }
     // All of it has come by now, and its end has shown the length.
-    return try await reader.knownResponse().information.length.map { end >= $0 } ?? false
+    return try await reader.contentInformation().length.map { end >= $0 } ?? false
   }
 
   /// Returns the requested bytes of a resource of that length; nil: it is not known.
