@@ -2,14 +2,6 @@
 package import Foundation
 import RefrainLocks
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// For programs that watch a cache.
 extension MediaCache {
   /// The state of a cache at one moment, and its work since it was opened.
@@ -36,7 +28,9 @@ extension MediaCache {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries
     let (used, free) = await IOThreads.background.run {
-      (budget.usage.update { $0.used }, Self.freeBytes(budget.directory))
+      let system = try? FileManager.default.attributesOfFileSystem(forPath: budget.directory)
+      let free = (system?[.systemFreeSize] as? NSNumber)?.int64Value
+      return (budget.usage.update { $0.used }, free)
     }
     return Figures(
       originRequests: counters.originRequests.load(ordering: .relaxed),
@@ -46,12 +40,6 @@ extension MediaCache {
       openEntries: open.count,
       readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.count } ?? 0) },
       usedBytes: used, limit: limit, freeBytes: free)
-  }
-
-  private static func freeBytes(_ directory: String) -> Int64? {
-    var status = statvfs()
-    guard statvfs(directory, &status) == 0 else { return nil }
-    return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
   }
 
   /// The outcome of a trial of the disk.
