@@ -41,12 +41,13 @@ extension MediaCache {
     /// entry: it plays under each of them without a request while it is fresh. A shared cache
     /// (`isShared`) ignores no parameter by itself: what is stored would outlive the rights of its
     /// signature.
-    public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(withoutSignature: $0) } {
-      didSet { hasOwnKeys = true }
+    public var cacheKey: @Sendable (URL) -> CacheKey {
+      get { ownKey ?? { CacheKey(withoutSignature: $0) } }
+      set { ownKey = newValue }
     }
 
-    /// Whether `cacheKey` was set: it decides alone.
-    private var hasOwnKeys = false
+    /// What `cacheKey` was set to: it decides alone.
+    private var ownKey: (@Sendable (URL) -> CacheKey)?
 
     /// Whose cache it is, such as an account of the app: resources without a key of their own are
     /// stored for each partition separately. Nil: one person uses the directory.
@@ -54,7 +55,7 @@ extension MediaCache {
 
     /// Returns the key of a URL without user and password.
     func key(for url: URL) -> CacheKey {
-      let key = isShared && !hasOwnKeys ? CacheKey(url: url) : cacheKey(url)
+      let key = isShared && ownKey == nil ? CacheKey(url: url) : cacheKey(url)
       return partition.map(key.in(partition:)) ?? key
     }
 
@@ -90,8 +91,7 @@ extension MediaCache {
 
     /// The most bytes per second that are received from all origins together; nil for no limit.
     /// Fetches that a player waits for come before those in the background. More than this may
-    /// arrive in a moment: what lies in the buffers of sockets. `MediaCache.originRate` changes it
-    /// later.
+    /// arrive in a moment: what lies in the buffers of sockets.
     public var originRate: Int64?
 
     /// Which networks may be used for what, and whether requests wait for a network.
@@ -119,17 +119,11 @@ extension MediaCache.Configuration {
       bytesPerSecond: originRate, authorize: authorize,
       isShared: isShared, clock: clock)
   }
-
-  var plan: FetchPlan {
-    FetchPlan(
-      patience: joinPatience?.seconds, firstRequest: max(firstRequest, 1),
-      maximumReadAhead: max(maximumReadAhead, firstRequest))
-  }
 }
 
 /// The settings that can be changed while a cache is in use.
 extension MediaCache {
-  /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
+  /// Whether the cache makes no requests at all (`Configuration.offline`).
   ///
   /// Going offline ends running requests; their received bytes stay. Readers that wait for missing
   /// bytes fail with `MediaCacheError.Code.offline`.
@@ -141,24 +135,22 @@ extension MediaCache {
     }
   }
 
-  /// Which networks may be used for what, and whether requests wait for a network. Applies to
-  /// requests from now on; a request that runs is finished.
+  /// Which networks may be used for what (`Configuration.network`). Applies to requests from now on;
+  /// a request that runs is finished.
   public var network: NetworkPolicy {
     get { origin.withMemory { $0.network } }
     set { origin.withMemory { $0.network = newValue } }
   }
 
-  /// The most bytes per second that are received from all origins together; nil for no limit. A
-  /// value below 1 counts as 1.
-  ///
-  /// Applies at once, also to requests that run: those that pause for the old rate notice within a
-  /// quarter of a second.
+  /// The most bytes per second from all origins together (`Configuration.originRate`). A value below
+  /// 1 counts as 1. Applies at once, also to requests that run: those that pause for the old rate
+  /// notice within a quarter of a second.
   public var originRate: Int64? {
     get { origin.withMemory { $0.pace.bytesPerSecond } }
     set { origin.withMemory { $0.pace.bytesPerSecond = newValue } }
   }
 
-  /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
+  /// The most disk space that the cache may use (`Configuration.limit`).
   public var limit: Int64? { budget.limit }
 
   /// Changes the limit, and evicts entries that are not in use, the least recently used first,

@@ -1,55 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Finds the system's directory for caches, and Refrain's folder in it.
-package enum CachesDirectory {
-  /// Returns the platform's directory; on Linux it depends on environment variables.
-  package static func find(in environment: [String: String]) -> URL {
-    #if os(macOS) || targetEnvironment(macCatalyst)
-      onMac(caches: .cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
-    #elseif canImport(Darwin)
-      // In the app's container, which holds no other app's caches.
-      URL.cachesDirectory.appending(component: "Refrain", directoryHint: .isDirectory)
-    #else
-      onLinux(environment) { FileManager.default.homeDirectoryForCurrentUser }
-    #endif
-  }
-
-  /// Returns a folder inside the app's own, named by its bundle identifier as is customary (Apple's
-  /// File System Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and
-  /// one must neither evict nor play the entries of another. A program without a bundle has no
-  /// folder of its own.
-  ///
-  /// The rule is the same inside a sandbox, where it is unnecessary, so that it need not change
-  /// when an app is sandboxed later, or no longer.
-  static func onMac(caches: URL, bundleIdentifier: String?) -> URL {
-    var folder = caches
-    // Letters, digits, hyphens and periods (CFBundleIdentifier): a path that cannot lead elsewhere.
-    if let bundleIdentifier, !bundleIdentifier.isEmpty, !bundleIdentifier.hasPrefix("."),
-      !bundleIdentifier.contains("/")
-    {
-      folder.append(component: bundleIdentifier, directoryHint: .isDirectory)
-    }
-    return folder.appending(component: "Refrain", directoryHint: .isDirectory)
-  }
-
-  /// Returns `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory Specification).
-  ///
-  /// - Parameter home: returns the home directory if the variable HOME is not set.
-  static func onLinux(_ environment: [String: String], home: () -> URL) -> URL {
-    // The specification requires ignoring relative paths.
-    if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
-      return URL(filePath: base, directoryHint: .isDirectory)
-        .appending(path: "refrain", directoryHint: .isDirectory)
-    }
-    let home =
-      environment["HOME"].flatMap {
-        $0.isEmpty ? nil : URL(filePath: $0, directoryHint: .isDirectory)
-      } ?? home()
-    return home.appending(path: ".cache/refrain", directoryHint: .isDirectory)
-  }
-}
-
 extension MediaCache {
   /// The default directory of a cache. Reading it creates nothing. May be called on any thread.
   ///
@@ -61,6 +12,50 @@ extension MediaCache {
   /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
   ///   Specification), for all programs of the user.
   public static var defaultDirectory: URL {
-    CachesDirectory.find(in: ProcessInfo.processInfo.environment)
+    defaultDirectory(in: ProcessInfo.processInfo.environment)
+  }
+
+  /// Returns the platform's directory; on Linux it depends on environment variables.
+  package static func defaultDirectory(in environment: [String: String]) -> URL {
+    #if os(macOS) || targetEnvironment(macCatalyst)
+      directoryOnMac(.cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
+    #elseif canImport(Darwin)
+      // In the app's container, which holds no other app's caches.
+      URL.cachesDirectory.appending(component: "Refrain", directoryHint: .isDirectory)
+    #else
+      directoryOnLinux(environment, home: FileManager.default.homeDirectoryForCurrentUser)
+    #endif
+  }
+
+  /// Returns a folder inside the app's own, named by its bundle identifier as is customary (Apple's
+  /// File System Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and
+  /// one must neither evict nor play the entries of another. A program without a bundle has no
+  /// folder of its own.
+  ///
+  /// The rule is the same inside a sandbox, where it is unnecessary, so that it need not change
+  /// when an app is sandboxed later, or no longer.
+  static func directoryOnMac(_ caches: URL, bundleIdentifier: String?) -> URL {
+    var folder = caches
+    // Letters, digits, hyphens and periods (CFBundleIdentifier): a path that cannot lead elsewhere.
+    if let bundleIdentifier, !bundleIdentifier.isEmpty, !bundleIdentifier.hasPrefix("."),
+      !bundleIdentifier.contains("/")
+    {
+      folder.append(component: bundleIdentifier, directoryHint: .isDirectory)
+    }
+    return folder.appending(component: "Refrain", directoryHint: .isDirectory)
+  }
+
+  /// - Parameter home: the home directory if the variable HOME is not set.
+  static func directoryOnLinux(
+    _ environment: [String: String], home: @autoclosure () -> URL
+  ) -> URL {
+    // The specification requires ignoring relative paths.
+    if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
+      return URL(filePath: base, directoryHint: .isDirectory)
+        .appending(path: "refrain", directoryHint: .isDirectory)
+    }
+    let named = environment["HOME"] ?? ""
+    let home = named.isEmpty ? home() : URL(filePath: named, directoryHint: .isDirectory)
+    return home.appending(path: ".cache/refrain", directoryHint: .isDirectory)
   }
 }

@@ -2,14 +2,6 @@
 package import Foundation
 import RefrainLocks
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// For programs that watch a cache.
 extension MediaCache {
   /// The state of a cache at one moment, and its work since it was opened.
@@ -36,7 +28,9 @@ extension MediaCache {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries
     let (used, free) = await IOThreads.background.run {
-      (budget.usage.update { $0.used }, Self.freeBytes(budget.directory))
+      let system = try? FileManager.default.attributesOfFileSystem(forPath: budget.directory)
+      let free = (system?[.systemFreeSize] as? NSNumber)?.int64Value
+      return (budget.usage.update { $0.used }, free)
     }
     return Figures(
       originRequests: counters.originRequests.load(ordering: .relaxed),
@@ -46,12 +40,6 @@ extension MediaCache {
       openEntries: open.count,
       readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.count } ?? 0) },
       usedBytes: used, limit: limit, freeBytes: free)
-  }
-
-  private static func freeBytes(_ directory: String) -> Int64? {
-    var status = statvfs()
-    guard statvfs(directory, &status) == 0 else { return nil }
-    return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
   }
 
   /// The outcome of a trial of the disk.
@@ -67,29 +55,27 @@ extension MediaCache {
   /// as long as the disk does.
   package func tryDisk() async -> DiskTrial {
     let budget = budget
-    return await IOThreads.trial.run { Self.trial(of: budget) }
-  }
-
-  private static func trial(of budget: DiskBudget) -> DiskTrial {
-    // Several proxies over one cache may try the disk at once.
-    let path = "\(budget.directory)/trial-\(UUID().uuidString)"
-    let disk = budget.disk
-    // A fixed size, so that a truncated file shows.
-    let bytes = [UInt8](repeating: 0x5A, count: 512)
-    do throws(DiskError) {
-      guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
-        return .fails("\(budget.entriesPath) is missing.")
+    return await IOThreads.trial.run {
+      let disk = budget.disk
+      // Several proxies over one cache may try the disk at once.
+      let path = "\(budget.directory)/trial-\(UUID().uuidString)"
+      // A fixed size, so that a truncated file shows.
+      let bytes = [UInt8](repeating: 0x5A, count: 512)
+      do throws(DiskError) {
+        guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
+          return .fails("\(budget.entriesPath) is missing.")
+        }
+        let descriptor = try disk.open(path, .create)
+        defer { disk.close(descriptor) }
+        // First: nothing is left if the process ends during the trial.
+        try disk.removeFile(path)
+        try disk.write(bytes, to: descriptor, at: 0)
+        try disk.sync(descriptor)
+        let read = try disk.read(bytes.count, of: descriptor)
+        return read == bytes ? .works : .fails("\(path) was not read as it was written.")
+      } catch {
+        return error.isNoSpace ? .full : .fails("\(error).")
       }
-      let descriptor = try disk.open(path, .create)
-      defer { disk.close(descriptor) }
-      // First: nothing is left if the process ends during the trial.
-      try disk.removeFile(path)
-      try disk.write(bytes, to: descriptor, at: 0)
-      try disk.sync(descriptor)
-      let read = try disk.read(bytes.count, of: descriptor)
-      return read == bytes ? .works : .fails("\(path) was not read as it was written.")
-    } catch {
-      return error.isNoSpace ? .full : .fails("\(error).")
     }
   }
 }
@@ -116,20 +102,20 @@ package struct EntryActivity: Sendable, Hashable {
 extension MediaCache {
   /// Returns the state of every entry that this process has open. Reads no file.
   package func activity() -> [EntryActivity] {
-    table.openEntries.compactMap(\.activity)
-  }
-}
-
-extension Entry {
-  /// Nil while it is being closed.
-  fileprivate var activity: EntryActivity? {
-    guard let current else { return nil }
-    let (url, group) = (resource.url.withoutUserInfo, group.map { CacheKey(rawValue: $0) })
-    let received = requests.sums.received
-    return current.withState { state in
-      EntryActivity(
-        key: key, url: url, group: group, mimeType: state.info?.mimeType, length: state.length,
-        spans: state.stored, fetching: state.arriving, readers: state.playing, received: received)
+    table.openEntries.compactMap { entry in
+      // It may be closed by now.
+      guard let current = entry.current else { return nil }
+      let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
+      let received = entry.requests.sums.received
+      return current.withState { state in
+        EntryActivity(
+          key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
+          mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
+          fetching: state.arriving,
+          readers: state.readers.values.filter { $0.isActive && !$0.isBackground }
+            .map(\.position).sorted(),
+          received: received)
+      }
     }
   }
 }
@@ -143,9 +129,5 @@ extension GenerationState {
       return fetch.position..<max(fetch.position, known)
     }
     .filter { !$0.isEmpty }.sorted { $0.lowerBound < $1.lowerBound }
-  }
-
-  fileprivate var playing: [Int64] {
-    readers.values.filter { $0.isActive && !$0.isBackground }.map(\.position).sorted()
   }
 }

@@ -18,7 +18,14 @@ struct Prefetch: Sendable {
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
-    reader.setRange(range)
+    reader.setEnd(range.upperBound, readsOn: true)
+    // The first request begins at its start.
+    reader.withState { state, id in
+      if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound)
+      {
+        state.readers[id]?.position = place
+      }
+    }
     let reporter = Task { await reportRegularly() }
     defer { reporter.cancel() }
     try await bringAll()
@@ -42,7 +49,9 @@ struct Prefetch: Sendable {
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
         throw MediaCacheError.inUse
       }
-      if try await isStored() { return }
+      let length = try await reader.contentInformation().length
+      if holdsAll(length) { return }
+      if length != nil, let wanted = wanted(length) { try checkLimit(Int64(wanted.count)) }
       guard rounds < Self.mostRounds else {
         throw MediaCacheError(
           .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
@@ -92,21 +101,15 @@ struct Prefetch: Sendable {
     }.value
   }
 
-  private func isStored() async throws -> Bool {
-    let length = try await reader.contentInformation().length
-    if holdsAll(length) { return true }
-    if let length {
-      let wanted = range.clamped(to: 0..<max(length, 0))
-      try reader.checkLimit(wanted.upperBound - wanted.lowerBound)
-    }
-    return false
+  private func holdsAll(_ length: Int64?) -> Bool {
+    guard let wanted = wanted(length) else { return false }
+    return reader.cachedSpans.byteCount(in: wanted) == Int64(wanted.count)
   }
 
-  private func holdsAll(_ length: Int64?) -> Bool {
-    // A range with an end needs no length.
-    guard length != nil || range.upperBound < .max else { return false }
-    let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
-    return reader.cachedSpans.byteCount(in: wanted) == wanted.upperBound - wanted.lowerBound
+  /// Returns what the resource has of the range; nil if its end is not known.
+  private func wanted(_ length: Int64?) -> ByteRange? {
+    guard length != nil || range.upperBound < .max else { return nil }
+    return range.clamped(to: 0..<max(length ?? .max, 0))
   }
 
   private func bring() async throws {
@@ -145,23 +148,18 @@ struct Prefetch: Sendable {
   }
 
   private func progress(_ information: ContentInformation?) -> MediaCache.PrefetchProgress {
-    let end = information?.length.map { min($0, range.upperBound) } ?? range.upperBound
-    let total = end == .max ? nil : max(0, end - range.lowerBound)
-    return .init(
-      storedBytes: reader.cachedSpans.byteCount(in: range), totalBytes: total,
+    .init(
+      storedBytes: reader.cachedSpans.byteCount(in: range),
+      totalBytes: wanted(information?.length).map { Int64($0.count) },
       bytesFromOrigin: reader.statistics.bytesFromOrigin)
   }
-}
 
-extension MediaReader {
   /// Refuses a range that could never be stored, before anything is evicted for it.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage`, naming the wanted size and the limit.
-  func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
-    let budget = entry.storage.budget
-    guard let limit = budget.limit, !budget.canHold(wanted, for: entry.name) else { return }
+  private func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
+    let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
+    guard let limit = budget.limit, !budget.canHold(wanted, for: name) else { return }
     let size = DiskBudget.text(wanted)
-    let pinned = budget.pinnedBytes(except: [entry.name])
+    let pinned = budget.pinnedBytes(except: [name])
     let besides = pinned > 0 ? ", of which pinned entries take \(DiskBudget.text(pinned))" : ""
     var error = MediaCacheError(
       .storage,

@@ -13,10 +13,8 @@ extension MediaCache {
     if let generation = table.openEntry(for: key)?.current {
       return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
     }
-    guard let summary = try await entry(for: key) else {
-      return CacheProgress(length: nil, spans: RangeSet())
-    }
-    return CacheProgress(length: summary.length, spans: summary.spans)
+    let summary = try await entry(for: key)
+    return CacheProgress(length: summary?.length, spans: summary?.spans ?? RangeSet())
   }
 
   /// Returns the ranges of the entry open under a key that are being fetched: those of requests
@@ -31,7 +29,9 @@ extension MediaCache {
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
     let key = key(for: resource)
-    let events = events.stream(includingTraffic: true, takesEarly: false)
+    let changes = events.stream(includingTraffic: true, backlog: 1) {
+      $0.changesStored(key)
+    }
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
     let task = Task { [weak self] in
@@ -43,20 +43,10 @@ extension MediaCache {
         continuation.yield(now)
       }
       await send()
-      await withTaskGroup { group in
-        let dirty = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        group.addTask {
-          for await event in events {
-            if event.changesStored(key) { dirty.continuation.yield() }
-          }
-          dirty.continuation.finish()
-        }
-        for await _ in dirty.stream {
-          await send()
-          // On cancellation the streams end the loop.
-          try? await Task.sleep(for: .milliseconds(100))
-        }
-        group.cancelAll()
+      for await _ in changes {
+        await send()
+        // On cancellation the stream of changes ends.
+        try? await Task.sleep(for: .milliseconds(100))
       }
       await send()
       continuation.finish()

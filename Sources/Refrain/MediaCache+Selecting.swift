@@ -12,7 +12,12 @@ extension MediaCache {
     _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
     key: CacheKey? = nil, isBackground: Bool = false
   ) async throws -> MediaReader {
-    try Self.check(resource.url)
+    let scheme = resource.url.scheme?.lowercased()
+    guard scheme == "http" || scheme == "https", resource.url.host()?.isEmpty == false else {
+      throw MediaCacheError(
+        .badURL, "\(resource.url.withoutUserInfo.absoluteString) is not an http or https URL.",
+        remedy: "Give the URL in full, as https://host/path.")
+    }
     let resource = completed(resource)
     var (key, terms) = (key ?? requestKey(for: resource), terms)
     for _ in 0..<Selection.longestChain {
@@ -56,7 +61,7 @@ extension MediaCache {
       }
       if isFirst { return nil }
       do {
-        _ = try await reader.knownResponse()
+        _ = try await reader.contentInformation()
       } catch let error as MediaCacheError where error != GenerationState.closed {
         // The other request failed: this one may succeed.
       }

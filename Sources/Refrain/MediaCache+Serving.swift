@@ -6,10 +6,8 @@ import RefrainLocks
 extension MediaCache {
   /// Records that a request may have changed the resource: stored bytes are used again only after
   /// the origin has confirmed them (RFC 9111 §4.4).
-  ///
-  /// - Parameter key: nil: the resource's own.
-  package func invalidate(_ resource: Resource, key: CacheKey? = nil) async throws {
-    try await withStored(key ?? self.key(for: resource), resource) { $0.invalidate() }
+  package func invalidate(_ resource: Resource) async throws {
+    try await withStored(key(for: resource), resource) { $0.invalidate() }
   }
 
   /// Compares stored bytes with a response to a request that bypassed the cache: if it shows
@@ -35,16 +33,15 @@ extension MediaCache {
   /// Returns when the origin sent or last confirmed what is stored under a key; nil if nothing is.
   package func lastConfirmation(of resource: Resource, key: CacheKey) async -> Date? {
     // What cannot be opened is of no use.
-    let date = try? await withStored(key, resource) { entry in
+    try? await withStored(key, resource) { entry in
       entry.current?.withState { $0.known?.freshness.confirmedAt }
     }
-    return date.flatMap { $0 } ?? nil
   }
 
   /// - Returns: nil if nothing is stored under the key.
   @discardableResult
   private func withStored<Result>(
-    _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
+    _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result?
   ) async throws -> Result? {
     if table.openEntry(for: key) == nil {
       guard try await self.entry(for: key) != nil else { return nil }
@@ -69,7 +66,7 @@ extension MediaCache {
   ) -> Bool {
     var key = key
     for _ in 0..<Selection.longestChain {
-      guard let generation = table.openEntry(for: key)?.current else { return false }
+      guard let generation = table.openEntry(for: key)?.current else { break }
       let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
         let isMadeAnew =
           (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
@@ -87,16 +84,12 @@ extension MediaCache {
     return false
   }
 
-  /// Holds the open entry of a reader, so that requests can be answered from it at once; nil if
-  /// nothing is open, or nothing is known of it.
-  package func hold(_ reader: MediaReader) -> EntryLease? {
-    EntryLease(reader.entry)
-  }
+  /// Holds the entry of a reader, so that requests can be answered from it at once; nil if it is
+  /// closed.
+  package func hold(_ reader: MediaReader) -> EntryLease? { EntryLease(reader.entry) }
 
   /// Registers `release`, which is called when disk space is needed: it releases held entries
-  /// without readers, and returns whether there were any.
-  ///
-  /// - Returns: an identifier for `forgetIdleLeases`.
+  /// without readers, and returns whether there were any. Returns a number for `forgetIdleLeases`.
   package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
     table.addHolder(release)
   }
@@ -117,46 +110,33 @@ extension MediaCache {
 
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.withMemory {
-      $0.rests.note(resource, status: status, headers: headers, at: now)
-    }
+    origin.withMemory { $0.rests.note(resource, status: status, headers: headers, at: now) }
   }
 
   /// The longest time for which nothing may come from an origin that responds.
-  package var longestSilence: Duration {
-    max(origin.silenceTimeout, origin.responseTimeout)
-  }
+  package var longestSilence: Duration { max(origin.silenceTimeout, origin.responseTimeout) }
 
   /// The current time of the cache.
   package var now: Moment { origin.now }
 
-  /// Whether the cache follows RFC 9111 as a shared cache.
+  /// `Configuration.isShared`.
   package var isShared: Bool { configuration.isShared }
-}
 
-extension MediaCache {
   /// Keeps a reader of a document open for as long as further readers of the same play may join the
   /// origin's response to it: who looks at a document first, plays it and follows it are several
   /// readers, one after the other. Until then it gives way to whoever needs its place.
   package func keepForOthers(_ reader: MediaReader) {
-    let isOver = Atomic(false)
-    let release: @Sendable () -> Bool = {
-      guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-      reader.cancel()
-      return true
-    }
     let table = table
-    let holder = table.addHolder(release)
+    let holder = table.addHolder { reader.end() }
     Task {
       try? await Task.sleep(for: .seconds(GenerationState.joinSeconds))
       table.removeHolder(holder)
-      _ = release()
+      reader.end()
     }
   }
-}
 
-/// For libraries over the core.
-extension MediaCache {
+  // MARK: For libraries over the core
+
   /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
   /// time. `removeAll` forgets it.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {

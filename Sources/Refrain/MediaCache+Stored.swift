@@ -15,18 +15,11 @@ extension MediaCache {
     let steps = stride(from: 0, to: count, by: Self.lookupStep).map {
       $0..<min($0 + Self.lookupStep, count)
     }
-    return try await inParallel(steps) { await self.amounts($0.map(part)) }.flatMap(\.self)
-  }
-
-  private func amounts(_ parts: [WantedPart]) async -> [StoredAmount] {
-    await look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
-  }
-
-  /// Returns how much is stored in the entry under a key.
-  ///
-  /// - Parameter range: nil: all of the resource.
-  package func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
-    await amounts([WantedPart(key, in: range)]).first ?? .init()
+    let amounts = try await inParallel(steps) { step in
+      let parts = step.map(part)
+      return await self.look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
+    }
+    return amounts.flatMap(\.self)
   }
 
   /// Returns the body stored under a key; nil if it is not complete, or longer than `longest`.
@@ -66,112 +59,6 @@ extension MediaCache {
     return await IOThreads.background.run { directory.writtenRecord }
   }
 
-  /// Returns what `look` finds in memory and on disk.
-  func look<Found: Sendable>(
-    at keys: Set<CacheKey>, _ look: @Sendable @escaping (CacheInspector) -> Found
-  ) async -> Found {
-    let inspector = inspector
-    return await table.look(at: keys) { await IOThreads.background.run { look(inspector) } }
-  }
-}
-
-/// A part of a resource whose stored amount is looked up.
-package struct WantedPart: Sendable {
-  package var key: CacheKey
-  /// The request headers that select a representation; nil: any counts.
-  package var headers: HeaderFields?
-  /// Nil: all of the resource.
-  package var range: ByteRange?
-
-  package init(_ key: CacheKey, selectedBy headers: HeaderFields? = nil, in range: ByteRange?) {
-    (self.key, self.headers, self.range) = (key, headers, range)
-  }
-
-  fileprivate func isOfSameEntry(as other: WantedPart) -> Bool {
-    key == other.key && headers == other.headers
-  }
-}
-
-/// A whole stored body.
-package struct StoredBody: Sendable {
-  package var body: [UInt8]
-  /// After redirects.
-  package var url: URL
-  /// When the origin last sent or confirmed it; nil if that is unknown.
-  package var answered: Uptime?
-
-  package init(body: [UInt8], url: URL, answered: Uptime? = nil) {
-    (self.body, self.url, self.answered) = (body, url, answered)
-  }
-}
-
-extension EntrySummary {
-  /// - Parameter range: nil: all of the resource.
-  fileprivate func amount(in range: ByteRange?) -> MediaCache.StoredAmount {
-    guard let range else { return .init(bytes: cachedBytes, total: length, key: key) }
-    let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
-    return .init(
-      bytes: spans.byteCount(in: wanted), total: wanted.upperBound - wanted.lowerBound, key: key)
-  }
-}
-
-extension CacheInspector {
-  fileprivate func amounts(of parts: [WantedPart]) -> [MediaCache.StoredAmount] {
-    // Of a stream in one file, all parts are ranges of the same entry.
-    var last: (part: WantedPart, entry: EntrySummary?)?
-    return parts.map { part in
-      if last?.part.isOfSameEntry(as: part) != true { last = (part, storedEntry(of: part)) }
-      return last?.entry?.amount(in: part.range) ?? .init()
-    }
-  }
-
-  fileprivate func storedEntry(of part: WantedPart) -> EntrySummary? {
-    let entry = entry(for: part.key)
-    guard entry != nil, let headers = part.headers else { return entry }
-    let key = storedKey(from: part.key, for: headers)
-    return key == part.key ? entry : self.entry(for: key)
-  }
-
-  /// Returns the bytes of a range; nil if one of them is not stored, or if the entry was replaced or
-  /// evicted since.
-  fileprivate func bytes(in range: ByteRange, of entry: EntrySummary) -> [UInt8]? {
-    guard entry.spans.byteCount(in: range) == Int64(range.count),
-      let file = try? RegularFile(entry.file)
-    else { return nil }
-    defer { file.close() }
-    let bytes = file.bytes(in: range)
-    return bytes.count == range.count ? bytes : nil
-  }
-
-  fileprivate func body(for key: CacheKey, longest: Int64) -> StoredBody? {
-    for _ in 0..<Self.mostLooks {
-      guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= longest
-      else { return nil }
-      if let body = body(of: entry) { return body }
-    }
-    return nil
-  }
-
-  /// A replaced entry is looked at again so many times.
-  private static let mostLooks = 4
-
-  /// - Returns: nil if the entry was replaced or evicted since.
-  private func body(of entry: EntrySummary) -> StoredBody? {
-    guard
-      let record = budget.entryDirectory(named: KeyHash.name(of: entry.key)).writtenRecord,
-      record.key == entry.key.rawValue, record.file == entry.file.lastPathComponent,
-      let url = URL(string: record.finalURL),
-      let body = bytes(in: 0..<entry.cachedBytes, of: entry)
-    else { return nil }
-    // The record of an entry that is open is written later.
-    let open = table.openEntry(for: entry.key)?.current?.withState { state in
-      state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
-    }
-    return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
-  }
-}
-
-extension MediaCache {
   /// The stored bytes of a part.
   package struct StoredAmount: Sendable, Hashable {
     package var bytes: Int64 = 0
@@ -191,5 +78,81 @@ extension MediaCache {
       guard let total, total > 0 else { return isComplete ? 1 : 0 }
       return Double(bytes) / Double(total)
     }
+  }
+
+  /// Returns what `look` finds in memory and on disk.
+  func look<Found: Sendable>(
+    at keys: Set<CacheKey>, _ look: @Sendable @escaping (CacheInspector) -> Found
+  ) async -> Found {
+    let inspector = inspector
+    return await table.look(at: keys) { await IOThreads.background.run { look(inspector) } }
+  }
+}
+
+/// A part of a resource whose stored amount is looked up: a range, or nil for all of it, of the
+/// representation that request headers select, or nil for any.
+package typealias WantedPart = (key: CacheKey, headers: HeaderFields?, range: ByteRange?)
+
+/// A whole stored body.
+package struct StoredBody: Sendable {
+  package var body: [UInt8]
+  /// After redirects.
+  package var url: URL
+  /// When the origin last sent or confirmed it; nil if that is unknown.
+  package var answered: Uptime?
+
+  package init(body: [UInt8], url: URL, answered: Uptime? = nil) {
+    (self.body, self.url, self.answered) = (body, url, answered)
+  }
+}
+
+extension CacheInspector {
+  fileprivate func amounts(of parts: [WantedPart]) -> [MediaCache.StoredAmount] {
+    // Of a stream in one file, all parts are ranges of the same entry.
+    var last: (part: WantedPart, entry: EntrySummary?)?
+    return parts.map { part in
+      if last?.part.key != part.key || last?.part.headers != part.headers {
+        let key = part.headers.map { storedKey(from: part.key, for: $0) }
+        last = (part, entry(for: key ?? part.key))
+      }
+      guard let entry = last?.entry else { return .init() }
+      guard let range = part.range else {
+        return .init(bytes: entry.cachedBytes, total: entry.length, key: entry.key)
+      }
+      let wanted = range.clamped(to: 0..<max(entry.length ?? .max, 0))
+      return .init(
+        bytes: entry.spans.byteCount(in: wanted), total: Int64(wanted.count), key: entry.key)
+    }
+  }
+
+  /// Returns the bytes of a range; nil if one of them is not stored, or if the entry was replaced or
+  /// evicted since.
+  fileprivate func bytes(in range: ByteRange, of entry: EntrySummary) -> [UInt8]? {
+    guard entry.spans.byteCount(in: range) == Int64(range.count),
+      let file = try? RegularFile(entry.file)
+    else { return nil }
+    defer { file.close() }
+    let bytes = file.bytes(in: range)
+    return bytes.count == range.count ? bytes : nil
+  }
+
+  fileprivate func body(for key: CacheKey, longest: Int64) -> StoredBody? {
+    // One that was replaced or evicted in between is looked at again.
+    for _ in 0..<4 {
+      guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= longest
+      else { return nil }
+      guard
+        let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
+        record.key == key.rawValue, record.file == entry.file.lastPathComponent,
+        let url = URL(string: record.finalURL),
+        let body = bytes(in: 0..<entry.cachedBytes, of: entry)
+      else { continue }
+      // The record of an entry that is open is written later.
+      let open = table.openEntry(for: key)?.current?.withState { state in
+        state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
+      }
+      return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
+    }
+    return nil
   }
 }

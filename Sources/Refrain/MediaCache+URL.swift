@@ -60,7 +60,8 @@ extension MediaCache {
   ///
   /// - Throws: `MediaCacheError`, `.badURL` if nothing is stored under the key.
   public func open(_ key: CacheKey, fill: FillPolicy? = nil) async throws -> MediaReader {
-    try await open(storedResource(key), on: .ofEntry, fill: fill)
+    let (resource, terms) = try await stored(key)
+    return try await open(resource, on: terms, fill: fill)
   }
 
   /// Prefetches the rest of a stored entry; see `prefetch(_:range:progress:)`. Missing bytes are
@@ -72,23 +73,18 @@ extension MediaCache {
     _ key: CacheKey, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
-    try await prefetch(storedResource(key), on: .ofEntry, range, progress)
+    let (resource, terms) = try await stored(key)
+    return try await prefetch(resource, on: terms, range, progress)
   }
 
-  private func storedResource(_ key: CacheKey) async throws -> Resource {
+  private func stored(_ key: CacheKey) async throws -> (Resource, ReadTerms) {
     guard let entry = try await entry(for: key) else {
       throw MediaCacheError(
         .badURL, "Nothing is stored under the key \(key), so its URL is unknown.",
         remedy: "Open the resource by its URL.")
     }
-    return Resource(url: entry.url, key: key)
-  }
-}
-
-extension ReadTerms {
-  fileprivate static var ofEntry: ReadTerms {
     var terms = ReadTerms()
     terms.namesEntry = true
-    return terms
+    return (Resource(url: entry.url, key: key), terms)
   }
 }

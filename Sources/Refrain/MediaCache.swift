@@ -12,6 +12,8 @@ public final class MediaCache: Sendable {
   /// What libraries over the core keep in memory, one value of each type: as long as the cache lives,
   /// or until everything is removed from it.
   let companions = Mutex<[ObjectIdentifier: any Sendable]>([:])
+  /// Warnings from opening the cache, when nobody could listen yet: for the first who does.
+  private let warnings: Mutex<[String]>
   let configuration: Configuration
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
@@ -51,9 +53,8 @@ public final class MediaCache: Sendable {
       directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
       limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
       clock: configuration.clock)
-    let warnings: [String]
     do throws(DiskError) {
-      warnings = try budget.create()
+      warnings = Mutex(try budget.create())
     } catch {
       throw error.problem(ofDirectory: path)
     }
@@ -67,12 +68,15 @@ public final class MediaCache: Sendable {
       events.send(event)
     }
     starter = FetchStarter(
-      origin: origin, plan: configuration.plan, trustsStored: configuration.trustStored,
-      abandonedSilence: configuration.abandonedSilence
+      origin: origin,
+      plan: FetchPlan(
+        patience: configuration.joinPatience?.seconds,
+        firstRequest: max(configuration.firstRequest, 1),
+        maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest)),
+      trustsStored: configuration.trustStored, abandonedSilence: configuration.abandonedSilence
     ) { generation, id, range in
       await Fetch(id: id, generation: generation).run(range)
     }
-    for warning in warnings { events.sendToFirstListener(.warning(warning)) }
   }
 
   var origin: Origin { starter.origin }
@@ -130,15 +134,6 @@ public final class MediaCache: Sendable {
   ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: ReadTerms(), fill: fill)
-  }
-
-  static func check(_ url: URL) throws {
-    let scheme = url.scheme?.lowercased()
-    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
-      throw MediaCacheError(
-        .badURL, "\(url.withoutUserInfo.absoluteString) is not an http or https URL.",
-        remedy: "Give the URL in full, as https://host/path.")
-    }
   }
 
   /// Returns the key under which a resource is stored: its own, or that of its URL
@@ -350,14 +345,17 @@ public final class MediaCache: Sendable {
   /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
   ///   which occur with every chunk of bytes and cost a busy cache time.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
-    events.stream(includingTraffic: includingTraffic)
+    let warnings = warnings.withLock { warnings in
+      defer { warnings = [] }
+      return warnings
+    }
+    return events.stream(
+      includingTraffic: includingTraffic, after: warnings.map { .warning($0) })
   }
 
-  /// As `events` without traffic, for a listener that leaves the events from before the first
-  /// listener, such as warnings while the cache was being opened, to others.
-  package func laterEvents() -> AsyncStream<CacheEvent> {
-    events.stream(includingTraffic: false, takesEarly: false)
-  }
+  /// As `events` without traffic, for a listener that leaves warnings from opening the cache to
+  /// others.
+  package func laterEvents() -> AsyncStream<CacheEvent> { events.stream(includingTraffic: false) }
 
   /// Ends every reader and fetch, and writes pending records. The cache cannot be used afterwards.
   public func close() async {

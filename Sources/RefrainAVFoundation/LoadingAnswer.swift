@@ -56,7 +56,9 @@ final class LoadingAnswer: Sendable {
         var offset = range.lowerBound
         var pace = HandoverPace()
         // In short pieces: AVFoundation plays none of a piece before it has all of it.
-        for try await chunk in reader.chunks(in: range, longest: 240 << 10) {
+        var chunks = reader.chunks(in: range)
+        chunks.longest = 240 << 10
+        for try await chunk in chunks {
           guard await give(chunk) else { return }
           session.count(offset..<offset + Int64(chunk.count), of: opened)
           offset += Int64(chunk.count)

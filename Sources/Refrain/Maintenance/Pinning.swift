@@ -28,7 +28,7 @@ extension MediaCache {
       resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
-    if reader.isDocument { keep(&resource) }
+    if reader.generation.withState(\.representation.isDocument) { keep(&resource) }
     // Nothing is evicted for a resource that cannot be pinned.
     let key = key(for: resource)
     try await checkRoomToPin(key.rawValue, [key], lengths: information.length ?? 0)

@@ -21,14 +21,27 @@ public import Foundation
 ///   (`MediaCache.Configuration.isShared`) must therefore not ignore parameters that grant access.
 public struct CacheKeyRule: Sendable, Hashable {
   private struct Parameter: Sendable, Hashable {
-    var name: ParameterPattern
+    private let bytes: [UInt8]
+    /// Whether all names with that beginning are meant.
+    private let isPrefix: Bool
     /// Nil: every host.
-    var host: HostPattern?
+    let host: HostPattern?
+
+    init(_ text: String, on host: HostPattern? = nil) {
+      isPrefix = text.utf8.last == UInt8(ascii: "*")
+      bytes = URL.percentDecoded(isPrefix ? text.utf8.dropLast() : text.utf8[...])
+      self.host = host
+    }
+
+    /// - Parameter name: percent-decoded.
+    func matches(_ name: [UInt8]) -> Bool {
+      isPrefix ? name.starts(with: bytes) : name == bytes
+    }
   }
 
   private var ignored: [Parameter]
   /// Parameters that are never ignored.
-  private let kept: [ParameterPattern]
+  private let kept: [Parameter]
 
   /// Creates a rule that ignores parameters on every host.
   ///
@@ -42,8 +55,8 @@ public struct CacheKeyRule: Sendable, Hashable {
   ///   - kept: names, as in `names`, that are never ignored, on no host: those that always select
   ///     content.
   public init(ignoring names: [String] = [], keeping kept: [String] = []) {
-    ignored = names.map { Parameter(name: ParameterPattern($0)) }
-    self.kept = kept.map { ParameterPattern($0) }
+    ignored = names.map { Parameter($0) }
+    self.kept = kept.map { Parameter($0) }
   }
 
   /// Returns a rule that also ignores parameters on some hosts.
@@ -55,72 +68,45 @@ public struct CacheKeyRule: Sendable, Hashable {
   public func ignoring(_ names: [String], on host: String) -> CacheKeyRule {
     guard let pattern = HostPattern(host) else { return self }
     var rule = self
-    rule.ignored += names.map { Parameter(name: ParameterPattern($0), host: pattern) }
+    rule.ignored += names.map { Parameter($0, on: pattern) }
     return rule
   }
 
   /// Returns the key of a URL by this rule.
   public func key(for url: URL) -> CacheKey {
-    var reference = CacheKey.reference(of: url)
-    if let query = reference.query, let authority = reference.authority {
-      let names = ignored.filter { $0.host?.matches(authority: authority) ?? true }.map(\.name)
-      reference.query = QueryParameters(query).text { name in
-        kept.contains { $0.matches(name) } || !names.contains { $0.matches(name) }
+    CacheKey(url) { names, authority in
+      guard let authority else { return [] }
+      let ignored = ignored.filter { $0.host?.matches(authority: authority) ?? true }
+      return names.filter { name in
+        ignored.contains { $0.matches(name) } && !kept.contains { $0.matches(name) }
       }
     }
-    return CacheKey(rawValue: reference.textWithoutFragment)
   }
 }
 
-/// The parameters of a query, in order: `&` alone separates them, and a name ends at the first `=`.
-private struct QueryParameters {
-  private var all: [(name: [UInt8], text: Substring)]
-
-  init(_ query: String) {
-    all = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map {
-      (URL.percentDecoded($0.prefix { $0 != UInt8(ascii: "=") }), Substring($0))
-    }
-  }
-
-  /// Percent-decoded.
-  var names: Set<[UInt8]> { Set(all.map(\.name)) }
-
-  /// Returns the query without some of its parameters; nil if none is left.
-  func text(keeping isKept: ([UInt8]) -> Bool) -> String? {
-    let kept = all.filter { isKept($0.name) }.map(\.text)
-    guard kept.count == all.count || kept.contains(where: { !$0.isEmpty }) else { return nil }
-    return kept.joined(separator: "&")
-  }
-}
-
-/// The name of a query parameter, or the beginning of names.
-struct ParameterPattern: Sendable, Hashable {
-  private var bytes: [UInt8]
-  private var isPrefix: Bool
-
-  init(_ text: String) {
-    isPrefix = text.utf8.last == UInt8(ascii: "*")
-    bytes = URL.percentDecoded(isPrefix ? text.utf8.dropLast() : text.utf8[...])
-  }
-
-  /// - Parameter name: percent-decoded.
-  func matches(_ name: [UInt8]) -> Bool {
-    isPrefix ? name.starts(with: bytes) : name == bytes
-  }
-}
-
-/// The signature in a URL: parameters that grant access for a while, and differ in each URL of the
-/// same bytes. It is recognized only whole, by names that belong to one service: a parameter that
-/// merely resembles one may select content.
 extension CacheKey {
-  /// Creates a key from the normalized URL without its signature.
+  /// Creates a key from the normalized URL without its signature: parameters that grant access for a
+  /// while, and differ in each URL of the same bytes. It is recognized only whole, by names that
+  /// belong to one service: a parameter that merely resembles one may select content.
   init(withoutSignature url: URL) {
+    self.init(url) { names, _ in SignatureScheme.names(in: names) }
+  }
+
+  /// Creates a key from the normalized URL without some parameters of its query.
+  ///
+  /// - Parameter ignored: returns those of the given names, percent-decoded, that are left out.
+  fileprivate init(
+    _ url: URL, without ignored: (Set<[UInt8]>, _ authority: String?) -> Set<[UInt8]>
+  ) {
     var reference = Self.reference(of: url)
     if let query = reference.query {
-      let parameters = QueryParameters(query)
-      let ofSignature = SignatureScheme.names(in: parameters.names)
-      if !ofSignature.isEmpty {
-        reference.query = parameters.text { !ofSignature.contains($0) }
+      let all = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+        .map { (URL.percentDecoded($0.prefix { $0 != UInt8(ascii: "=") }), Substring($0)) }
+      let ignored = ignored(Set(all.map(\.0)), reference.authority)
+      let kept = all.filter { !ignored.contains($0.0) }.map(\.1)
+      if kept.count < all.count {
+        let isEmpty = kept.allSatisfy(\.isEmpty)
+        reference.query = isEmpty ? nil : kept.joined(separator: "&")
       }
     }
     rawValue = reference.textWithoutFragment
@@ -130,13 +116,15 @@ extension CacheKey {
 /// A way to sign URLs. Names are compared with case, as the services do.
 private struct SignatureScheme: Sendable {
   /// Groups of names: a signed URL has at least one name of each.
-  private var marks: [Set<[UInt8]>]
+  private let marks: [Set<[UInt8]>]
   /// All names of the signature.
-  private var names: Set<[UInt8]>
+  private let names: Set<[UInt8]>
 
-  private init(marks: [[String]], names: [String]) {
-    self.marks = marks.map { Set($0.map { Array($0.utf8) }) }
-    self.names = Set(names.map { Array($0.utf8) })
+  /// - Parameter others: the names besides those of the marks.
+  private init(_ marks: [[String]], _ others: [String] = []) {
+    func bytes(_ names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
+    self.marks = marks.map(bytes)
+    names = bytes(marks.flatMap(\.self) + others)
   }
 
   /// Returns the names of the signatures that are whole among the names of a query.
@@ -145,39 +133,28 @@ private struct SignatureScheme: Sendable {
       .reduce(into: []) { $0.formUnion($1.names) }
   }
 
-  /// A scheme whose signature is one parameter.
-  private static func one(_ name: String) -> Self { Self(marks: [[name]], names: [name]) }
-
   /// Version 4 of Amazon, and Google's form of it.
   private static func fourth(_ prefix: String) -> Self {
-    let names = [
-      "Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature", "Security-Token",
-    ]
-    return Self(
-      marks: [["\(prefix)Signature"], ["\(prefix)Credential"]], names: names.map { prefix + $0 })
+    let others = ["Algorithm", "Date", "Expires", "SignedHeaders", "Security-Token"]
+    return Self([["\(prefix)Signature"], ["\(prefix)Credential"]], others.map { prefix + $0 })
   }
 
   private static let all: [Self] = [
-    .fourth("X-Amz-"), .fourth("X-Goog-"),
+    fourth("X-Amz-"), fourth("X-Goog-"),
     // Version 2 of Amazon and Google; Google's CDN.
     Self(
-      marks: [["Signature"], ["Expires"], ["AWSAccessKeyId", "GoogleAccessId", "KeyName"]],
-      names: [
-        "Signature", "Expires", "AWSAccessKeyId", "GoogleAccessId", "KeyName",
-        "x-amz-security-token",
-      ]),
+      [["Signature"], ["Expires"], ["AWSAccessKeyId", "GoogleAccessId", "KeyName"]],
+      ["x-amz-security-token"]),
     // CloudFront, with a canned or a custom policy.
-    Self(
-      marks: [["Signature"], ["Key-Pair-Id"], ["Expires", "Policy"]],
-      names: ["Signature", "Key-Pair-Id", "Expires", "Policy"]),
+    Self([["Signature"], ["Key-Pair-Id"], ["Expires", "Policy"]]),
     // A shared access signature of Azure; its `rsc*` select response fields.
     Self(
-      marks: [["sig"], ["sv"], ["se", "si"]],
-      names: [
-        "sig", "sv", "se", "si", "st", "sp", "sr", "ss", "srt", "spr", "sip", "sdd", "ses", "skoid",
-        "sktid", "skt", "ske", "sks", "skv", "saoid", "suoid", "scid",
+      [["sig"], ["sv"], ["se", "si"]],
+      [
+        "st", "sp", "sr", "ss", "srt", "spr", "sip", "sdd", "ses", "skoid", "sktid", "skt", "ske",
+        "sks", "skv", "saoid", "suoid", "scid",
       ]),
     // Akamai.
-    .one("hdnts"), .one("hdnea"), .one("hdntl"), .one("__token__"),
+    Self([["hdnts"]]), Self([["hdnea"]]), Self([["hdntl"]]), Self([["__token__"]]),
   ]
 }

@@ -36,21 +36,20 @@ package final class ErrorResponse: Sendable, Hashable {
     (self.body, self.rest, self.resource) = (body, rest, resource)
   }
 
-  /// Whether it answers a request for this URL with these headers: credentials and cookies are among
-  /// them.
-  package func answers(_ other: Resource) -> Bool { resource.isAsked(as: other) }
-
-  /// Takes the response for one client. Returns whether it is the first to receive it.
-  package func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
-
-  /// Whether further clients may receive it, that sent the same request while it was running.
+  /// Takes the response for a client.
   ///
-  /// - Parameter isShared: whether the cache serves several people (RFC 9111 §3).
-  package func mayBeShared(isShared: Bool) -> Bool {
-    guard rest == nil, !headers.setsCookie else { return false }
+  /// - Parameters:
+  ///   - other: what the client requested: credentials and cookies are among its headers.
+  ///   - isShared: whether the cache serves several people (RFC 9111 §3).
+  /// - Returns: whether another client has received it, whose request ran at the same time; nil if
+  ///   this one must not.
+  package func take(for other: Resource, isShared: Bool) -> Bool? {
+    guard resource.isAsked(as: other) else { return nil }
+    guard isTaken.exchange(true, ordering: .relaxed) else { return false }
+    guard rest == nil, !headers.setsCookie else { return nil }
     guard isShared else { return true }
     let control = CacheControl(headers, isShared: true)
-    return !control.noStore && !control.isPrivate
+    return control.noStore || control.isPrivate ? nil : true
   }
 
   /// Returns how long a shared cache may give the response to others, with the fields that it keeps

@@ -5,19 +5,15 @@ import RefrainLocks
 /// listeners, an event costs one atomic load, and a slow listener loses the oldest ones.
 /// (`PlayerListeners` of a player, on the main actor, loses none.)
 final class EventStreams: Sendable {
-  /// The number of events that a slow listener may lag before it loses the oldest.
-  private static let backlog = 4096
-
   private struct Listener {
     var continuation: AsyncStream<CacheEvent>.Continuation
     var wantsTraffic: Bool
+    var wants: @Sendable (CacheEvent) -> Bool
   }
 
   private struct State {
     var listeners: [UInt64: Listener] = [:]
     var nextID: UInt64 = 0
-    /// Events from before the first listener.
-    var early: [CacheEvent] = []
     var isFinished = false
   }
 
@@ -27,20 +23,24 @@ final class EventStreams: Sendable {
 
   deinit { finish() }
 
-  /// - Parameter takesEarly: whether this stream receives the events from before the first
-  ///   listener; no other stream does.
-  func stream(includingTraffic: Bool, takesEarly: Bool = true) -> AsyncStream<CacheEvent> {
+  /// - Parameters:
+  ///   - earlier: the first events of the stream, which happened before.
+  ///   - backlog: the number of events that a slow listener may lag before it loses the oldest.
+  ///   - wants: chooses the events. Called on the sender's thread, which may hold locks.
+  func stream(
+    includingTraffic: Bool, after earlier: [CacheEvent] = [], backlog: Int = 4096,
+    where wants: @Sendable @escaping (CacheEvent) -> Bool = { _ in true }
+  ) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
-    let (id, missed, isFinished) = change { state in
+      of: CacheEvent.self, bufferingPolicy: .bufferingNewest(backlog))
+    for event in earlier { continuation.yield(event) }
+    let (id, isFinished) = change { state in
       state.nextID += 1
       state.listeners[state.nextID] = Listener(
-        continuation: continuation, wantsTraffic: includingTraffic)
-      defer { if takesEarly { state.early = [] } }
-      return (state.nextID, takesEarly ? state.early : [], state.isFinished)
+        continuation: continuation, wantsTraffic: includingTraffic, wants: wants)
+      return (state.nextID, state.isFinished)
     }
     continuation.onTermination = { [weak self] _ in self?.change { $0.listeners[id] = nil } }
-    for event in missed { continuation.yield(event) }
     if isFinished { continuation.finish() }
     return stream
   }
@@ -57,31 +57,27 @@ final class EventStreams: Sendable {
   }
 
   func send(_ event: @autoclosure () -> CacheEvent) {
-    if hasListeners.load(ordering: .acquiring) { deliver(event()) { _ in true } }
-  }
-
-  /// As `send`, for events while the cache is being opened: nobody can listen yet, and the first
-  /// listener receives them.
-  func sendToFirstListener(_ event: CacheEvent) {
-    state.withLock { $0.early.append(event) }
+    if hasListeners.load(ordering: .acquiring) { deliver(event(), isTraffic: false) }
   }
 
   /// As `send`, for events that occur with every chunk of bytes.
   func sendTraffic(_ event: @autoclosure () -> CacheEvent) {
-    if hasTrafficListeners.load(ordering: .acquiring) { deliver(event(), to: \.wantsTraffic) }
+    if hasTrafficListeners.load(ordering: .acquiring) { deliver(event(), isTraffic: true) }
   }
 
-  private func deliver(_ event: CacheEvent, to isMeant: (Listener) -> Bool) {
-    for listener in all where isMeant(listener) { listener.continuation.yield(event) }
+  private func deliver(_ event: CacheEvent, isTraffic: Bool) {
+    for listener in listeners where (listener.wantsTraffic || !isTraffic) && listener.wants(event) {
+      listener.continuation.yield(event)
+    }
   }
 
   /// Ends all streams.
   func finish() {
     state.withLock { $0.isFinished = true }
-    for listener in all { listener.continuation.finish() }
+    for listener in listeners { listener.continuation.finish() }
   }
 
-  private var all: [Listener] { state.withLock { Array($0.listeners.values) } }
+  private var listeners: [Listener] { state.withLock { Array($0.listeners.values) } }
 }
 
 /// Something that happened in a cache.

@@ -35,16 +35,25 @@ package struct ReadTerms: Sendable, Hashable {
     case client
   }
 
+  /// When a document named a resource by a URL.
+  package struct Naming: Sendable, Hashable {
+    package var time: Date
+    /// Whether the document shows that this is another resource than it had named so before.
+    package var isOther: Bool
+
+    package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
+  }
+
   package init() {}
 
   /// Returns whether stored bytes may be used without asking the origin.
   package func accept(_ freshness: Freshness, at now: Date) -> Bool {
     if let notBefore, freshness.confirmedAt <= notBefore { return false }
-    if let listing, freshness.confirmedAt < listing.time {
-      // A stated lifetime counts unless the document contradicts it.
-      if listing.isOther || freshness.remaining(at: now) <= 0 || freshness.isGuessed == true {
-        return false
-      }
+    // A stated lifetime counts unless the document contradicts it.
+    if let listing, freshness.confirmedAt < listing.time,
+      listing.isOther || freshness.remaining(at: now) <= 0 || freshness.isGuessed == true
+    {
+      return false
     }
     if directives.accept(freshness, at: now) { return true }
     return followsStaleDirectives && !directives.limitsAge
@@ -54,32 +63,20 @@ package struct ReadTerms: Sendable, Hashable {
   /// Whether a document has named another resource by the URL since the bytes were confirmed:
   /// they must not be used unless the origin confirms them.
   func isReplaced(_ freshness: Freshness) -> Bool {
-    guard let listing, listing.isOther else { return false }
-    return freshness.confirmedAt < listing.time
+    listing.map { $0.isOther && freshness.confirmedAt < $0.time } ?? false
   }
 
   /// Returns whether stale bytes may be used while the origin is unavailable (RFC 9111 §4.2.4).
   func acceptUnconfirmed(_ freshness: Freshness?, at now: Date) -> Bool {
-    if let freshness, let pace = freshness.pace,
-      freshness.age(at: now) > pace.longestUnconfirmedUse
-    {
-      return false
+    if let freshness {
+      if freshness.age(at: now) > freshness.pace?.longestUnconfirmedUse ?? .infinity {
+        return false
+      }
+      if isReplaced(freshness) { return false }
+      if followsStaleDirectives, freshness.isTooStaleForErrors(at: now) { return false }
     }
-    if let freshness, isReplaced(freshness) { return false }
-    if followsStaleDirectives, freshness?.isTooStaleForErrors(at: now) == true { return false }
     return audience == .player || acceptsForbidden
       || !(directives.noCache || freshness?.mustRevalidate == true)
-  }
-}
-
-extension ReadTerms {
-  /// When a document named a resource by a URL.
-  package struct Naming: Sendable, Hashable {
-    package var time: Date
-    /// Whether the document shows that this is another resource than it had named so before.
-    package var isOther: Bool
-
-    package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
   }
 
   /// The error for a stored response that is not for a request with cookies.

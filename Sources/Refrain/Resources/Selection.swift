@@ -25,24 +25,22 @@ struct Selection: Sendable, Hashable {
   private static let variantMark = " vary:"
   static let credentialsMark = " for:"
 
-  /// Whether a key is that of another representation of a resource with one of these keys. No URL has
-  /// a space.
+  /// Whether a key is that of another representation of a resource with one of these keys.
   static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
-    let text = other.rawValue
-    guard text.utf8.contains(UInt8(ascii: " ")) else { return false }
-    return [variantMark, credentialsMark].contains { mark in
-      text.ranges(of: mark).contains {
-        keys.contains(CacheKey(rawValue: String(text[..<$0.lowerBound])))
-      }
-    }
+    bases(of: other).contains(where: keys.contains)
   }
 
   /// Returns the key of the resource of which another key is a representation; nil if it is none.
   static func resourceKey(of representation: CacheKey) -> CacheKey? {
-    let text = representation.rawValue
-    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
-    let marks = [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }
-    return marks.min().map { CacheKey(rawValue: String(text[..<$0])) }
+    bases(of: representation).min { $0.rawValue.utf8.count < $1.rawValue.utf8.count }
+  }
+
+  /// Returns the beginnings of a key, each before a mark. No URL has a space.
+  private static func bases(of key: CacheKey) -> [CacheKey] {
+    let text = key.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return [] }
+    return [variantMark, credentialsMark].flatMap { text.ranges(of: $0) }
+      .map { CacheKey(rawValue: String(text[..<$0.lowerBound])) }
   }
 }
 

@@ -7,7 +7,7 @@ import RefrainLocks
 package final class URLFilter: Sendable, Hashable {
   private static let mostHosts = 65_536
 
-  private let allowed: @Sendable (URL) -> Bool
+  package let allows: @Sendable (URL) -> Bool
   private let remedy: String
   private let checksAddresses: Bool
   /// The hosts to which public documents and redirects of other hosts have referred. A public name
@@ -17,15 +17,13 @@ package final class URLFilter: Sendable, Hashable {
   /// - Parameters:
   ///   - remedy: what to do about a refused URL.
   ///   - checksAddresses: whether the addresses of hosts that others refer to must be public.
-  ///   - allowed: whether a URL may be requested.
+  ///   - allows: whether a URL may be requested.
   package init(
     remedy: String = "Allow the host to fetch from it.", checksAddresses: Bool = false,
-    allows allowed: @escaping @Sendable (URL) -> Bool
+    allows: @escaping @Sendable (URL) -> Bool
   ) {
-    (self.remedy, self.checksAddresses, self.allowed) = (remedy, checksAddresses, allowed)
+    (self.remedy, self.checksAddresses, self.allows) = (remedy, checksAddresses, allows)
   }
-
-  package func allows(_ url: URL) -> Bool { allowed(url) }
 
   /// Records that a document or a redirect refers to a URL.
   package func noteReference(to url: URL, from referrer: URL) {

@@ -23,8 +23,7 @@ extension MediaReader {
   /// Waits until at least one byte at `offset` is readable, and returns the readable range from
   /// there; an empty one if `offset` is the end of the resource, or beyond it.
   public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
-    let place = try Self.place(offset)
-    return switch try await find(at: place, { $0.lookUp($1, at: place, count: 0) }).found {
+    switch try await find(at: Self.place(offset), count: 0).found {
     case .file(_, let upTo): offset..<upTo
     case .memory(let bytes): offset..<(offset + Int64(bytes.count))
     case .end: offset..<offset
@@ -36,27 +35,18 @@ extension MediaReader {
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) async throws -> Int {
-    let place = try Self.place(offset)
+    let offset = try Self.place(offset)
     var failures = 0
     while true {
-      let (generation, found) = try await find(at: place) {
-        $0.lookUp($1, at: place, count: buffer.count)
+      let (generation, found) = try await find(at: offset, count: buffer.count)
+      guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
+      let space = LentBuffer(Self.space(in: buffer, for: upTo - offset))
+      var count = file.readWithoutWaiting(into: space.buffer, at: offset) ?? 0
+      if count == 0 {
+        count = await IOThreads.shared.run { file.copy(into: space.buffer, at: offset) ?? 0 }
       }
-      switch found {
-      case .file(let file, let upTo):
-        let space = Self.space(in: buffer, for: upTo - offset)
-        if let count = file.readWithoutWaiting(into: space, at: offset) {
-          return deliver(offset, count)
-        }
-        let lent = LentBuffer(space)
-        let count = await IOThreads.shared.run {
-          (try? file.read(into: lent.buffer, at: offset)) ?? 0
-        }
-        if count > 0 { return deliver(offset, count) }
-        try recover(generation, file, at: offset, count: space.count, &failures)
-      case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
-      case .end: return 0
-      }
+      if count > 0 { return deliver(offset, count) }
+      try recover(generation, file, at: offset, count: space.buffer.count, &failures)
     }
   }
 
@@ -65,33 +55,26 @@ extension MediaReader {
   public func readBlocking(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
-    let place = try Self.place(offset)
+    let offset = try Self.place(offset)
     var failures = 0
     while true {
-      let (generation, found) = try findBlocking(at: place) {
-        $0.lookUp($1, at: place, count: buffer.count)
+      let (generation, found) = try findBlocking(at: offset) {
+        $0.lookUp($1, at: offset, count: buffer.count)
       }
-      switch found {
-      case .file(let file, let upTo):
-        let space = Self.space(in: buffer, for: upTo - offset)
-        let count = (try? file.read(into: space, at: offset)) ?? 0
-        if count > 0 { return deliver(offset, count) }
-        try recover(generation, file, at: offset, count: space.count, &failures)
-      case .memory(let bytes): return deliver(offset, Self.copy(bytes, to: buffer))
-      case .end: return 0
-      }
+      guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
+      let space = Self.space(in: buffer, for: upTo - offset)
+      if let count = file.copy(into: space, at: offset), count > 0 { return deliver(offset, count) }
+      try recover(generation, file, at: offset, count: space.count, &failures)
     }
   }
 
   /// Waits until at least one byte at `offset` is available, for front ends that pass on the file
   /// itself. Counts up to `count` of the available bytes as read.
   package func available(at offset: Int64, count: Int) async throws -> AvailableBytes {
-    let place = try Self.place(offset)
+    let offset = try Self.place(offset)
     var failures = 0
     while true {
-      let (generation, found) = try await find(at: place) {
-        $0.lookUp($1, at: place, count: count)
-      }
+      let (generation, found) = try await find(at: offset, count: count)
       switch found {
       case .file(let file, let upTo):
         // If another program has cut the file short, sendfile(2) would wait for bytes that never
@@ -101,8 +84,8 @@ extension MediaReader {
           try recover(generation, file, at: offset, count: wanted, &failures)
           continue
         }
-        deliver(offset, Int(min(Int64(count), upTo - offset)))
-        return .file(file, upTo: upTo)
+        deliver(offset, min(count, wanted))
+        return found
       case .memory(let bytes):
         let part = bytes.prefix(count)
         deliver(offset, part.count)
@@ -129,12 +112,7 @@ extension MediaReader {
 
   /// Returns the bytes of a range in order, in chunks as they arrive; nil: the whole resource.
   public func chunks(in range: ByteRange? = nil) -> Chunks {
-    chunks(in: range ?? 0..<Int64.max, longest: Chunks.longest)
-  }
-
-  /// As `chunks(in:)`, in chunks of at most that length; the first may have 120 KiB all the same.
-  package func chunks(in range: ByteRange, longest: Int) -> Chunks {
-    Chunks(reader: self, range: range, longest: longest)
+    Chunks(reader: self, range: range ?? 0..<Int64.max)
   }
 
   /// Returns the beginning of `buffer` that so many bytes can fill.
@@ -144,10 +122,14 @@ extension MediaReader {
     UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(count, Int64(buffer.count)))])
   }
 
-  private static func copy(_ bytes: Data, to buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(bytes.count, buffer.count)
-    bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[..<count])) }
-    return count
+  /// Copies what is not in the file.
+  private func take(
+    _ found: AvailableBytes, into buffer: UnsafeMutableRawBufferPointer, _ offset: Int64
+  ) -> Int {
+    guard case .memory(let bytes) = found else { return 0 }
+    let part = bytes.prefix(buffer.count)
+    part.withUnsafeBytes { buffer.copyMemory(from: $0) }
+    return deliver(offset, part.count)
   }
 }
 
@@ -157,29 +139,33 @@ extension MediaReader {
   private typealias Look<Found: Sendable> =
     (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
 
+  private func find(
+    at offset: Int64, count: Int
+  ) async throws -> (generation: Generation, found: AvailableBytes) {
+    try await find(at: offset) { $0.lookUp($1, at: offset, count: count) }
+  }
+
   /// Looks, and waits until something is found.
   ///
-  /// - Parameter place: the offset to wait for; nil: for the first response.
+  /// - Parameter offset: the offset to wait for; nil: for the first response.
   private func find<Found>(
-    at place: Int64?, _ look: Look<Found>
+    at offset: Int64?, _ look: Look<Found>
   ) async throws -> (generation: Generation, found: Found) {
     while true {
-      switch try step(look) {
-      case (let generation, _, let found?): return (generation, found)
-      case (let generation, let id, nil): try await generation.wait(id, at: place)
-      }
+      let (generation, id, found) = try step(look)
+      if let found { return (generation, found) }
+      try await generation.wait(id, at: offset)
     }
   }
 
   /// As `find`, but blocks the thread.
   private func findBlocking<Found>(
-    at place: Int64?, _ look: Look<Found>
+    at offset: Int64?, _ look: Look<Found>
   ) throws -> (generation: Generation, found: Found) {
     while true {
-      switch try step(look) {
-      case (let generation, _, let found?): return (generation, found)
-      case (let generation, let id, nil): try generation.waitBlocking(id, at: place)
-      }
+      let (generation, id, found) = try step(look)
+      if let found { return (generation, found) }
+      try generation.waitBlocking(id, at: offset)
     }
   }
 
@@ -217,47 +203,38 @@ extension MediaReader {
 
     let reader: MediaReader
     let range: ByteRange
-    let longest: Int
+    /// While the requested bytes are available at once, each chunk is twice as long as the one
+    /// before, up to this: a call costs some microseconds besides copying. The first may have
+    /// 120 KiB all the same.
+    package var longest = 960 << 10
 
     /// The first chunk size; chunks from the network are smaller. Initially below the size from
     /// which malloc(3) maps fresh pages.
     static let size = 120 << 10
-    /// While the requested bytes are available at once, each chunk is twice as long as the one
-    /// before, up to this: a call costs some microseconds besides copying.
-    static let longest = 960 << 10
 
     public func makeAsyncIterator() -> AsyncIterator {
       reader.setEnd(range.upperBound, readsOn: true)
-      return AsyncIterator(
-        reader: reader, range: range, longest: longest, offset: range.lowerBound)
+      return AsyncIterator(chunks: self, offset: range.lowerBound)
     }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
-      let reader: MediaReader
-      let range: ByteRange
-      let longest: Int
+      let chunks: Chunks
       var offset: Int64
       var size = Chunks.size
 
       public mutating func next() async throws -> Data? {
-        guard offset < range.upperBound else { return nil }
-        let (left, isHuge) = range.upperBound.subtractingReportingOverflow(offset)
+        guard offset < chunks.range.upperBound else { return nil }
+        let (left, isHuge) = chunks.range.upperBound.subtractingReportingOverflow(offset)
         let capacity = isHuge || left > Int64(size) ? size : Int(left)
         // Not zeroed, unlike a `Data` created with a size.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
-        let count: Int
-        do {
-          count = try await reader.read(into: buffer, at: offset)
-        } catch {
-          buffer.deallocate()
-          throw error
-        }
-        guard count > 0, let base = buffer.baseAddress else {
-          buffer.deallocate()
-          return nil
-        }
+        var isTaken = false
+        defer { if !isTaken { buffer.deallocate() } }
+        let count = try await chunks.reader.read(into: buffer, at: offset)
+        guard count > 0, let base = buffer.baseAddress else { return nil }
+        isTaken = true
         offset += Int64(count)
-        size = count < capacity ? Chunks.size : Swift.min(size * 2, longest)
+        size = count < capacity ? Chunks.size : Swift.min(size * 2, chunks.longest)
         return Data(
           bytesNoCopy: base, count: count,
           deallocator: .custom { pointer, _ in pointer.deallocate() })

@@ -3,76 +3,48 @@ package import Foundation
 
 /// For front ends that answer HTTP requests.
 extension MediaReader {
-  /// Returns the known response for the resource, waiting as `contentInformation()` does.
-  package func knownResponse() async throws -> StoredResponse {
-    while true {
-      _ = try await contentInformation()
-      if let known = generation.withState({ $0.known }) { return known }
-    }
-  }
-
-  /// As `knownResponse()`; from here on the reader stays with the generation of that response. A
-  /// caller that announces the response must not read the bytes of another generation.
+  /// Returns the known response for the resource, waiting as `contentInformation()` does. From here
+  /// on the reader stays with the generation of that response: a caller that announces it must not
+  /// read the bytes of another one.
   package func settle() async throws -> StoredResponse {
     while true {
-      _ = try await knownResponse()
+      _ = try await contentInformation()
       let (generation, id) = try current()
       let settled = generation.withState { state -> StoredResponse? in
-        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false else {
-          return nil
-        }
+        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
+          let known = state.known
+        else { return nil }
         state.readers[id]?.hasRead = true
-        return state.known
+        return known
       }
       if let settled { return settled }
     }
   }
 
-  /// All fields of a response that is handed to this reader alone, since a shared cache must not store
-  /// it; nil for any other response.
-  package var handedFields: HeaderFields? { handed?.headers }
-
-  /// The status of a response that is handed to this reader alone; nil for any other response.
-  package var handedStatus: Int? { handed?.status }
-
-  private var handed: GenerationState.Handed? {
-    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } } ?? nil
+  /// The head, with all fields, of a response that is handed to this reader alone, since a shared
+  /// cache must not store it; nil for any other response.
+  package var handed: (status: Int, headers: HeaderFields)? {
+    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }?
+      .map { ($0.status, $0.headers) }
   }
 
   /// Reads or changes the state of the generation; not for a cancelled reader, which has left it.
   @discardableResult
-  private func withState<Result: Sendable>(
+  func withState<Result: Sendable>(
     _ body: (inout GenerationState, ReaderID) -> Result
   ) -> Result? {
     guard let (generation, id) = try? current() else { return nil }
     return generation.withState { body(&$0, id) }
   }
 
-  /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
-  package func isSelected(_ known: StoredResponse, by request: HeaderFields) -> Bool {
-    known.otherKey(than: entry.key, for: request) == nil
-  }
-
   package var key: CacheKey { entry.key }
 
-  /// The status of the origin's last response for the resource, to any reader; nil if none came
-  /// since the entry was opened.
+  /// The status of the origin's last response for the resource, to any reader of the open entry.
   package var originStatus: Int? { entry.requests.lastStatus }
 
-  /// Returns Via and Cache-Status of the origin's last response for the resource, to any reader, as
-  /// the caches and proxies behind this one have set them; none if it came before that time.
+  /// Returns Via and Cache-Status of that response, as the caches and proxies behind this one have
+  /// set them; none if it came before that time.
   package func originWay(since time: Date) -> HeaderFields { entry.requests.way(since: time) }
-
-  /// Announces that all of a range is going to be read, and nothing else: the first request begins
-  /// at its start.
-  func setRange(_ range: ByteRange) {
-    setEnd(range.upperBound, readsOn: true)
-    withState { state, id in
-      if state.readers[id]?.isActive == false, let place = try? Self.place(range.lowerBound) {
-        state.readers[id]?.position = place
-      }
-    }
-  }
 
   /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
   /// the response back until that byte exists.
@@ -87,7 +59,5 @@ extension MediaReader {
   }
 
   /// Pauses the reader: bytes requested on its behalf are not received any more.
-  package func rest() {
-    withState { state, id in state.rest(id) }
-  }
+  package func rest() { withState { state, id in state.rest(id) } }
 }

@@ -26,9 +26,6 @@ public final class MediaReader: Sendable {
     let trafficBefore: (received: Int64, requests: Int)
   }
 
-  /// How often bytes whose reads fail on disk are fetched again.
-  private static let diskFailureLimit = 3
-
   /// Creates a reader of an entry that is already held for it: released if this throws.
   ///
   /// - Parameters:
@@ -37,8 +34,7 @@ public final class MediaReader: Sendable {
   ///     the reader may leave for a newer one until it has read.
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
-    fill: FillPolicy, isBackground: Bool = false,
-    terms: ReadTerms = ReadTerms()
+    fill: FillPolicy, isBackground: Bool = false, terms: ReadTerms = ReadTerms()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
       entry.release()
@@ -46,12 +42,9 @@ public final class MediaReader: Sendable {
     }
     self.entry = entry
     let traffic = entry.requests.sums
-    var reader = GenerationState.Reader()
-    reader.isBackground = isBackground
-    reader.fillsWhole = fill == .wholeResource
-    reader.terms = terms
-    reader.resource = resource
-    reader.hasRead = settled != nil
+    let reader = GenerationState.Reader(
+      isBackground: isBackground, fillsWhole: fill == .wholeResource, hasRead: settled != nil,
+      terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
     let (id, stored, obstacle) = Self.attach(reader, to: generation)
@@ -76,9 +69,7 @@ public final class MediaReader: Sendable {
     return try MediaReader(entry: entry, generation: generation, fill: fill)
   }
 
-  deinit {
-    cancel()
-  }
+  deinit { cancel() }
 
   private static func attach(
     _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
@@ -135,8 +126,7 @@ public final class MediaReader: Sendable {
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
-      (state.id, state.storedBefore, _) = Self.attach(
-        state.reader, to: next, isMoved: true)
+      (state.id, state.storedBefore, _) = Self.attach(state.reader, to: next, isMoved: true)
       state.generation = next
       return before
     }
@@ -162,38 +152,40 @@ public final class MediaReader: Sendable {
     return count
   }
 
-  /// Has damaged or missing bytes of the file fetched again, a few times.
-  ///
-  /// - Parameter failures: the number of failed reads so far; incremented.
+  /// Has damaged or missing bytes of the file fetched again, a few times; counts the `failures`.
   func recover(
     _ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int,
     _ failures: inout Int
   ) throws {
     failures += 1
-    guard failures < Self.diskFailureLimit else {
+    guard failures < 3 else {
       throw MediaCacheError(
         .storage, "The stored bytes of \(entry.key) cannot be read.",
         remedy: "Check the disk; `refrain verify` drops damaged bytes.")
     }
     entry.events.send(
-      .warning(
-        "\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
+      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
     generation.lose(offset..<(offset + Int64(count)), of: file)
   }
 
   // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
-  public func cancel() {
+  public func cancel() { end() }
+
+  /// As `cancel()`. Returns whether it was not cancelled before.
+  @discardableResult
+  func end() -> Bool {
     let last = state.withLock { state -> State? in
       guard !state.isCancelled else { return nil }
       state.isCancelled = true
       return state
     }
-    guard let last else { return }
+    guard let last else { return false }
     if last.reader.fillsWhole { entry.endFilling() }
     last.generation.leave(last.id)
     entry.release()
+    return true
   }
 
   // MARK: Known without waiting
@@ -205,9 +197,6 @@ public final class MediaReader: Sendable {
     var lockCount: Int { state.count + generation.lockCount }
   #endif
 
-  /// The ranges that were stored when the reader was opened, and were handed to it since.
-  package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
-
   /// Why a stored response could not be used without asking the origin.
   package enum Obstacle: Sendable {
     case stale
@@ -215,28 +204,25 @@ public final class MediaReader: Sendable {
     case request
   }
 
-  /// Why the response that was stored when the reader was opened could not be used at once; nil if
-  /// it could, or if there was none.
+  /// For the response that was stored when the reader was opened; nil if it could be used at once,
+  /// or if there was none.
   package var obstacle: Obstacle? { state.withLock { $0.obstacle } }
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
 
+  /// Those of `spansBefore` that were handed to the reader since.
+  package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
+
   /// The stored ranges of this reader's generation.
-  public var cachedSpans: RangeSet<Int64> {
-    generation.withState { $0.stored }
-  }
+  public var cachedSpans: RangeSet<Int64> { generation.withState { $0.stored } }
 
   /// The known properties of the resource, without waiting.
-  var knownInformation: ContentInformation? {
-    generation.withState { $0.info }
-  }
+  package var knownInformation: ContentInformation? { generation.withState { $0.info } }
 
   /// Whether incoming bytes are stored: not while the disk is full, the entry is too large for the
   /// limit, another process writes it, or the origin forbids it.
-  package var isStoring: Bool {
-    generation.withState { !$0.isTransient }
-  }
+  package var isStoring: Bool { generation.withState { !$0.isTransient } }
 
   /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
   /// stored and whose origin supports no ranges. False while nothing is known; may become true
@@ -249,16 +235,7 @@ public final class MediaReader: Sendable {
     }
   }
 
-  /// Whether the length is known; nil while nothing is known.
-  package var hasKnownLength: Bool? { knownInformation.map { $0.length != nil } }
-
-  /// Whether the response that is known names a document (`DocumentRules`), and is not too long.
-  var isDocument: Bool {
-    generation.withState(\.representation.isDocument)
-  }
-
-  /// The key of the first resource of the group to which the resource is known to belong; nil if
-  /// none is.
+  /// The key of the first resource of the group to which the resource is known to belong.
   package var group: CacheKey? { entry.group.map { CacheKey(rawValue: $0) } }
 
   /// Returns the live stream's title at a byte of this reader, as far as received; nil if none

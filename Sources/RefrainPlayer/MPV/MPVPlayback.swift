@@ -151,7 +151,8 @@
 
     /// Whether libmpv cannot know where the stream ends.
     var isOpenEnded: Bool {
-      state.withLock { $0.readings.last }.map { $0.hasKnownLength == false } ?? false
+      let information = state.withLock { $0.readings.last }?.knownInformation
+      return information.map { $0.length == nil } ?? false
     }
 
     // MARK: Streams

@@ -91,11 +91,9 @@ extension CachedAnswer {
 
   /// - Throws: `Elsewhere` if an error response came with an error, and this client may receive it.
   private func checkIsNotReceived(with error: MediaCacheError) throws {
-    guard let response = error.response, response.answers(resource) else { return }
-    let isJoined = !response.take()
-    guard !isJoined || response.mayBeShared(isShared: service.cachePolicy == .shared) else {
-      return
-    }
+    guard let response = error.response,
+      let isJoined = response.take(for: resource, isShared: service.cachePolicy == .shared)
+    else { return }
     throw Elsewhere.received(response, isJoined: isJoined)
   }
 
@@ -109,7 +107,7 @@ extension CachedAnswer {
       do {
         if terms.directives.onlyIfCached { try checkIsThere(reader) }
         let known = try await learn(reader)
-        if attemptsLeft == 0 || reader.isSelected(known, by: resource.headers) {
+        if attemptsLeft == 0 || known.otherKey(than: reader.key, for: resource.headers) == nil {
           return SelectedResponse(
             reader: reader, known: known, isManifest: try await isManifest(reader, known),
             started: started)
@@ -174,7 +172,7 @@ extension CachedAnswer {
         // Beyond the end, which the origin did not report: the beginning shows it.
       }
     } else if end != nil, !isHEAD, conditions == nil {
-      _ = try await reader.knownResponse()
+      _ = try await reader.contentInformation()
       if reader.announcedEnd(from: 0) == 0 { _ = try await reader.available(at: 0, count: 0) }
     }
     return try await reader.settle()

@@ -23,7 +23,7 @@ extension CachedAnswer {
     }
     switch selection {
     case .whole:
-      let isTransformed = selected.reader.handedStatus == 203
+      let isTransformed = selected.reader.handed?.status == 203
       try await send([0..<(length ?? .max)], of: selected, status: isTransformed ? 203 : 200)
     case .single(let range):
       try await send([range], of: selected, status: 206)
@@ -58,7 +58,7 @@ extension CachedAnswer {
   func head(_ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange]) -> ResponseHead {
     let (reader, known) = (selected.reader, selected.known)
     let now = service.cache.now.wall
-    let handed = reader.handedFields
+    let handed = reader.handed?.headers
     var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
     fields.append("Age", String(AnswerFields.age(known.freshness, at: now)))
     if status == 304 {

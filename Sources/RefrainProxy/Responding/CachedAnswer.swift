@@ -143,7 +143,7 @@ struct CachedAnswer: Sendable {
   /// - Throws: `Elsewhere` if the selected response is for other clients.
   private func checkIsForClient(_ selected: SelectedResponse) async throws {
     let (reader, known) = (selected.reader, selected.known)
-    guard reader.isSelected(known, by: resource.headers) else {
+    guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
       throw Elsewhere.relayed(.varyMiss)
     }
     if policy == .shared, known.freshness.noStore {
@@ -160,7 +160,7 @@ struct CachedAnswer: Sendable {
   /// wants: then no further request is made for it.
   private func isHanded(_ selected: SelectedResponse) async throws -> Bool {
     let reader = selected.reader
-    guard reader.handedFields != nil else { return false }
+    guard reader.handed != nil else { return false }
     var wanted: ByteRange?
     if selected.isManifest != true {
       if isHEAD { return true }
@@ -174,7 +174,7 @@ struct CachedAnswer: Sendable {
     guard let end = reader.announcedEnd(from: wanted?.lowerBound ?? 0) else { return true }
     if let last = wanted?.upperBound ?? selected.length { return end >= last }
     // All of it has come by now, and its end has shown the length.
-    return try await reader.knownResponse().information.length.map { end >= $0 } ?? false
+    return try await reader.contentInformation().length.map { end >= $0 } ?? false
   }
 
   /// Returns the requested bytes of a resource of that length; nil: it is not known.

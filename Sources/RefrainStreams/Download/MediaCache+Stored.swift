@@ -19,9 +19,8 @@ extension MediaCache {
     try await storedAmounts(of: parts.count) { index in
       let part = parts[index]
       let resource = request?(part)
-      return WantedPart(
-        self.key(for: resource ?? Resource(url: part.url)), selectedBy: resource?.headers,
-        in: part.range)
+      let key = self.key(for: resource ?? Resource(url: part.url))
+      return (key, resource?.headers, part.range)
     }
   }
 

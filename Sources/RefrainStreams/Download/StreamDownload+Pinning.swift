@@ -90,7 +90,7 @@ extension StreamDownload {
   private func pinStored(_ part: StreamPlan.Part) async throws -> MediaCache.StoredAmount {
     let key = await cache.storedKey(for: resource(at: part.url, isKey: part.isKey))
     guard try await place(key, wasStored: true) else { return .init() }
-    return await cache.storedAmount(of: key, in: part.range)
+    return try await cache.storedAmounts(of: 1) { _ in (key, nil, part.range) }[0]
   }
 
   /// Pins a resource that is stored.

@@ -121,7 +121,7 @@ import Testing
       #expect(try await cache.completeFile(for: url) != nil)
       #expect(try await cache.progress(of: url).isComplete)
       let amounts = try await cache.storedAmounts(of: 1) { _ in
-        WantedPart(cache.key(for: Resource(url: url)), in: nil)
+        (cache.key(for: Resource(url: url)), nil, nil)
       }
       #expect(amounts.map(\.bytes) == [length])
       try await cache.pin(url)

@@ -16,7 +16,7 @@ struct CachesDirectoryTests {
   func `On Linux, the environment sets the directory`(
     _ environment: [String: String], _ expected: String
   ) {
-    let url = CachesDirectory.onLinux(environment) { URL(filePath: "/home/by/passwd") }
+    let url = MediaCache.directoryOnLinux(environment, home: URL(filePath: "/home/by/passwd"))
     #expect(url.path(percentEncoded: false) == expected)
   }
 
@@ -28,7 +28,7 @@ struct CachesDirectoryTests {
     _ bundleIdentifier: String?, _ expected: String
   ) {
     let caches = URL(filePath: "/Users/a/Library/Caches", directoryHint: .isDirectory)
-    let url = CachesDirectory.onMac(caches: caches, bundleIdentifier: bundleIdentifier)
+    let url = MediaCache.directoryOnMac(caches, bundleIdentifier: bundleIdentifier)
     #expect(url.path(percentEncoded: false) == "/Users/a/Library/Caches/\(expected)")
   }
 

@@ -172,7 +172,7 @@ package final class StoredResponse: Sendable {
   package var varies: Bool { !selection.varying.isEmpty }
 
   /// Returns the key of the representation that a request selects; nil if it is this one.
-  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
+  package func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
     selection.otherKey(than: key, for: request)
   }
 }
