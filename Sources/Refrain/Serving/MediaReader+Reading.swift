@@ -48,9 +48,10 @@ extension MediaReader {
         if let count = file.readWithoutWaiting(into: space, at: offset) {
           return deliver(offset, count)
         }
-        let lent = LentBuffer(space)
+        // Only that thread writes there, and this waits for it.
+        nonisolated(unsafe) let lent = space
         let count = await IOThreads.shared.run {
-          (try? file.read(into: lent.buffer, at: offset)) ?? 0
+          (try? file.read(into: lent, at: offset)) ?? 0
         }
         if count > 0 { return deliver(offset, count) }
         try recover(generation, file, at: offset, count: space.count, &failures)
