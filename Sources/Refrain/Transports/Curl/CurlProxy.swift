@@ -44,14 +44,12 @@
         let proxy = byScheme[scheme] ?? other
       else { return nil }
       let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-      guard !Self.isThisMachine(name) else { return nil }
+      guard !NetworkAddress.isLoopback(host: name), !name.hasSuffix(".localhost") else {
+        return nil
+      }
       let port = url.port ?? (scheme == "https" ? 443 : 80)
       guard !exceptions.contains(where: { $0.holds(for: name, port: port) }) else { return nil }
       return CurlProxy(url: proxy)
-    }
-
-    private static func isThisMachine(_ host: String) -> Bool {
-      NetworkAddress.isLoopback(host: host) || host.hasSuffix(".localhost")
     }
 
     /// One entry of `no_proxy`: a name, which includes its subdomains; an address, or a range of

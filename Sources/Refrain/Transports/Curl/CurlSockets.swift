@@ -6,12 +6,6 @@
 
   /// The sockets that one thread waits for, and a bell that ends the wait: epoll(7), eventfd(2).
   final class EventQueue: Sendable {
-    struct Event {
-      var socket: curl_socket_t
-      /// As for curl_multi_socket_action(3).
-      var flags: Int32
-    }
-
     private let descriptor: Int32
     private let bell: Int32
 
@@ -57,16 +51,18 @@
 
     /// Waits for the next events, or the bell.
     ///
-    /// - Parameter milliseconds: the longest wait; -1: unlimited.
-    func next(within milliseconds: Int32) -> [Event] {
+    /// - Parameters:
+    ///   - milliseconds: the longest wait; -1: unlimited.
+    ///   - act: receives each socket with its flags for curl_multi_socket_action(3).
+    func wait(within milliseconds: Int32, _ act: (curl_socket_t, Int32) -> Void) {
       withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
         let count = epoll_wait(
           descriptor, events.baseAddress, Int32(events.count), milliseconds)
-        return events.prefix(Int(max(count, 0))).compactMap { event in
+        for event in events.prefix(Int(max(count, 0))) {
           guard event.data.fd != bell else {
             var rings: UInt64 = 0
             _ = read(bell, &rings, 8)
-            return nil
+            continue
           }
           var flags: Int32 = 0
           if event.events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
@@ -74,7 +70,7 @@
           if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
             flags |= CURL_CSELECT_ERR
           }
-          return Event(socket: event.data.fd, flags: flags)
+          act(event.data.fd, flags)
         }
       }
     }
