@@ -9,7 +9,7 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private typealias Waiter = AsyncThrowingStream<Value, any Error>.Continuation
 
   private struct Call {
-    /// Another call may begin after all tasks left this one.
+    /// Distinguishes it from the next call, which may begin after all tasks left this one.
     var number: Int
     var task: Task<Void, Never>
     var waiters: [Int: Waiter] = [:]

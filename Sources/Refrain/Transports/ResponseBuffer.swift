@@ -47,9 +47,11 @@ final class ResponseBuffer: Sendable {
   var isHoldingBack: Bool { state.withLock { $0.waiter != nil && !$0.chunks.isEmpty } }
 
   /// Changes what has arrived, and wakes the task if the closure says so.
-  func change<Part: Sendable>(_ body: (inout State) -> (Part, wakes: Bool)) -> Part {
-    let (part, waiter) = state.withLock { state in
-      let (part, wakes) = body(&state)
+  func change<Part: Sendable, Failure: Error>(
+    _ body: (inout State) throws(Failure) -> (Part, wakes: Bool)
+  ) throws(Failure) -> Part {
+    let (part, waiter) = try state.withLock { state throws(Failure) in
+      let (part, wakes) = try body(&state)
       hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
       return (part, wakes ? state.waiter.take() : nil)
     }
@@ -71,17 +73,12 @@ final class ResponseBuffer: Sendable {
     _ part: @Sendable (inout State) throws -> Part?
   ) async throws -> Part {
     while true {
-      let taken = try state.withLock { state in
-        defer { hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed) }
-        return try part(&state)
-      }
-      if let taken { return taken }
+      if let taken = try change({ (try part(&$0), wakes: false) }) { return taken }
       await withCheckedContinuation { continuation in
-        let hasNews = state.withLock { state in
-          if !state.hasNews { state.waiter = continuation }
-          return state.hasNews
+        change { state in
+          state.waiter = continuation
+          return ((), wakes: state.hasNews)
         }
-        if hasNews { continuation.resume() }
       }
     }
   }

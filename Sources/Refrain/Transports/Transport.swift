@@ -49,8 +49,8 @@ public struct OriginRequest: Sendable {
   /// particular thread. No timeout applies during the wait.
   public var onConnectivity: (@Sendable (Connectivity) -> Void)?
 
+  /// Another than GET, and a body, are sent by a `RelayingTransport` alone.
   package var method = "GET"
-  /// The body of a client's request.
   package var body: Body?
   /// The longest silence in either direction; nil: other code watches it.
   package var longestSilence: Duration?

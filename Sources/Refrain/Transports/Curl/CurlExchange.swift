@@ -48,25 +48,22 @@
       }
     }
 
-    /// How much an exchange buffers. A killed process loses what was passed on but is not stored yet:
-    /// 64 KiB that precede an entry's first record, and a chunk of each exchange. Five exchanges that
-    /// start at the worst moments stay below 256 KiB.
-    struct Limits: Hashable {
-      /// The bytes that libcurl passes on at most at once (`CURL_MAX_WRITE_SIZE`).
-      static let mostAtOnce = 16 << 10
+    /// The bytes that libcurl passes on at most at once (`CURL_MAX_WRITE_SIZE`).
+    static let mostAtOnce = 16 << 10
 
-      /// The number of chunks. While the task stores one, another is filled: where exchanges are few,
-      /// libcurl need not stop then, and be woken, for each chunk.
-      var chunks: Int
-      /// The bytes of a chunk.
-      var bytes: Int
-
-      init(exchanges: Int) {
-        chunks = exchanges > 2 ? 1 : 2
-        bytes = max(Self.mostAtOnce, min(64 << 10, (96 << 10) / max(1, exchanges)))
-      }
+    /// Returns how many chunks an exchange buffers, and how many bytes in each. While the task stores
+    /// one, another is filled: where exchanges are few, libcurl need not stop then, and be woken, for
+    /// each chunk.
+    ///
+    /// A killed process loses what was passed on but is not stored yet: 64 KiB that precede an entry's
+    /// first record, and a chunk of each exchange. Five exchanges that start at the worst moments stay
+    /// below 256 KiB.
+    static func limits(exchanges: Int) -> (chunks: Int, bytes: Int) {
+      (exchanges > 2 ? 1 : 2, max(mostAtOnce, min(64 << 10, (96 << 10) / max(1, exchanges))))
     }
 
-    var limits: Limits { Limits(exchanges: loop.exchanges.load(ordering: .relaxed)) }
+    var limits: (chunks: Int, bytes: Int) {
+      Self.limits(exchanges: loop.exchanges.load(ordering: .relaxed))
+    }
   }
 #endif

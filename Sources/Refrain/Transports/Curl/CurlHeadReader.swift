@@ -134,35 +134,31 @@
       guard length != .invalid else {
         throw Fault(words: "its response has an invalid Content-Length")
       }
+      var isKnown = false
       switch head.headers.values(of: "Transfer-Encoding").map({ $0.lowercased() }) {
       case []:
         // With white space before the colon, libcurl does not read it.
-        let isKnown = lines.contains {
+        isKnown = lines.contains {
           String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
         }
-        head.setLength(length, isCounted: !isKnown)
       case ["identity"]:
         // The absence of a coding (RFC 2616 §3.6), beside which libcurl ignores Content-Length.
         head.headers["Transfer-Encoding"] = nil
-        head.setLength(length, isCounted: true)
-      // The coding counts (RFC 9112 §6.3).
-      case ["chunked"]: head.headers["Content-Length"] = nil
+      case ["chunked"]:
+        // The coding counts (RFC 9112 §6.3).
+        head.headers["Content-Length"] = nil
+        return head
       default: throw Fault(words: "its response has a transfer coding that was not requested")
       }
-      return head
-    }
-  }
-
-  extension CurlHeadReader.Head {
-    fileprivate mutating func setLength(_ length: ContentLength, isCounted: Bool) {
       guard case .bytes(let count) = length else {
-        headers["Content-Length"] = nil
-        return
+        head.headers["Content-Length"] = nil
+        return head
       }
-      if headers.values(of: "Content-Length") != [String(count)] {
-        headers["Content-Length"] = String(count)
+      if head.headers.values(of: "Content-Length") != [String(count)] {
+        head.headers["Content-Length"] = String(count)
       }
-      if isCounted { countedLength = count }
+      if !isKnown { head.countedLength = count }
+      return head
     }
   }
 

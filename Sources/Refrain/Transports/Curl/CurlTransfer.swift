@@ -10,8 +10,9 @@
     enum Retry {
       /// A kept connection has proved to be unusable.
       case onNewConnection
-      /// libcurl answers a new challenge with Digest, in place of the request's Basic credentials;
-      /// or of a challenge that may have expired, which not every origin says (RFC 7616 §3.3, `stale`).
+      /// libcurl answers a new challenge with Digest: the origin has refused the request's Basic
+      /// credentials, or the challenge that the handle knew may have expired, which not every origin
+      /// says (RFC 7616 §3.3, `stale`).
       case withNewChallenge
     }
 
@@ -141,13 +142,11 @@
     private static func isPrivate(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
       let bytes = UnsafeRawBufferPointer(
         start: refrain_curl_address(address), count: Int(address.pointee.addrlen))
-      let found: NetworkAddress? =
-        switch (address.pointee.family, bytes.count) {
-        case (AF_INET, 8...): NetworkAddress(bytes: Array(bytes[4..<8]))
-        case (AF_INET6, 24...): NetworkAddress(bytes: Array(bytes[8..<24]))
-        default: nil
-        }
-      return found?.isPrivate ?? true
+      return switch (address.pointee.family, bytes.count) {
+      case (AF_INET, 8...): NetworkAddress(bytes: Array(bytes[4..<8])).isPrivate
+      case (AF_INET6, 24...): NetworkAddress(bytes: Array(bytes[8..<24])).isPrivate
+      default: true
+      }
     }
 
     /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
@@ -294,7 +293,7 @@
         received += bytes.count
         let isFull =
           state.chunks.count > 1
-          || state.chunks[0].count + CurlExchange.Limits.mostAtOnce > chunkLimit
+          || state.chunks[0].count + CurlExchange.mostAtOnce > chunkLimit
         return (true, wakes: isFull)
       }
     }
