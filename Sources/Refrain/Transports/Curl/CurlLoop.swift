@@ -90,9 +90,7 @@
       refrain_curl_multi_set_socket_callback(
         multi,
         { _, socket, what, context, _ in
-          (object(of: context) as CurlThread).events.watch(
-            socket, forReading: what == CURL_POLL_IN || what == CURL_POLL_INOUT,
-            forWriting: what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
+          (object(of: context) as CurlThread).events.watch(socket, what)
           return 0
         }, context)
       refrain_curl_multi_set_timer_callback(

@@ -18,7 +18,7 @@
         let reason = String(cString: strerror(errno))
         throw TransportError(.unreachable, "No request can be sent: \(reason).")
       }
-      watch(bell, forReading: true, forWriting: false)
+      watch(bell, CURL_POLL_IN)
     }
 
     deinit {
@@ -33,11 +33,13 @@
       _ = write(bell, &one, 8)
     }
 
-    /// Watches a socket; without both flags, stops watching it.
-    func watch(_ socket: Int32, forReading: Bool, forWriting: Bool) {
+    /// Watches a socket, or stops watching it.
+    ///
+    /// - Parameter what: as libcurl says it (CURLMOPT_SOCKETFUNCTION(3)): a set of bits.
+    func watch(_ socket: Int32, _ what: Int32) {
       var event = epoll_event()
-      if forReading { event.events |= EPOLLIN.rawValue }
-      if forWriting { event.events |= EPOLLOUT.rawValue }
+      if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
+      if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
       event.data.fd = socket
       guard event.events != 0 else {
         epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
