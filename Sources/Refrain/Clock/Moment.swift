@@ -56,3 +56,55 @@ extension Duration {
     Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
 }
+
+/// Distinguishes one boot of the machine from the next: bytes written, but not synced, stay
+/// readable until a restart, even if the process that wrote them ends.
+enum BootIdentity {
+  /// Linux: /proc/sys/kernel/random/boot_id (random(4)); Apple: kern.bootsessionuuid, which a
+  /// sandbox may refuse, else kern.boottime (sysctl(3)).
+  static let current = of(session: session(), bootTime: bootTime())
+
+  /// Returns the identity of the boot by what the system reveals. A boot time changes when the clock
+  /// is set, which looks like a restart: then only synced bytes are trusted. Without either, a value
+  /// that no other process has, so that no unsynced bytes are trusted.
+  static func of(session: String?, bootTime: (seconds: Int, microseconds: Int)?) -> String {
+    if let session, !session.isEmpty { return session }
+    if let bootTime, bootTime.seconds > 0 {
+      return "boottime-\(bootTime.seconds).\(bootTime.microseconds)"
+    }
+    return "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
+  }
+
+  #if canImport(Darwin)
+    private static func session() -> String? {
+      var size = 0
+      guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else {
+        return nil
+      }
+      var buffer = [UInt8](repeating: 0, count: size)
+      guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
+      return String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+    }
+
+    private static func bootTime() -> (seconds: Int, microseconds: Int)? {
+      var time = timeval()
+      var size = MemoryLayout<timeval>.size
+      guard sysctlbyname("kern.boottime", &time, &size, nil, 0) == 0,
+        size == MemoryLayout<timeval>.size
+      else { return nil }
+      return (Int(time.tv_sec), Int(time.tv_usec))
+    }
+  #else
+    private static func session() -> String? {
+      // Files under /proc report no size, so this one is read in one call.
+      let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return nil }
+      defer { close(descriptor) }
+      var buffer = [UInt8](repeating: 0, count: 64)
+      let count = read(descriptor, &buffer, buffer.count)
+      return count >= 36 ? String(decoding: buffer.prefix(36), as: UTF8.self) : nil
+    }
+
+    private static func bootTime() -> (seconds: Int, microseconds: Int)? { nil }
+  #endif
+}

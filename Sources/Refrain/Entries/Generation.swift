@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Dispatch
 import Foundation
 import RefrainLocks
 
@@ -100,9 +101,14 @@ final class Generation: Sendable {
   /// Like `wait`, but blocks the thread.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
     let id = withState { $0.makeID() }
-    let signal = ThreadSignal()
-    register(id, reader, offset, signal.deliver)
-    try signal.wait()
+    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    let hasOutcome = DispatchSemaphore(value: 0)
+    register(id, reader, offset) { result in
+      outcome.withLock { $0 = result }
+      hasOutcome.signal()
+    }
+    hasOutcome.wait()
+    try outcome.withLock { $0 }?.get()
   }
 
   private func register(

@@ -40,13 +40,15 @@ extension MediaReader {
     while true {
       let (generation, found) = try await find(at: offset, count: buffer.count)
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
-      let space = LentBuffer(Self.space(in: buffer, for: upTo - offset))
-      var count = file.readWithoutWaiting(into: space.buffer, at: offset) ?? 0
+      let space = Self.space(in: buffer, for: upTo - offset)
+      var count = file.readWithoutWaiting(into: space, at: offset) ?? 0
       if count == 0 {
-        count = await IOThreads.shared.run { file.copy(into: space.buffer, at: offset) ?? 0 }
+        // Only that thread writes there, and this waits for it.
+        nonisolated(unsafe) let lent = space
+        count = await IOThreads.shared.run { file.copy(into: lent, at: offset) ?? 0 }
       }
       if count > 0 { return deliver(offset, count) }
-      try recover(generation, file, at: offset, count: space.buffer.count, &failures)
+      try recover(generation, file, at: offset, count: space.count, &failures)
     }
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+import Dispatch
 import Foundation
+import RefrainLocks
 
 /// Dedicated threads for system calls that block, as a task executor: Swift's cooperative pool has
 /// only as many threads as there are cores, and none of them may wait for a disk.
@@ -16,13 +18,17 @@ package final class IOThreads: TaskExecutor {
   /// wait for a long sweep of the others.
   static let trial = IOThreads(name: "refrain.trial", count: 1)
 
-  private let queue = JobQueue()
+  /// First in, first out. `waiting` counts those that no thread has taken.
+  private let jobs = Mutex<[UnownedJob]>([])
+  private let waiting = DispatchSemaphore(value: 0)
 
   private init(name: String, count: Int) {
     for index in 0..<count {
-      let thread = Thread { [queue, self] in
-        while let job = queue.next() {
-          Self.withAutoreleasePool { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+      let thread = Thread { [self] in
+        while true {
+          waiting.wait()
+          let job = jobs.withLock { $0.removeFirst() }
+          Self.withAutoreleasePool { job.runSynchronously(on: asUnownedTaskExecutor()) }
         }
       }
       thread.name = "\(name).\(index)"
@@ -41,7 +47,9 @@ package final class IOThreads: TaskExecutor {
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
-    queue.append(UnownedJob(job))
+    let job = UnownedJob(job)
+    jobs.withLock { $0.append(job) }
+    waiting.signal()
   }
 
   /// Runs blocking work here and waits for it without blocking the caller's thread.
@@ -75,48 +83,4 @@ package final class IOThreads: TaskExecutor {
       task.cancel()
     }
   }
-}
-
-/// A first-in, first-out queue of jobs on which threads wait.
-///
-/// Unchecked because `NSCondition` guards `jobs` and the compiler cannot see it: `Mutex` has no
-/// condition to wait on.
-private final class JobQueue: @unchecked Sendable {
-  private let condition = NSCondition()
-  private var jobs: [UnownedJob] = []
-  private var head = 0
-
-  func append(_ job: UnownedJob) {
-    condition.lock()
-    jobs.append(job)
-    condition.unlock()
-    // After unlocking: the woken thread would otherwise wait for the lock at once.
-    condition.signal()
-  }
-
-  /// Returns the next job, waiting for one if there is none.
-  func next() -> UnownedJob? {
-    condition.lock()
-    defer { condition.unlock() }
-    while head == jobs.count { condition.wait() }
-    let job = jobs[head]
-    head += 1
-    if head == jobs.count {
-      jobs.removeAll(keepingCapacity: true)
-      head = 0
-    } else if head == 1024 {
-      jobs.removeFirst(head)
-      head = 0
-    }
-    return job
-  }
-}
-
-/// A buffer on its way to a thread and back.
-///
-/// Unchecked: a pointer can be misused anywhere, but here its owner waits for the one thread that
-/// writes through it.
-struct LentBuffer: @unchecked Sendable {
-  let buffer: UnsafeMutableRawBufferPointer
-  init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
 }

@@ -6,22 +6,18 @@ import RefrainLocks
 ///
 /// All methods may be called from any thread.
 final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  private typealias Continuation = CheckedContinuation<Value, any Error>
+  private typealias Waiter = AsyncThrowingStream<Value, any Error>.Continuation
 
   private struct Call {
-    var task: Task<Void, Never>
+    /// Distinguishes it from the next call, which may begin after all tasks left this one.
     var number: Int
-    var waiters: [Int: Continuation] = [:]
+    var task: Task<Void, Never>
+    var waiters: [Int: Waiter] = [:]
   }
 
   private struct State {
     var running: [Key: Call] = [:]
-    var nextNumber = 0
-
-    mutating func makeNumber() -> Int {
-      nextNumber += 1
-      return nextNumber
-    }
+    var lastNumber = 0
   }
 
   private let state = Mutex(State())
@@ -34,49 +30,46 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func value(
     for key: Key, _ call: @Sendable @escaping () async throws -> Value
   ) async throws -> Value {
-    let waiter = state.withLock { $0.makeNumber() }
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let isCancelled = state.withLock { state in
-          // If it is cancelled later, `leave` finds it.
-          if Task.isCancelled { return true }
-          if state.running[key] == nil { state.running[key] = start(key, call, &state) }
-          state.running[key]?.waiters[waiter] = continuation
-          return false
-        }
-        if isCancelled { continuation.resume(throwing: CancellationError()) }
+    try Task.checkCancellation()
+    let (result, waiter) = AsyncThrowingStream<Value, any Error>.makeStream()
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      let number = state.lastNumber
+      if state.running[key] == nil {
+        state.running[key] = Call(number: number, task: start(key, number, call))
       }
-    } onCancel: {
-      leave(waiter, key)
+      state.running[key]?.waiters[number] = waiter
+      return number
     }
+    waiter.onTermination = { [self] _ in leave(number, key) }
+    for try await value in result { return value }
+    throw CancellationError()
   }
 
   private func start(
-    _ key: Key, _ call: @Sendable @escaping () async throws -> Value, _ state: inout State
-  ) -> Call {
-    let number = state.makeNumber()
-    let task = Task {
+    _ key: Key, _ number: Int, _ call: @Sendable @escaping () async throws -> Value
+  ) -> Task<Void, Never> {
+    Task {
       let result: Result<Value, any Error>
       do { result = .success(try await call()) } catch { result = .failure(error) }
-      let waiters = self.state.withLock { state -> [Continuation] in
-        // Another call may have begun after all tasks left this one.
-        guard state.running[key]?.number == number else { return [] }
-        return state.running.removeValue(forKey: key).map { Array($0.waiters.values) } ?? []
+      let ended = state.withLock { state in
+        state.running[key]?.number == number ? state.running.removeValue(forKey: key) : nil
       }
-      for waiter in waiters { waiter.resume(with: result) }
+      for waiter in (ended?.waiters ?? [:]).values {
+        waiter.yield(with: result)
+        waiter.finish()
+      }
     }
-    return Call(task: task, number: number)
   }
 
+  /// Called when a waiting task is cancelled; also after its result, without effect.
   private func leave(_ waiter: Int, _ key: Key) {
-    let (continuation, abandoned) = state.withLock { state -> (Continuation?, Task<Void, Never>?) in
-      guard let continuation = state.running[key]?.waiters.removeValue(forKey: waiter) else {
-        return (nil, nil)
-      }
-      guard state.running[key]?.waiters.isEmpty == true else { return (continuation, nil) }
-      return (continuation, state.running.removeValue(forKey: key)?.task)
+    let abandoned = state.withLock { state -> Task<Void, Never>? in
+      guard state.running[key]?.waiters.removeValue(forKey: waiter) != nil,
+        state.running[key]?.waiters.isEmpty == true
+      else { return nil }
+      return state.running.removeValue(forKey: key)?.task
     }
     abandoned?.cancel()
-    continuation?.resume(throwing: CancellationError())
   }
 }

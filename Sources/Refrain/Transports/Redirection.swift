@@ -7,19 +7,11 @@ struct Redirection: Sendable, Hashable {
   var headers: HeaderFields
   var requestTime: Date
   var responseTime: Date
-
-  /// Whether the resource has moved for good (RFC 9110 §15.4.2, §15.4.9).
-  var isPermanent: Bool { status == 301 || status == 308 }
 }
 
 /// A response behind redirects is stored under the URL that was requested. Its use under that URL is
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
-  /// Returns the seconds for which a temporary redirect without explicit freshness is not followed
-  /// again. One play is often many requests, and each jump to stored bytes would wait for the
-  /// origin; clients of a shared cache play at different times.
-  static func unstatedRedirection(_ keeper: Keeper) -> Double { keeper.isShared ? 10 : 300 }
-
   /// Returns the freshness of the response under the URL that was redirected.
   ///
   /// - Parameters:
@@ -49,8 +41,12 @@ extension Freshness {
       if !CacheControl.isForEverybody(redirection.headers) { result.mayDifferByCookies = true }
     }
     let isStated = own.isGuessed != true
-    if !isStated, redirection.isPermanent { return result }
-    let total = isStated ? own.lifetime : Self.unstatedRedirection(keeper)
+    // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.
+    if !isStated, [301, 308].contains(redirection.status) { return result }
+    // A temporary redirect without explicit freshness is not followed again for a while. One play is
+    // often many requests, and each jump to stored bytes would wait for the origin; clients of a shared
+    // cache play at different times.
+    let total = isStated ? own.lifetime : keeper.isShared ? 10 : 300
     let left = total - own.age(at: confirmedAt)
     // The response keeps its age.
     result.lifetime = max(min(lifetime, initialAge + left), 0)

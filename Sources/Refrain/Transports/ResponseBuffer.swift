@@ -11,9 +11,7 @@ final class ResponseBuffer: Sendable {
     /// Until the task takes it.
     var head: Head?
     /// What the task takes next, in order.
-    private(set) var chunks: [Data] = []
-    /// The bytes of all chunks.
-    private(set) var byteCount = 0
+    var chunks: [Data] = []
     /// The task, while it waits for the head or the next chunk.
     fileprivate(set) var waiter: CheckedContinuation<Void, Never>?
     /// `CancellationError` if nobody wants the rest.
@@ -24,27 +22,8 @@ final class ResponseBuffer: Sendable {
     /// Whether the task has anything to take.
     fileprivate var hasNews: Bool { head != nil || !chunks.isEmpty || end != nil }
 
-    mutating func append(_ chunk: Data) {
-      chunks.append(chunk)
-      byteCount += chunk.count
-    }
-
-    mutating func appendToLast(_ bytes: UnsafeRawBufferPointer) {
-      chunks[chunks.count - 1].append(contentsOf: bytes)
-      byteCount += bytes.count
-    }
-
-    fileprivate mutating func takeChunk() -> Data? {
-      guard !chunks.isEmpty else { return nil }
-      let chunk = chunks.removeFirst()
-      byteCount -= chunk.count
-      return chunk
-    }
-
-    /// Ends the response at once, in place of what is unread.
-    fileprivate mutating func abort(_ error: any Error) {
-      (head, chunks, byteCount, end) = (nil, [], 0, .failure(error))
-    }
+    /// The bytes of all chunks.
+    var byteCount: Int { chunks.reduce(0) { $0 + $1.count } }
   }
 
   /// The number of unread bytes at which a paused library goes on.
@@ -68,9 +47,11 @@ final class ResponseBuffer: Sendable {
   var isHoldingBack: Bool { state.withLock { $0.waiter != nil && !$0.chunks.isEmpty } }
 
   /// Changes what has arrived, and wakes the task if the closure says so.
-  func change<Part: Sendable>(_ body: (inout State) -> (Part, wakes: Bool)) -> Part {
-    let (part, waiter) = state.withLock { state in
-      let (part, wakes) = body(&state)
+  func change<Part: Sendable, Failure: Error>(
+    _ body: (inout State) throws(Failure) -> (Part, wakes: Bool)
+  ) throws(Failure) -> Part {
+    let (part, waiter) = try state.withLock { state throws(Failure) in
+      let (part, wakes) = try body(&state)
       hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
       return (part, wakes ? state.waiter.take() : nil)
     }
@@ -82,9 +63,9 @@ final class ResponseBuffer: Sendable {
 
   func receive(_ head: Head) { change { ($0.head = head, wakes: true) } }
 
-  /// Ends the response, after what has arrived.
-  func end(_ result: Result<Void, any Error>) {
-    change { ($0.end = $0.end ?? result, wakes: true) }
+  /// Ends the response, after what has arrived; without an error, the response is whole.
+  func end(_ error: (any Error)?) {
+    change { ($0.end = $0.end ?? error.map { .failure($0) } ?? .success(()), wakes: true) }
   }
 
   /// Returns what the closure takes, as soon as there is something for it.
@@ -92,17 +73,12 @@ final class ResponseBuffer: Sendable {
     _ part: @Sendable (inout State) throws -> Part?
   ) async throws -> Part {
     while true {
-      let taken = try state.withLock { state in
-        defer { hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed) }
-        return try part(&state)
-      }
-      if let taken { return taken }
+      if let taken = try change({ (try part(&$0), wakes: false) }) { return taken }
       await withCheckedContinuation { continuation in
-        let hasNews = state.withLock { state in
-          if !state.hasNews { state.waiter = continuation }
-          return state.hasNews
+        change { state in
+          state.waiter = continuation
+          return ((), wakes: state.hasNews)
         }
-        if hasNews { continuation.resume() }
       }
     }
   }
@@ -136,10 +112,11 @@ extension TransportExchange {
   func next() async throws -> Data? {
     let few = response.few
     let (chunk, goesOn) = try await take { state -> (Data?, Bool)? in
-      guard let chunk = state.takeChunk() else {
+      guard !state.chunks.isEmpty else {
         try state.end?.get()
         return state.end.map { _ in (nil, false) }
       }
+      let chunk = state.chunks.removeFirst()
       let goesOn = state.isPaused && state.byteCount <= few
       if goesOn { state.isPaused = false }
       return (chunk, goesOn)
@@ -167,7 +144,7 @@ extension TransportExchange {
     let isRunning = response.change { state in
       guard mayEnd(state) else { return (false, wakes: false) }
       let isRunning = state.end == nil
-      state.abort(error)
+      (state.head, state.chunks, state.end) = (nil, [], .failure(error))
       return (isRunning, wakes: true)
     }
     if isRunning { abandon() }

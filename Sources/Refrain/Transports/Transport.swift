@@ -24,6 +24,8 @@ public protocol Transport: Sendable {
 }
 
 /// One GET to an origin.
+///
+/// Over a `RelayingTransport`, also a client's request that is passed on.
 public struct OriginRequest: Sendable {
   public var url: URL
   public var headers: HeaderFields
@@ -42,10 +44,34 @@ public struct OriginRequest: Sendable {
   /// Whether the request fails (`TransportError.Cause.privateAddress`) if the host's name leads to an
   /// address of a private network, instead of being sent there. libcurl alone can tell, and only
   /// where no proxy resolves the name.
-  var requiresPublicAddress = false
+  package var requiresPublicAddress = false
   /// Called by a transport that begins or stops waiting for a network, before `send` returns, on no
   /// particular thread. No timeout applies during the wait.
   public var onConnectivity: (@Sendable (Connectivity) -> Void)?
+
+  /// Another than GET, and a body, are sent by a `RelayingTransport` alone.
+  package var method = "GET"
+  package var body: Body?
+  /// The longest silence in either direction; nil: other code watches it.
+  package var longestSilence: Duration?
+  /// Receives the status and the fields of each interim response (1xx, RFC 9110 §15.2) that precedes
+  /// the final one, on no particular thread; must not block. URLSession passes none on.
+  package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
+  /// Whether the request is a client's, which receives the response as it is.
+  let isRelayed: Bool
+
+  package struct Body: Sendable {
+    /// In bytes; nil if it is known only at the end.
+    package var length: Int64?
+    /// Returns the next part, nil after the last. Called as the origin takes the parts, one at a
+    /// time.
+    package var next: @Sendable () async throws -> Data?
+
+    package init(length: Int64?, next: @escaping @Sendable () async throws -> Data?) {
+      self.length = length
+      self.next = next
+    }
+  }
 
   /// The purpose of the bytes of a request.
   public enum Purpose: String, Sendable, Hashable {
@@ -66,11 +92,21 @@ public struct OriginRequest: Sendable {
   public init(url: URL, headers: HeaderFields = [:]) {
     self.url = url
     self.headers = headers
+    isRelayed = false
+  }
+
+  /// Creates a client's request that is passed on.
+  ///
+  /// - Parameter headers: without Content-Length and Transfer-Encoding, which `body` determines.
+  package init(relaying method: String, url: URL, headers: HeaderFields, body: Body? = nil) {
+    (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
+    longestSilence = .seconds(60)
+    isRelayed = true
   }
 }
 
-/// Requests are equal if they request the same; `onConnectivity`, `documents`,
-/// `expectsDocument` and `requiresPublicAddress` make no difference.
+/// GETs are equal if they request the same; `onConnectivity`, `documents`, `expectsDocument` and
+/// `requiresPublicAddress` make no difference.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
     left.url == right.url && left.headers == right.headers && left.purpose == right.purpose
@@ -231,46 +267,6 @@ extension MediaCacheError {
   }
 }
 
-/// A transport that also sends requests other than GET, on behalf of clients.
-package protocol RelayingTransport: Transport {
-  /// Sends a request, as `send`. May return before the request's body has been sent.
-  ///
-  /// - Throws: as `send`; the errors of `RelayedRequest.Body.next`.
-  func relay(_ request: RelayedRequest) async throws -> OriginResponse
-}
-
-/// A client's request that is passed on, with its method and its body.
-package struct RelayedRequest: Sendable {
-  package var method: String
-  package var url: URL
-  /// Without Content-Length and Transfer-Encoding, which `body` determines.
-  package var headers: HeaderFields
-  package var body: Body?
-  /// The longest silence in either direction; nil: other code watches it.
-  package var longestSilence: Duration? = .seconds(60)
-  /// Receives the status and the fields of each interim response (1xx, RFC 9110 §15.2) that precedes
-  /// the final one, on no particular thread; must not block. URLSession passes none on.
-  package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
-  /// As in `OriginRequest`.
-  package var requiresPublicAddress = false
-
-  package struct Body: Sendable {
-    /// In bytes; nil if it is known only at the end.
-    package var length: Int64?
-    /// Returns the next part, nil after the last. Called as the origin takes the parts, one at a
-    /// time.
-    package var next: @Sendable () async throws -> Data?
-
-    package init(length: Int64?, next: @escaping @Sendable () async throws -> Data?) {
-      self.length = length
-      self.next = next
-    }
-  }
-
-  package init(method: String, url: URL, headers: HeaderFields, body: Body? = nil) {
-    self.method = method
-    self.url = url
-    self.headers = headers
-    self.body = body
-  }
-}
+/// A transport whose `send` also passes on clients' requests, with their method and body. It may return
+/// before the body has been sent, and also throws the errors of `OriginRequest.Body.next`.
+package protocol RelayingTransport: Transport {}

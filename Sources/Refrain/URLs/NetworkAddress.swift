@@ -12,10 +12,7 @@ package struct NetworkAddress: Sendable, Hashable {
   /// Four or sixteen, in network order.
   package let bytes: [UInt8]
 
-  package init?(bytes: [UInt8]) {
-    guard bytes.count == 4 || bytes.count == 16 else { return nil }
-    self.bytes = bytes
-  }
+  init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// - Parameter text: as inet_pton(3) reads it, without brackets.
   /// - Returns: nil for a name.
@@ -82,7 +79,7 @@ package struct NetworkAddress: Sendable, Hashable {
     // The other IPv4 addresses as IPv6: RFC 6052.
     if let mappedIPv4 { return mappedIPv4.isPrivate }
     if bytes[..<12] == [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0] {
-      return NetworkAddress(bytes: Array(bytes[12...]))?.isPrivate ?? true
+      return NetworkAddress(bytes: Array(bytes[12...])).isPrivate
     }
     // Unspecified and loopback, unique local, link-local, multicast.
     if bytes[..<15].allSatisfy({ $0 == 0 }) { return true }

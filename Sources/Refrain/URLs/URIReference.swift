@@ -80,7 +80,6 @@ package struct URIReference: Sendable, Hashable {
 
   /// RFC 3986 §5.2.4, segment by segment.
   package static func removingDotSegments(_ path: String) -> String {
-    guard mayHaveDotSegments(path) else { return path }
     let isAbsolute = path.utf8.first == UInt8(ascii: "/")
     let segments = path.utf8.dropFirst(isAbsolute ? 1 : 0).split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
@@ -92,16 +91,6 @@ package struct URIReference: Sendable, Hashable {
     }
     if segments.last == "." || segments.last == ".." { kept.append("") }
     return (isAbsolute ? "/" : "") + kept.joined(separator: "/")
-  }
-
-  /// Whether a segment begins with a dot: most paths have none.
-  private static func mayHaveDotSegments(_ path: String) -> Bool {
-    var before = UInt8(ascii: "/")
-    for byte in path.utf8 {
-      if byte == UInt8(ascii: "."), before == UInt8(ascii: "/") { return true }
-      before = byte
-    }
-    return false
   }
 
   private static func isScheme(_ text: Substring.UTF8View) -> Bool {
@@ -136,10 +125,6 @@ extension URIReference {
 
   /// Returns the host in lower case, without the scheme's default port (RFC 3986 §6.2.2.1, §6.2.3).
   private static func normalizedAuthority(_ text: String, scheme: String?) -> String {
-    // The usual name has one spelling.
-    guard text.utf8.contains(where: { !$0.isUnreserved || (0x41...0x5A).contains($0) }) else {
-      return text
-    }
     var (host, port) = (text[...], Substring())
     if let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
       text.utf8[text.utf8.index(after: colon)...].allSatisfy(\.isDigit)
@@ -158,7 +143,7 @@ extension URIReference {
   /// encodes nothing stays.
   private static func normalizedEncoding(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
-    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit, _ in
+    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit in
       let isPlain = unit.isEncoded ? unit.byte.isUnreserved : unit.byte < 0x80
       if isPlain { bytes.append(unit.byte) } else { bytes += unit.encoded }
     }

@@ -45,9 +45,9 @@ extension URL {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || isForbidden($0) }) else {
       return text
     }
-    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit, spelling in
+    let bytes = PercentEncoded.map(text.utf8[...]) { bytes, unit in
       let isWrong = !unit.isEncoded && (unit.byte == UInt8(ascii: "%") || isForbidden(unit.byte))
-      if isWrong { bytes += unit.encoded } else { bytes += spelling }
+      if isWrong { bytes += unit.encoded } else { bytes += unit.spelling }
     }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -79,14 +79,16 @@ extension URL {
   /// Returns bytes, since a password need not be UTF-8. A `%` that encodes nothing is literal.
   static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8] {
     guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
-    return PercentEncoded.map(text) { bytes, unit, _ in bytes.append(unit.byte) }
+    return PercentEncoded.map(text) { bytes, unit in bytes.append(unit.byte) }
   }
 }
 
 /// One byte of a URI's text, percent-encoded there or not (RFC 3986 §2.1).
 struct PercentEncoded {
   var byte: UInt8
-  var isEncoded: Bool
+  var spelling: Substring.UTF8View
+
+  var isEncoded: Bool { spelling.count > 1 }
 
   /// `%` and two hexadecimal digits in upper case (§6.2.2.1).
   var encoded: [UInt8] {
@@ -96,10 +98,10 @@ struct PercentEncoded {
 
   /// Returns the bytes of a text. A `%` that encodes nothing is a byte like any other.
   ///
-  /// - Parameter append: appends what takes the place of a byte, which has been spelled so.
+  /// - Parameter append: appends what takes the place of a byte.
   static func map(
     _ text: Substring.UTF8View,
-    _ append: (inout [UInt8], PercentEncoded, _ spelling: Substring.UTF8View) -> Void
+    _ append: (inout [UInt8], PercentEncoded) -> Void
   ) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)
@@ -109,7 +111,7 @@ struct PercentEncoded {
       let isEncoded = first == UInt8(ascii: "%") && digits.count == 2
       let byte = isEncoded ? digits[0] << 4 | digits[1] : first
       let spelling = rest.prefix(isEncoded ? 3 : 1)
-      append(&bytes, PercentEncoded(byte: byte, isEncoded: isEncoded), spelling)
+      append(&bytes, PercentEncoded(byte: byte, spelling: spelling))
       rest = rest[spelling.endIndex...]
     }
     return bytes

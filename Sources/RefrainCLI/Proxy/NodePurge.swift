@@ -93,12 +93,12 @@ struct NodePurge: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let document = try encoder.encode(order)
     let rest = Once(document)
-    var request = RelayedRequest(
-      method: "POST", url: node.appending(path: "purge"),
+    var request = OriginRequest(
+      relaying: "POST", url: node.appending(path: "purge"),
       headers: ["Content-Type": "application/json"],
-      body: RelayedRequest.Body(length: Int64(document.count)) { rest.take() })
+      body: OriginRequest.Body(length: Int64(document.count)) { rest.take() })
     request.longestSilence = Self.longestSilence
-    return try await transport.relay(request)
+    return try await transport.send(request)
   }
 
   private static func body(of response: OriginResponse) async throws -> Data {

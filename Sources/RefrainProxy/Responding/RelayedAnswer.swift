@@ -54,7 +54,7 @@ struct RelayedAnswer: Sendable {
     _ request: RequestHead, _ fields: HeaderFields
   ) async throws -> OriginResponse {
     let cache = service.cache
-    var relayed = RelayedRequest(method: request.method, url: exchange.url, headers: fields)
+    var relayed = OriginRequest(relaying: request.method, url: exchange.url, headers: fields)
     // The host's name must not lead to a private address.
     relayed.requiresPublicAddress = service.routes.filter(for: exchange.url)
       .requiresPublicAddress(of: exchange.url)
@@ -67,12 +67,12 @@ struct RelayedAnswer: Sendable {
     if request.framing != .none {
       let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
       // Read from the client's connection as the origin accepts it.
-      relayed.body = RelayedRequest.Body(length: length) { [writer = delivery.writer] in
+      relayed.body = OriginRequest.Body(length: length) { [writer = delivery.writer] in
         try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
       }
     }
     do {
-      var response = try await cache.relayingTransport.relay(relayed)
+      var response = try await cache.relayingTransport.send(relayed)
       response.headers.dropNoCodings()
       guard (200...599).contains(response.status) else {
         throw HTTPError(

@@ -75,8 +75,8 @@ final class HealthCheck: Sendable {
     do {
       var fields = HeaderFields()
       fields.addDefaults()
-      let request = RelayedRequest(method: "HEAD", url: url, headers: fields)
-      let response = try await cache.relayingTransport.relay(request)
+      let request = OriginRequest(relaying: "HEAD", url: url, headers: fields)
+      let response = try await cache.relayingTransport.send(request)
       guard response.status >= 500 else { return answers }
       return "The origin answered \(response.status)."
     } catch {

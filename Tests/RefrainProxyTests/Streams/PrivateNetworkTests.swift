@@ -27,12 +27,6 @@ import Testing
       request.url = moved(request.url)
       return try await transport.send(request)
     }
-
-    func relay(_ request: RelayedRequest) async throws -> OriginResponse {
-      var request = request
-      request.url = moved(request.url)
-      return try await transport.relay(request)
-    }
   }
 
   private func withPublicHost(_ body: (TestProxy) async throws -> Void) async throws {

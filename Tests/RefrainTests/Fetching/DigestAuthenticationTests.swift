@@ -156,15 +156,15 @@
       let basic = "Basic " + Data("anna:secret".utf8).base64EncodedString()
       let transport = CurlTransport(.init(environment: ["no_proxy": "digest.\(method)"]))
       // A body cannot be sent again: the origin has to be known.
-      _ = try await transport.relay(
-        RelayedRequest(
-          method: "GET", url: origin.url("/a", user: nil), headers: ["Authorization": basic])
+      _ = try await transport.send(
+        OriginRequest(
+          relaying: "GET", url: origin.url("/a", user: nil), headers: ["Authorization": basic])
       ).whole()
       let body =
-        method == "PUT" ? RelayedRequest.Body.parts([Data("tune".utf8)], length: 4) : nil
-      let response = try await transport.relay(
-        RelayedRequest(
-          method: method, url: origin.url("/b", user: nil), headers: ["Authorization": basic],
+        method == "PUT" ? OriginRequest.Body.parts([Data("tune".utf8)], length: 4) : nil
+      let response = try await transport.send(
+        OriginRequest(
+          relaying: method, url: origin.url("/b", user: nil), headers: ["Authorization": basic],
           body: body))
       #expect(response.status == 200)
       let expected = method == "HEAD" ? Data() : Data(origin.body)

@@ -57,8 +57,8 @@
       let recorder = Recorder()
       let server = try recordingServer(recorder)
       defer { server.stop() }
-      let response = try await transport(tested).relay(
-        RelayedRequest(method: method, url: server.url("/%E4/../x"), headers: ["X-A": "b"]))
+      let response = try await transport(tested).send(
+        OriginRequest(relaying: method, url: server.url("/%E4/../x"), headers: ["X-A": "b"]))
       #expect(response.status == 201 && response.headers["X-Here"] == "1")
       #expect(try await response.text() == (method == "HEAD" ? "" : "done"))
       #expect(recorder.last.head.hasPrefix("\(method) /"))
@@ -78,9 +78,9 @@
       defer { server.stop() }
       let parts = (0..<50).map { Data(repeating: UInt8($0), count: 10_007 * ($0 % 3)) }
       let whole = parts.reduce(Data(), +)
-      let response = try await transport(tested).relay(
-        RelayedRequest(
-          method: "PUT", url: server.url("/a"), headers: [:],
+      let response = try await transport(tested).send(
+        OriginRequest(
+          relaying: "PUT", url: server.url("/a"), headers: [:],
           body: .parts(parts, length: isLengthKnown ? Int64(whole.count) : nil)))
       #expect(try await response.text() == "done")
       #expect(recorder.last.body == Array(whole))
@@ -93,9 +93,9 @@
       let recorder = Recorder()
       let server = try recordingServer(recorder)
       defer { server.stop() }
-      _ = try await transport(tested).relay(
-        RelayedRequest(
-          method: "POST", url: server.url("/a"), headers: [:], body: .parts([], length: 0)))
+      _ = try await transport(tested).send(
+        OriginRequest(
+          relaying: "POST", url: server.url("/a"), headers: [:], body: .parts([], length: 0)))
       #expect(recorder.last.head.lowercased().contains("content-length: 0\r\n"))
     }
 
@@ -108,7 +108,7 @@
       }
       defer { server.stop() }
       let isSent = Mutex(false)
-      let body = RelayedRequest.Body(length: 5000) {
+      let body = OriginRequest.Body(length: 5000) {
         let wasSent = isSent.withLock { isSent in
           defer { isSent = true }
           return isSent
@@ -117,8 +117,8 @@
         return Data(repeating: 1, count: 1000)
       }
       await #expect(throws: Gone.self) {
-        _ = try await transport(tested).relay(
-          RelayedRequest(method: "PUT", url: server.url("/a"), headers: [:], body: body))
+        _ = try await transport(tested).send(
+          OriginRequest(relaying: "PUT", url: server.url("/a"), headers: [:], body: body))
       }
       try await eventually("the connection is closed, if there was one") {
         server.connections.allSatisfy(\.isClosedByClient)
@@ -128,13 +128,13 @@
     @Test func `A response before the end of the request body is passed on`() async throws {
       let server = try RawServer.answering("HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno!")
       defer { server.stop() }
-      let body = RelayedRequest.Body(length: nil) {
+      let body = OriginRequest.Body(length: nil) {
         // A body as slow as its client: it never ends.
         try await Task.sleep(for: .seconds(3600))
         return nil
       }
-      let response = try await CurlTransport().relay(
-        RelayedRequest(method: "POST", url: server.url("/a"), headers: [:], body: body))
+      let response = try await CurlTransport().send(
+        OriginRequest(relaying: "POST", url: server.url("/a"), headers: [:], body: body))
       #expect(response.status == 403)
       #expect(try await response.text() == "no!")
     }
@@ -148,7 +148,7 @@
       }
       defer { server.stop() }
       let taken = Mutex(0)
-      let body = RelayedRequest.Body(length: nil) {
+      let body = OriginRequest.Body(length: nil) {
         let count = taken.withLock { count in
           count += 1
           return count
@@ -157,8 +157,8 @@
       }
       let url = try server.url("/a")
       let asking = Task {
-        try await CurlTransport().relay(
-          RelayedRequest(method: "POST", url: url, headers: [:], body: body))
+        try await CurlTransport().send(
+          OriginRequest(relaying: "POST", url: url, headers: [:], body: body))
       }
       // Wait until no bytes were read from the body for a while.
       var brought = -1
@@ -181,10 +181,10 @@
         connection.waitForEnd()
       }
       defer { server.stop() }
-      var request = try RelayedRequest(method: "GET", url: server.url("/a"), headers: [:])
+      var request = try OriginRequest(relaying: "GET", url: server.url("/a"), headers: [:])
       request.longestSilence = .seconds(1)
       let error = await #expect(throws: TransportError.self) {
-        _ = try await CurlTransport().relay(request)
+        _ = try await CurlTransport().send(request)
       }
       #expect(error?.code == .timedOut)
     }
@@ -201,11 +201,11 @@
       }
       defer { server.stop() }
       let transport = CurlTransport(.init(environment: ["no_proxy": "not.twice"]))
-      _ = try await transport.relay(
-        RelayedRequest(method: "GET", url: server.url("/a"), headers: [:])
+      _ = try await transport.send(
+        OriginRequest(relaying: "GET", url: server.url("/a"), headers: [:])
       ).whole()
-      _ = try await transport.relay(
-        RelayedRequest(method: method, url: server.url("/a"), headers: [:])
+      _ = try await transport.send(
+        OriginRequest(relaying: method, url: server.url("/a"), headers: [:])
       ).whole()
       #expect(count.withLock { $0 } == 2 && server.connections.count == 2)
     }

@@ -28,7 +28,7 @@
     }
   }
 
-  extension RelayedRequest.Body {
+  extension OriginRequest.Body {
     static func parts(_ parts: [Data], length: Int64?) -> Self {
       let (rest, continuation) = AsyncStream.makeStream(of: Data.self)
       for part in parts { continuation.yield(part) }

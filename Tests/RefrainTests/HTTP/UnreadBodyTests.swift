@@ -128,7 +128,7 @@
 
       func receive(_ count: Int, pauses: Bool = false) {
         response.change { state in
-          state.append(Data(count: count))
+          state.chunks.append(Data(count: count))
           state.isPaused = pauses
           return ((), wakes: true)
         }
@@ -151,7 +151,7 @@
       let exchange = Exchange()
       exchange.response.receive((200, [:]))
       exchange.receive(3)
-      exchange.response.end(.failure(TransportError(.connectionLost, "It broke.")))
+      exchange.response.end(TransportError(.connectionLost, "It broke."))
       let head = try await exchange.head()
       let chunk = try await exchange.next()
       #expect(head.status == 200 && chunk?.count == 3)
@@ -166,7 +166,7 @@
       exchange.receive(3)
       for _ in 0..<2 { exchange.stop() }
       exchange.receive(3)
-      exchange.response.end(.success(()))
+      exchange.response.end(nil)
       #expect(exchange.called == ["abandon"] && exchange.response.isOver)
       exchange.stop()
       await #expect(throws: CancellationError.self) { _ = try await exchange.next() }

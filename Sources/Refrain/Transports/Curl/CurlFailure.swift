@@ -122,11 +122,9 @@
     /// responded. libcurl reports both alike; the system's resolver distinguishes them. Blocks.
     static func noAddress(of host: String) -> TransportError {
       // Such names never exist (RFC 6761 §6.4).
-      if host.lowercased().split(separator: ".").last == "invalid" {
-        return noAddress(of: host, code: noName)
-      }
+      let isInvalid = host.lowercased().split(separator: ".").last == "invalid"
       var found: UnsafeMutablePointer<addrinfo>?
-      let code = getaddrinfo(host, nil, nil, &found)
+      let code = isInvalid ? noName : getaddrinfo(host, nil, nil, &found)
       if let found { freeaddrinfo(found) }
       return noAddress(of: host, code: code)
     }

@@ -9,10 +9,8 @@
     let pointer: UnsafeMutableRawPointer
     private var lists: [CURLoption: UnsafeMutablePointer<curl_slist>] = [:]
     private let errorText: UnsafeMutablePointer<CChar>
-    /// Whether memory was missing for some option: the request must not be sent.
-    private(set) var isIncomplete = false
 
-    /// Nil if there is no memory.
+    /// Nil if libcurl cannot be used.
     init?() {
       guard let pointer = curl_easy_init() else { return nil }
       self.pointer = pointer
@@ -55,14 +53,9 @@
 
     func set(_ option: CURLoption, list texts: [String]) {
       var list: UnsafeMutablePointer<curl_slist>?
-      for text in texts {
-        guard let longer = curl_slist_append(list, text) else {
-          // Without one of its header fields it would be another request.
-          isIncomplete = true
-          break
-        }
-        list = longer
-      }
+      // Fails for lack of memory alone, which ends any program in Swift: without one of its header
+      // fields it would be another request.
+      for text in texts { list = curl_slist_append(list, text)! }
       refrain_curl_set_list(pointer, option, list)
       if let old = lists[option] { curl_slist_free_all(old) }
       lists[option] = list
@@ -83,8 +76,8 @@
   }
 
   /// Returns the object that libcurl was given as a context, which somebody else retains.
-  func object<Object: AnyObject>(of context: UnsafeMutableRawPointer?) -> Object? {
-    context.map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
+  func object<Object: AnyObject>(of context: UnsafeMutableRawPointer?) -> Object {
+    Unmanaged<Object>.fromOpaque(context!).takeUnretainedValue()
   }
 
   /// The user and password of requests to one origin.
@@ -94,7 +87,7 @@
     private(set) var password: UserPassword?
 
     /// Nil if the request has no user and password.
-    init?(_ request: RelayedRequest, _ settings: CurlTransport.Settings) {
+    init?(_ request: OriginRequest, _ settings: CurlTransport.Settings) {
       let authorization = request.headers["Authorization"]
       password = UserPassword(authorization: authorization)
       guard password != nil || (authorization == nil && settings.credentialsFile != nil),
@@ -102,34 +95,5 @@
       else { return nil }
       self.origin = origin
     }
-  }
-
-  /// The logins that have to use Digest authentication, and the handles that can compute it without
-  /// another challenge. Used on the thread of libcurl alone.
-  struct DigestLogins {
-    private var idle: [CurlLogin: [CurlHandle]] = [:]
-
-    private static let mostLogins = 32
-    private static let mostHandles = 4
-
-    func contain(_ login: CurlLogin) -> Bool { idle[login] != nil }
-
-    /// Records that the origin offered Digest. Its Basic credentials are not sent again.
-    mutating func add(_ login: CurlLogin) {
-      if idle.count >= Self.mostLogins, !contain(login), let other = idle.keys.first {
-        idle[other] = nil
-      }
-      idle[login, default: []] += []
-    }
-
-    mutating func takeHandle(for login: CurlLogin) -> CurlHandle? { idle[login]?.popLast() }
-
-    /// Keeps a handle whose request was accepted.
-    mutating func keep(_ handle: CurlHandle, for login: CurlLogin) {
-      add(login)
-      if idle[login, default: []].count < Self.mostHandles { idle[login]?.append(handle) }
-    }
-
-    mutating func forgetHandles(of login: CurlLogin) { idle[login]?.removeAll() }
   }
 #endif

@@ -7,7 +7,7 @@
   /// equal lengths, values that are not UTF-8. A field that cannot be read is dropped, unless it
   /// decides which bytes the body has or who may keep them. Where one response's bytes could be
   /// mistaken for another's, the head is malformed: lengths that differ, or are no number; transfer
-  /// codings other than chunked (RFC 9112 §6). Trailers after a body are skipped.
+  /// codings other than chunked (RFC 9112 §6).
   struct CurlHeadReader {
     struct Head: Sendable, Hashable {
       var status: Int
@@ -18,13 +18,10 @@
       var countedLength: Int64?
     }
 
-    enum Step: Hashable {
-      case incomplete
-      /// An interim response (1xx), which the next head follows.
-      case interim(Head)
-      case head(Head)
-      /// In words that follow "violates HTTP: ".
-      case malformed(String)
+    /// Why a head is malformed.
+    struct Fault: Error {
+      /// They follow "violates HTTP: ".
+      var words: String
     }
 
     /// A field whose lines have been read so far.
@@ -36,50 +33,52 @@
 
     private var status: Int?
     private var lines: [Field] = []
-    private var isDone = false
 
     /// - Parameter line: one line, with its end.
-    mutating func read(_ line: UnsafeRawBufferPointer) -> Step {
-      guard !isDone else { return .incomplete }
+    /// - Returns: the head once it is whole. Another one follows that of an interim response (1xx).
+    mutating func read(_ line: UnsafeRawBufferPointer) throws(Fault) -> Head? {
       var line = Array(line)[...]
       // Some servers end lines with LF alone (RFC 9112 §2.2).
       if line.last == UInt8(ascii: "\n") { line = line.dropLast() }
       if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-      guard let status else { return readStatusLine(line) }
-      guard let first = line.first else { return endHead(status) }
+      guard let status else {
+        status = try Self.status(line)
+        return nil
+      }
+      guard let first = line.first else {
+        defer { self = CurlHeadReader() }
+        return try head(status)
+      }
       if first.isOWS, !lines.isEmpty {
         // One value in several lines, which is obsolete (RFC 9112 §5.2).
         lines[lines.count - 1].value += [UInt8(ascii: " ")] + line.trimmingOWS
         lines[lines.count - 1].isFolded = true
-        return .incomplete
+        return nil
       }
       // libcurl ends the head before a CR.
       guard !first.isOWS, first != UInt8(ascii: "\r"),
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
       else {
-        return .malformed("its response has an invalid header")
+        throw Fault(words: "its response has an invalid header")
       }
       lines.append(Field(name: line[..<colon], value: line[(colon + 1)...]))
-      return .incomplete
+      return nil
     }
 
-    private mutating func readStatusLine(_ line: ArraySlice<UInt8>) -> Step {
+    private static func status(_ line: ArraySlice<UInt8>) throws(Fault) -> Int {
       guard line.allSatisfy(\.isInFieldValue) else {
-        return .malformed("its response head contains control characters")
+        throw Fault(words: "its response head contains control characters")
       }
       let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
       // "ICY" is SHOUTcast's.
       guard parts.count > 1, ["HTTP/1.1", "HTTP/1.0", "ICY"].contains(parts[0]),
         parts[1].utf8.count == 3, let code = Int64(digits: parts[1]), code >= 100
-      else { return .malformed("its response has no valid status") }
-      status = Int(code)
-      return .incomplete
+      else { throw Fault(words: "its response has no valid status") }
+      return Int(code)
     }
 
     /// Adds a field, or drops it.
-    ///
-    /// - Returns: the fault for which the response cannot be used.
-    private static func add(_ field: Field, to fields: inout HeaderFields) -> String? {
+    private static func add(_ field: Field, to fields: inout HeaderFields) throws(Fault) {
       // A proxy removes white space before the colon (RFC 9112 §5.1).
       let bytes = field.name.trimmingOWS
       let isPlain = bytes.count == field.name.count
@@ -89,10 +88,9 @@
       if decisive.contains(resembled) {
         let isFraming = framing.contains(resembled)
         guard isValid, !(isFraming && field.isFolded), isPlain || resembled != "transfer-encoding"
-        else { return "its \(resembled) cannot be read" }
+        else { throw Fault(words: "its \(resembled) cannot be read") }
       }
       if isValid { fields.append(name, text(field.value.trimmingOWS, of: resembled)) }
-      return nil
     }
 
     private static let framing: Set<String> = ["content-length", "transfer-encoding"]
@@ -122,54 +120,45 @@
 
     // MARK: The whole head
 
-    private mutating func endHead(_ status: Int) -> Step {
-      var fields = HeaderFields()
-      for line in lines {
-        if let fault = Self.add(line, to: &fields) { return .malformed(fault) }
-      }
+    private func head(_ status: Int) throws(Fault) -> Head {
+      var head = Head(status: status, headers: [:])
+      for line in lines { try Self.add(line, to: &head.headers) }
       if status < 200 {
         // No request asks for another protocol.
         guard status != 101 else {
-          return .malformed("its response switches to a protocol that was not requested")
+          throw Fault(words: "its response switches to a protocol that was not requested")
         }
-        defer { self = CurlHeadReader() }
-        return .interim(Head(status: status, headers: fields))
+        return head
       }
-      isDone = true
-      let length = ContentLength(fields)
+      let length = ContentLength(head.headers)
       guard length != .invalid else {
-        return .malformed("its response has an invalid Content-Length")
+        throw Fault(words: "its response has an invalid Content-Length")
       }
-      var head = Head(status: status, headers: fields)
-      switch fields.values(of: "Transfer-Encoding").map({ $0.lowercased() }) {
+      var isKnown = false
+      switch head.headers.values(of: "Transfer-Encoding").map({ $0.lowercased() }) {
       case []:
         // With white space before the colon, libcurl does not read it.
-        let isKnown = lines.contains {
+        isKnown = lines.contains {
           String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
         }
-        head.setLength(length, isCounted: !isKnown)
       case ["identity"]:
         // The absence of a coding (RFC 2616 §3.6), beside which libcurl ignores Content-Length.
         head.headers["Transfer-Encoding"] = nil
-        head.setLength(length, isCounted: true)
-      // The coding counts (RFC 9112 §6.3).
-      case ["chunked"]: head.headers["Content-Length"] = nil
-      default: return .malformed("its response has a transfer coding that was not requested")
+      case ["chunked"]:
+        // The coding counts (RFC 9112 §6.3).
+        head.headers["Content-Length"] = nil
+        return head
+      default: throw Fault(words: "its response has a transfer coding that was not requested")
       }
-      return .head(head)
-    }
-  }
-
-  extension CurlHeadReader.Head {
-    fileprivate mutating func setLength(_ length: ContentLength, isCounted: Bool) {
       guard case .bytes(let count) = length else {
-        headers["Content-Length"] = nil
-        return
+        head.headers["Content-Length"] = nil
+        return head
       }
-      if headers.values(of: "Content-Length") != [String(count)] {
-        headers["Content-Length"] = String(count)
+      if head.headers.values(of: "Content-Length") != [String(count)] {
+        head.headers["Content-Length"] = String(count)
       }
-      if isCounted { countedLength = count }
+      if !isKnown { head.countedLength = count }
+      return head
     }
   }
 

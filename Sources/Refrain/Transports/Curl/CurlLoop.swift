@@ -4,18 +4,11 @@
   import Foundation
   import RefrainLocks
 
-  /// Passes commands to the thread that runs libcurl.
+  /// Passes work to the thread that runs libcurl.
   final class CurlLoop: Sendable {
-    enum Command: Sendable {
-      case begin(CurlExchange)
-      /// There is room for the response's body.
-      case goOn(CurlExchange)
-      /// The next part of the request's body; nil at its end.
-      case upload(Data?, CurlExchange)
-      case remove(CurlExchange)
-    }
+    typealias Work = @Sendable (CurlThread) -> Void
 
-    private let commands = Mutex<[Command]>([])
+    private let work = Mutex<[Work]>([])
     private let events: EventQueue
     /// The number of exchanges, which share the memory for buffers.
     let exchanges = Atomic(0)
@@ -38,9 +31,9 @@
       events = try EventQueue()
       let thread = Thread {
         CurlThread(settings, self.events).run {
-          self.commands.withLock { commands in
-            defer { commands = [] }
-            return commands
+          self.work.withLock { work in
+            defer { work = [] }
+            return work
           }
         }
       }
@@ -48,28 +41,29 @@
       thread.start()
     }
 
-    func post(_ command: Command) {
-      let isFirst = commands.withLock { commands in
-        commands.append(command)
-        return commands.count == 1
+    func post(_ next: @escaping Work) {
+      let isFirst = work.withLock { work in
+        work.append(next)
+        return work.count == 1
       }
       if isFirst { events.ring() }
     }
   }
 
-  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeout, and for commands
+  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeout, and for work
   /// (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl. A round costs as
   /// much as the sockets that have something, however many others wait: curl_multi_poll(3) looks at
   /// all of them in each.
-  private final class CurlThread {
-    private let settings: CurlTransport.Settings
-    private let events: EventQueue
-    /// Nil if there is no memory.
-    private let multi: UnsafeMutableRawPointer?
+  final class CurlThread {
+    let settings: CurlTransport.Settings
+    let sockets = CurlSockets()
     /// Shares TLS sessions, which would otherwise belong to one handle.
-    private let share: UnsafeMutableRawPointer?
-    private let sockets = CurlSockets()
-    private var digests = DigestLogins()
+    let share: UnsafeMutableRawPointer
+    /// The logins that have to use Digest authentication, each with idle handles that can compute it
+    /// without another challenge.
+    var digests: [CurlLogin: [CurlHandle]] = [:]
+    private let events: EventQueue
+    private let multi: UnsafeMutableRawPointer
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The exchanges that received bytes in this round.
     private var fed: [CurlExchange] = []
@@ -86,44 +80,38 @@
       self.settings = settings
       self.events = events
       curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-      multi = curl_multi_init()
-      share = curl_share_init()
-      if let share { refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION) }
-      guard let multi else { return }
+      // They fail for lack of memory alone, which ends any program in Swift.
+      multi = curl_multi_init()!
+      share = curl_share_init()!
+      refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION)
       let context = Unmanaged.passUnretained(self).toOpaque()
       refrain_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
       refrain_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdle)
       refrain_curl_multi_set_socket_callback(
         multi,
         { _, socket, what, context, _ in
-          CurlThread.at(context)?.events.watch(
-            socket, forReading: what == CURL_POLL_IN || what == CURL_POLL_INOUT,
-            forWriting: what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
+          (object(of: context) as CurlThread).events.watch(socket, what)
           return 0
         }, context)
       refrain_curl_multi_set_timer_callback(
         multi,
         { _, milliseconds, context in
-          CurlThread.at(context)?.deadline =
+          (object(of: context) as CurlThread).deadline =
             milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
           return 0
         }, context)
     }
 
-    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlThread? {
-      object(of: context)
-    }
-
     /// Never returns.
     ///
-    /// - Parameter commands: returns the commands that have come since the last call.
-    func run(_ commands: () -> [CurlLoop.Command]) -> Never {
+    /// - Parameter work: returns what was posted since the last call.
+    func run(_ work: () -> [CurlLoop.Work]) -> Never {
       while true {
-        for event in events.next(within: waiting.isEmpty ? patience : 0) { act(on: event) }
-        commands().forEach(carryOut)
+        events.wait(within: waiting.isEmpty ? patience : 0) { act(on: $0, flags: $1) }
+        for work in work() { work(self) }
         if let due = deadline, due <= .now {
           deadline = nil
-          act(on: .init(socket: curl_socket_t(CURL_SOCKET_BAD), flags: 0))
+          act(on: curl_socket_t(CURL_SOCKET_BAD), flags: 0)
         }
         takeMessages()
         wakeReaders()
@@ -136,25 +124,26 @@
       return Int32(max(0, min((deadline - .now) / .milliseconds(1), 60_000)).rounded(.up))
     }
 
-    private func act(on event: EventQueue.Event) {
+    private func act(on socket: curl_socket_t, flags: Int32) {
       var running: Int32 = 0
-      if let multi { curl_multi_socket_action(multi, event.socket, event.flags, &running) }
+      curl_multi_socket_action(multi, socket, flags, &running)
     }
 
-    // MARK: Commands
+    // MARK: What is posted
 
-    private func carryOut(_ command: CurlLoop.Command) {
-      switch command {
-      case .begin(let exchange): begin(exchange)
-      case .goOn(let exchange): goOn(exchange)
-      case .upload(let part, let exchange):
-        transfers[ObjectIdentifier(exchange)]?.partCame(part)
-        goOn(exchange)
-      case .remove(let exchange): remove(exchange)
+    func begin(_ exchange: CurlExchange, retry: CurlTransfer.Retry? = nil) {
+      guard !exchange.response.isOver else { return }
+      guard let transfer = CurlTransfer(exchange, on: self, retry: retry),
+        curl_multi_add_handle(multi, transfer.handle.pointer) == CURLM_OK
+      else {
+        return exchange.response.end(
+          TransportError(.unreachable, "No request can be sent: no memory."))
       }
+      transfers[ObjectIdentifier(exchange)] = transfer
     }
 
-    private func goOn(_ exchange: CurlExchange) {
+    /// There is room for the response's body.
+    func goOn(_ exchange: CurlExchange) {
       guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
       let code = curl_easy_pause(transfer.handle.pointer, CURLPAUSE_CONT)
       // libcurl reports an end among the bytes that it held back only here. Without a connection,
@@ -162,50 +151,57 @@
       if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
     }
 
-    private func begin(_ exchange: CurlExchange, retry: CurlTransfer.Retry? = nil) {
-      guard !exchange.response.isOver else { return }
-      let transfer = CurlTransfer(exchange, settings, retry: retry, &digests, sockets: sockets) {
-        [unowned self] in if fed.last !== $0 { fed.append($0) }
-      }
-      transfer?.setOptions(settings, share: share)
-      guard let multi, let transfer, !transfer.handle.isIncomplete,
-        curl_multi_add_handle(multi, transfer.handle.pointer) == CURLM_OK
-      else {
-        return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
-      }
-      transfers[ObjectIdentifier(exchange)] = transfer
+    /// - Parameter part: the next one of the request's body, not empty; nil at its end.
+    func upload(_ part: Data?, of exchange: CurlExchange) {
+      transfers[ObjectIdentifier(exchange)]?.partCame(part)
+      goOn(exchange)
     }
 
-    private func remove(_ exchange: CurlExchange) {
+    func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-      if let multi { curl_multi_remove_handle(multi, transfer.handle.pointer) }
-      if let login = transfer.login, let handle = transfer.handleToKeep {
-        digests.keep(handle, for: login)
+      curl_multi_remove_handle(multi, transfer.handle.pointer)
+      if let login = transfer.login, transfer.hasValidChallenge, let idle = digests[login],
+        idle.count < 4
+      {
+        digests[login] = idle + [transfer.handle]
       }
+    }
+
+    // MARK: What transfers report
+
+    /// Records that the origin offers Digest, by a new challenge. Basic credentials are not sent again,
+    /// unless there are 32 other such logins.
+    func useDigest(for login: CurlLogin) {
+      if digests.count >= 32, digests[login] == nil, let other = digests.keys.first {
+        digests[other] = nil
+      }
+      digests[login] = []
+    }
+
+    func received(by exchange: CurlExchange) {
+      if fed.last !== exchange { fed.append(exchange) }
     }
 
     // MARK: What comes of it
 
     private func takeMessages() {
-      guard let multi else { return }
       var left: Int32 = 0
       while let message = curl_multi_info_read(multi, &left) {
-        guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
-          let transfer = CurlTransfer.of(handle)
-        else { continue }
-        finish(transfer, refrain_curl_result(message))
+        // There are no other messages than that a transfer is over.
+        finish(
+          object(of: refrain_curl_get_private(message.pointee.easy_handle)),
+          refrain_curl_result(message))
       }
     }
 
     private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
-      transfer.ended(code)
-      let error = transfer.error(for: code)
+      let (retry, error) = transfer.outcome(of: code)
       // Removing the handle invalidates the message.
       remove(transfer.exchange)
-      if let retry = transfer.retry {
+      if let retry {
         begin(transfer.exchange, retry: retry)
       } else {
-        transfer.exchange.ended(error)
+        transfer.exchange.response.end(error)
       }
     }
 

@@ -26,7 +26,7 @@
   struct ProxyEnvironment: Sendable, Hashable {
     private var byScheme: [String: String] = [:]
     private var other: String?
-    private var exceptions: [Exception] = []
+    private var exceptions: [String] = []
 
     init(_ environment: [String: String]) {
       func first(_ names: String...) -> String? {
@@ -35,8 +35,8 @@
       byScheme["http"] = first("http_proxy")
       byScheme["https"] = first("https_proxy", "HTTPS_PROXY")
       other = first("all_proxy", "ALL_PROXY")
-      exceptions = (first("no_proxy", "NO_PROXY") ?? "").split { $0 == "," || $0.isWhitespace }
-        .map { Exception(String($0)) }
+      exceptions = (first("no_proxy", "NO_PROXY") ?? "").lowercased()
+        .split { $0 == "," || $0.isWhitespace }.map(String.init)
     }
 
     func proxy(for url: URL) -> CurlProxy? {
@@ -44,52 +44,39 @@
         let proxy = byScheme[scheme] ?? other
       else { return nil }
       let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-      guard !Self.isThisMachine(name) else { return nil }
+      guard !NetworkAddress.isLoopback(host: name), !name.hasSuffix(".localhost") else {
+        return nil
+      }
       let port = url.port ?? (scheme == "https" ? 443 : 80)
-      guard !exceptions.contains(where: { $0.holds(for: name, port: port) }) else { return nil }
+      guard !exceptions.contains(where: { Self.exception($0, names: name, port) }) else {
+        return nil
+      }
       return CurlProxy(url: proxy)
     }
 
-    private static func isThisMachine(_ host: String) -> Bool {
-      NetworkAddress.isLoopback(host: host) || host.hasSuffix(".localhost")
-    }
-
-    /// One entry of `no_proxy`: a name, which includes its subdomains; an address, or a range of
-    /// them such as `10.0.0.0/8`; `*` for all. With a port, for that port alone.
-    private struct Exception: Hashable {
-      private var name: String
-      private var port: Int?
-      private var network: NetworkAddress?
-      private var prefixLength: Int?
-
-      init(_ text: String) {
-        name = text.lowercased()
-        // Two or more colons are an IPv6 address, unless it is in brackets.
-        if let colon = name.lastIndex(of: ":"),
-          name.hasPrefix("[") ? name[..<colon].hasSuffix("]") : name.firstIndex(of: ":") == colon,
-          let number = Int(name[name.index(after: colon)...])
-        {
-          port = number
-          name = String(name[..<colon])
-        }
-        let parts = name.split(separator: "/", maxSplits: 1)
-        if let first = parts.first, let address = NetworkAddress(host: first) {
-          network = address
-          prefixLength = parts.count == 2 ? Int(parts[1]) ?? -1 : address.bytes.count * 8
-        }
-        while name.hasPrefix(".") || name.hasPrefix("*.") {
-          name = String(name.dropFirst(name.hasPrefix(".") ? 1 : 2))
-        }
+    /// - Parameter text: an entry of `no_proxy`: a name, which includes its subdomains; an address, or
+    ///   a range of them such as `10.0.0.0/8`; `*` for all. With a port, for that port alone.
+    private static func exception(_ text: String, names host: String, _ port: Int) -> Bool {
+      var name = text[...]
+      // Two or more colons are an IPv6 address, unless it is in brackets.
+      if let colon = name.lastIndex(of: ":"),
+        name.hasPrefix("[") ? name[..<colon].hasSuffix("]") : name.firstIndex(of: ":") == colon,
+        let number = Int(name[name.index(after: colon)...])
+      {
+        guard number == port else { return false }
+        name = name[..<colon]
       }
-
-      func holds(for host: String, port asked: Int) -> Bool {
-        if let port, port != asked { return false }
-        if name == "*" { return true }
-        if let network, let prefixLength, let address = NetworkAddress(host: host) {
-          return address.begins(with: network, bits: prefixLength)
-        }
-        return !name.isEmpty && (host == name || host.hasSuffix("." + name))
+      let parts = name.split(separator: "/", maxSplits: 1)
+      if let network = parts.first.flatMap({ NetworkAddress(host: $0) }),
+        let address = NetworkAddress(host: host)
+      {
+        let bits = parts.count == 2 ? Int(parts[1]) ?? -1 : network.bytes.count * 8
+        return address.begins(with: network, bits: bits)
       }
+      while name.hasPrefix(".") || name.hasPrefix("*.") {
+        name = name.dropFirst(name.hasPrefix(".") ? 1 : 2)
+      }
+      return name == "*" || (!name.isEmpty && (host == name || host.hasSuffix("." + name)))
     }
   }
 #endif

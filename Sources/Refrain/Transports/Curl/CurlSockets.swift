@@ -6,12 +6,6 @@
 
   /// The sockets that one thread waits for, and a bell that ends the wait: epoll(7), eventfd(2).
   final class EventQueue: Sendable {
-    struct Event {
-      var socket: curl_socket_t
-      /// As for curl_multi_socket_action(3).
-      var flags: Int32
-    }
-
     private let descriptor: Int32
     private let bell: Int32
 
@@ -24,7 +18,7 @@
         let reason = String(cString: strerror(errno))
         throw TransportError(.unreachable, "No request can be sent: \(reason).")
       }
-      watch(bell, forReading: true, forWriting: false)
+      watch(bell, CURL_POLL_IN)
     }
 
     deinit {
@@ -39,11 +33,13 @@
       _ = write(bell, &one, 8)
     }
 
-    /// Watches a socket; without both flags, stops watching it.
-    func watch(_ socket: Int32, forReading: Bool, forWriting: Bool) {
+    /// Watches a socket, or stops watching it.
+    ///
+    /// - Parameter what: as libcurl says it (CURLMOPT_SOCKETFUNCTION(3)): a set of bits.
+    func watch(_ socket: Int32, _ what: Int32) {
       var event = epoll_event()
-      if forReading { event.events |= EPOLLIN.rawValue }
-      if forWriting { event.events |= EPOLLOUT.rawValue }
+      if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
+      if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
       event.data.fd = socket
       guard event.events != 0 else {
         epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
@@ -57,16 +53,18 @@
 
     /// Waits for the next events, or the bell.
     ///
-    /// - Parameter milliseconds: the longest wait; -1: unlimited.
-    func next(within milliseconds: Int32) -> [Event] {
+    /// - Parameters:
+    ///   - milliseconds: the longest wait; -1: unlimited.
+    ///   - act: receives each socket with its flags for curl_multi_socket_action(3).
+    func wait(within milliseconds: Int32, _ act: (curl_socket_t, Int32) -> Void) {
       withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
         let count = epoll_wait(
           descriptor, events.baseAddress, Int32(events.count), milliseconds)
-        return events.prefix(Int(max(count, 0))).compactMap { event in
+        for event in events.prefix(Int(max(count, 0))) {
           guard event.data.fd != bell else {
             var rings: UInt64 = 0
             _ = read(bell, &rings, 8)
-            return nil
+            continue
           }
           var flags: Int32 = 0
           if event.events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
@@ -74,7 +72,7 @@
           if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
             flags |= CURL_CSELECT_ERR
           }
-          return Event(socket: event.data.fd, flags: flags)
+          act(event.data.fd, flags)
         }
       }
     }

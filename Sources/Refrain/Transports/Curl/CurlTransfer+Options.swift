@@ -9,17 +9,16 @@
 
     /// Sets all options in this one place: the compiler cannot check which option requires which
     /// type.
-    func setOptions(_ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?) {
-      connectCallbacks()
+    func setOptions() {
       setRequest(exchange.request)
-      setConnection(settings)
-      setCredentials(settings)
+      setConnection(thread.settings)
+      setCredentials(thread.settings)
       // One read of the socket takes no more than is passed on.
       handle.set(CURLOPT_BUFFERSIZE, exchange.limits.bytes)
-      if let share { handle.set(CURLOPT_SHARE, share) }
+      handle.set(CURLOPT_SHARE, thread.share)
     }
 
-    private func setRequest(_ request: RelayedRequest) {
+    private func setRequest(_ request: OriginRequest) {
       // The caller handles a user and password in the URL.
       handle.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
       handle.set(CURLOPT_URL, request.url.withoutUserInfo.absoluteString)
@@ -53,7 +52,7 @@
     }
 
     /// The request's own header lines, without those that libcurl adds.
-    private func headerLines(_ request: RelayedRequest) -> [String] {
+    private func headerLines(_ request: OriginRequest) -> [String] {
       var fields = request.headers
       if usesDigest { fields["Authorization"] = nil }
       var lines = fields.fields.map { field in

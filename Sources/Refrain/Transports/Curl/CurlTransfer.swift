@@ -10,20 +10,10 @@
     enum Retry {
       /// A kept connection has proved to be unusable.
       case onNewConnection
-      /// libcurl answers the origin's challenge with Digest, in place of the request's Basic
-      /// credentials.
-      case withDigest
-      /// The challenge that the handle knew may have expired, which not every origin says (RFC 7616
-      /// §3.3, `stale`).
+      /// libcurl answers a new challenge with Digest: the origin has refused the request's Basic
+      /// credentials, or the challenge that the handle knew may have expired, which not every origin
+      /// says (RFC 7616 §3.3, `stale`).
       case withNewChallenge
-    }
-
-    /// Why the connection must not carry the request.
-    private enum Objection {
-      /// A kept connection has received something meanwhile.
-      case foreignBytes
-      /// It leads to a private address.
-      case privateAddress
     }
 
     /// The body of the request.
@@ -35,17 +25,16 @@
     }
 
     let exchange: CurlExchange
+    unowned let thread: CurlThread
+    let handle: CurlHandle
+    /// The proxy in use, if any.
+    let proxy: CurlProxy?
     let usesNewConnection: Bool
     /// Nil if the request has no user and password.
     let login: CurlLogin?
     let usesDigest: Bool
     /// Whether the handle knows an earlier challenge, which may be too old.
     private let knowsChallenge: Bool
-    let handle: CurlHandle
-    /// The proxy in use, if any.
-    let proxy: CurlProxy?
-    private let sockets: CurlSockets
-    private let onBytes: (CurlExchange) -> Void
 
     private var upload = Upload.whole
     private var headReader = CurlHeadReader()
@@ -53,46 +42,41 @@
     private var status: Int?
     /// A 401 that is withheld until it is known whether libcurl sends the request again.
     private var refusal: CurlHeadReader.Head?
-    private var filling = CurlExchange.Filling()
-    /// The announced length of the body.
+    /// The bytes of the body received so far, and those announced.
+    private var received = 0
     private var length: Int64?
     /// The bytes of the body still to arrive, if libcurl does not know when it is whole.
     private var countdown: Int64?
+    /// The bytes that the chunk that is being filled may hold.
+    private var chunkLimit = 0
     /// The fault in the head for which the transfer was ended.
     private var fault: String?
-    private var objection: Objection?
+    /// Whether an address of the host was refused because it is private.
+    private var hasPrivateAddress = false
     /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
     private var socketError = 0
     /// Why another attempt follows this one; nil if this is the last.
-    private(set) var retry: Retry?
+    private var retry: Retry?
 
-    /// - Parameters:
-    ///   - retry: why an earlier attempt did not suffice.
-    ///   - onBytes: called with the exchange once it has received bytes.
-    /// - Returns: nil if there is no memory.
-    init?(
-      _ exchange: CurlExchange, _ settings: CurlTransport.Settings, retry: Retry?,
-      _ digests: inout DigestLogins, sockets: CurlSockets,
-      onBytes: @escaping (CurlExchange) -> Void
-    ) {
+    /// - Parameter retry: why an earlier attempt did not suffice.
+    /// - Returns: nil if libcurl cannot be used.
+    init?(_ exchange: CurlExchange, on thread: CurlThread, retry: Retry?) {
       self.exchange = exchange
-      self.sockets = sockets
-      self.onBytes = onBytes
+      self.thread = thread
       usesNewConnection = retry == .onNewConnection
-      proxy = settings.proxies.proxy(for: exchange.request.url)
-      login = CurlLogin(exchange.request, settings)
-      var known: CurlHandle?
-      if let login {
-        if retry == .withDigest { digests.add(login) }
-        if retry == .withNewChallenge { digests.forgetHandles(of: login) }
-        if exchange.isPlainGet { known = digests.takeHandle(for: login) }
-      }
-      usesDigest = login.map { digests.contain($0) } ?? false
+      proxy = thread.settings.proxies.proxy(for: exchange.request.url)
+      login = CurlLogin(exchange.request, thread.settings)
+      if retry == .withNewChallenge, let login { thread.useDigest(for: login) }
+      usesDigest = login.map { thread.digests[$0] != nil } ?? false
+      let known =
+        exchange.request.isPlainGet ? login.flatMap { thread.digests[$0]?.popLast() } : nil
       knowsChallenge = known != nil
       guard let handle = known ?? CurlHandle() else { return nil }
       self.handle = handle
       handle.forgetMessage()
       if exchange.request.body != nil { awaitPart() }
+      connectCallbacks()
+      setOptions()
     }
 
     deinit {
@@ -102,7 +86,7 @@
     // MARK: What libcurl calls
 
     /// Sets this object as libcurl's context, and its callbacks.
-    func connectCallbacks() {
+    private func connectCallbacks() {
       let context = Unmanaged.passUnretained(self).toOpaque()
       let pointer = handle.pointer
       for option in [
@@ -113,51 +97,43 @@
       }
       refrain_curl_set_data_callback(pointer, CURLOPT_HEADERFUNCTION) {
         bytes, size, count, context in
-        CurlTransfer.at(context)?.readLine(.init(start: bytes, count: size * count)) ?? 0
+        CurlTransfer.at(context).readLine(.init(start: bytes, count: size * count))
       }
       refrain_curl_set_data_callback(pointer, CURLOPT_WRITEFUNCTION) {
         bytes, size, count, context in
-        CurlTransfer.at(context)?.take(.init(start: bytes, count: size * count)) ?? 0
+        CurlTransfer.at(context).take(.init(start: bytes, count: size * count))
       }
       refrain_curl_set_data_callback(pointer, CURLOPT_READFUNCTION) {
         bytes, size, count, context in
-        CurlTransfer.at(context)?.give(.init(start: bytes, count: size * count))
-          ?? Int(CURL_READFUNC_ABORT)
+        CurlTransfer.at(context).give(.init(start: bytes, count: size * count))
       }
       refrain_curl_set_socket_opener(pointer) { context, _, address in
-        CurlTransfer.at(context)?.openSocket(address) ?? curl_socket_t(CURL_SOCKET_BAD)
+        CurlTransfer.at(context).openSocket(address!)
       }
       refrain_curl_set_connected_callback(pointer) { context, address, local, _, localPort in
-        let mayContinue = CurlTransfer.at(context)?.connected(
-          to: address.map { String(cString: $0) } ?? "",
-          from: local.map { String(cString: $0) } ?? "", Int(localPort))
-        return Int32(mayContinue == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
+        let mayContinue = CurlTransfer.at(context).connected(
+          to: String(cString: address!), from: String(cString: local!), Int(localPort))
+        return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       }
       // Beyond this object's life: connections of earlier transfers are closed later.
-      handle.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque())
+      handle.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(thread.sockets).toOpaque())
       refrain_curl_set_socket_closer(pointer) { context, socket in
-        (object(of: context) as CurlSockets?)?.remove(socket) ?? close(socket)
+        (object(of: context) as CurlSockets).remove(socket)
       }
     }
 
-    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
       object(of: context)
-    }
-
-    /// Returns the object of a libcurl handle.
-    static func of(_ handle: UnsafeMutableRawPointer) -> CurlTransfer? {
-      at(refrain_curl_get_private(handle))
     }
 
     // MARK: The connection
 
-    private func openSocket(_ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
-      guard let address else { return curl_socket_t(CURL_SOCKET_BAD) }
+    private func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
       if requiresPublicAddress, Self.isPrivate(address) {
-        objection = .privateAddress
+        hasPrivateAddress = true
         return curl_socket_t(CURL_SOCKET_BAD)
       }
-      let socket = sockets.add(for: address.pointee)
+      let socket = thread.sockets.add(for: address.pointee)
       if socket == CURL_SOCKET_BAD { socketError = Int(errno) }
       return socket
     }
@@ -166,13 +142,11 @@
     private static func isPrivate(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
       let bytes = UnsafeRawBufferPointer(
         start: refrain_curl_address(address), count: Int(address.pointee.addrlen))
-      let found: NetworkAddress? =
-        switch (address.pointee.family, bytes.count) {
-        case (AF_INET, 8...): NetworkAddress(bytes: Array(bytes[4..<8]))
-        case (AF_INET6, 24...): NetworkAddress(bytes: Array(bytes[8..<24]))
-        default: nil
-        }
-      return found?.isPrivate ?? true
+      return switch (address.pointee.family, bytes.count) {
+      case (AF_INET, 8...): NetworkAddress(bytes: Array(bytes[4..<8])).isPrivate
+      case (AF_INET6, 24...): NetworkAddress(bytes: Array(bytes[8..<24])).isPrivate
+      default: true
+      }
     }
 
     /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
@@ -190,11 +164,11 @@
     /// - Returns: whether the request may be sent: a kept connection may lead to a private address,
     ///   or be unusable.
     private func connected(to text: String, from local: String, _ port: Int) -> Bool {
-      if isKept, sockets.hasInput(at: local, port: port) {
-        objection = .foreignBytes
+      if isKept, thread.sockets.hasInput(at: local, port: port) {
+        retry = .onNewConnection
       } else if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true
       {
-        objection = .privateAddress
+        hasPrivateAddress = true
       } else {
         return true
       }
@@ -226,22 +200,18 @@
     func partCame(_ part: Data?) { upload = part.map { .part($0) } ?? .whole }
 
     private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
-      if refusal != nil {
-        // Trailers of its body may follow a refusal, too.
-        guard line.starts(with: "HTTP/".utf8) else { return line.count }
-        refusal = nil
-        headReader = CurlHeadReader()
-      }
-      switch headReader.read(line) {
-      case .incomplete: break
-      case .interim(let head): exchange.request.onInterim?(head.status, head.headers)
-      case .head(let head):
-        guard received(head) else { return 0 }
-      case .malformed(let what):
-        fault = what
+      if refusal != nil, line.starts(with: "HTTP/".utf8) { refusal = nil }
+      // Trailers may follow the body, also that of a refusal.
+      guard status == nil, refusal == nil else { return line.count }
+      do throws(CurlHeadReader.Fault) {
+        guard let head = try headReader.read(line) else { return line.count }
+        guard head.status < 200 else { return received(head) ? line.count : 0 }
+        exchange.request.onInterim?(head.status, head.headers)
+        return line.count
+      } catch {
+        fault = error.words
         return 0
       }
-      return line.count
     }
 
     /// - Returns: false if the transfer ends here.
@@ -254,13 +224,16 @@
       guard exchange.request.body == nil, Challenges.offerDigest(head.headers) else {
         return pass(head)
       }
-      retry = .withDigest
+      retry = .withNewChallenge
       return false
     }
 
     private func pass(_ head: CurlHeadReader.Head) -> Bool {
       status = head.status
-      exchange.received((head.status, head.headers))
+      exchange.response.receive((head.status, head.headers))
+      // After a response that precedes the end of the request's body, libcurl stops sending it, but
+      // would wait forever for its next part.
+      if exchange.request.body != nil { exchange.goOn() }
       length = head.headers.bodyLength
       let hasBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
       countdown = hasBody ? head.countedLength : nil
@@ -280,21 +253,60 @@
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard passRefusal() else { return 0 }
       let wanted = bytes.prefix(Int(clamping: countdown ?? .max))
-      guard exchange.take(UnsafeRawBufferPointer(rebasing: wanted), &filling, of: length) else {
+      guard buffer(UnsafeRawBufferPointer(rebasing: wanted)) else {
         return Int(CURL_WRITEFUNC_PAUSE)
       }
-      onBytes(exchange)
+      thread.received(by: exchange)
       countdown? -= Int64(wanted.count)
       // The connection may go on with anything.
       return countdown == 0 ? 0 : bytes.count
     }
 
+    /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
+    private static let beginning = 512 << 10
+
+    /// Adds bytes to the last chunk, or to a new one. Wakes the task for a chunk that is full: waking
+    /// it costs as much as receiving one.
+    ///
+    /// - Returns: whether the bytes were taken; if not, they must be passed again after `goOn`.
+    private func buffer(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      exchange.response.change { state in
+        // Bytes after the stop are discarded until the thread learns of it.
+        guard state.end == nil, !bytes.isEmpty else { return (true, wakes: false) }
+        if let last = state.chunks.indices.last,
+          state.chunks[last].count + bytes.count <= chunkLimit
+        {
+          state.chunks[last].append(contentsOf: bytes)
+        } else {
+          let limits = exchange.limits
+          guard state.chunks.count < (received < Self.beginning ? 1 : limits.chunks) else {
+            state.isPaused = true
+            return (false, wakes: true)
+          }
+          chunkLimit = limits.bytes
+          let rest = length.map { Int(clamping: $0) - received } ?? .max
+          var chunk = Data()
+          chunk.reserveCapacity(max(bytes.count, min(limits.bytes, rest)))
+          chunk.append(contentsOf: bytes)
+          state.chunks.append(chunk)
+        }
+        received += bytes.count
+        let isFull =
+          state.chunks.count > 1
+          || state.chunks[0].count + CurlExchange.mostAtOnce > chunkLimit
+        return (true, wakes: isFull)
+      }
+    }
+
     // MARK: Its end
 
-    /// Called when libcurl has ended the transfer, before `retry` and `error(for:)`.
-    func ended(_ code: CURLcode) {
+    /// Called once, when libcurl has ended the transfer.
+    ///
+    /// - Returns: why another attempt follows, and why the response is not whole; neither if it is.
+    func outcome(of code: CURLcode) -> (retry: Retry?, error: TransportError?) {
       if code == CURLE_OK { _ = passRefusal() }
-      if objection == .foreignBytes || hasReadForeignBytes(code) { retry = .onNewConnection }
+      if hasReadForeignBytes(code) { retry = .onNewConnection }
+      return (retry, error(for: code))
     }
 
     /// Whether what was read on a kept connection may follow an earlier response that was longer
@@ -305,18 +317,16 @@
         && (fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code))
     }
 
-    /// The handle, if its challenge was answered and another request can use it.
-    var handleToKeep: CurlHandle? {
-      guard usesDigest, let status, status != 401, exchange.isPlainGet else { return nil }
-      return handle
+    /// Whether the handle's challenge was answered, and another request can use it.
+    var hasValidChallenge: Bool {
+      usesDigest && exchange.request.isPlainGet && ![nil, 401].contains(status)
     }
 
-    /// - Returns: why the response is not whole; nil if it is.
-    func error(for code: CURLcode) -> TransportError? {
+    private func error(for code: CURLcode) -> TransportError? {
       if countdown == 0 { return nil }
       let code = code == CURLE_OK && countdown != nil ? CURLE_PARTIAL_FILE : code
       let host = exchange.request.url.host() ?? ""
-      if objection == .privateAddress,
+      if hasPrivateAddress,
         [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code)
       {
         return TransportError(

@@ -28,18 +28,6 @@
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try request.check()
-      var get = RelayedRequest(method: "GET", url: request.url, headers: request.headers)
-      get.longestSilence = nil
-      get.requiresPublicAddress = request.requiresPublicAddress
-      return try await exchange(get)
-    }
-
-    package func relay(_ request: RelayedRequest) async throws -> OriginResponse {
-      try OriginRequest(url: request.url, headers: request.headers).check()
-      return try await exchange(request)
-    }
-
-    private func exchange(_ request: RelayedRequest) async throws -> OriginResponse {
       do {
         return try await CurlExchange(request, on: CurlLoop.with(settings)).send()
       } catch let error as TransportError where error.cause == .noAddress {
@@ -49,12 +37,15 @@
     }
   }
 
-  extension RelayedRequest {
+  extension OriginRequest {
     /// Whether the request may be sent again if a kept connection turns out to be closed (RFC
     /// 9110 §9.2.2).
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }
+
+    /// Only such requests share a handle that knows a challenge: they set the same options.
+    var isPlainGet: Bool { method == "GET" && body == nil }
   }
 
   extension CurlTransport {

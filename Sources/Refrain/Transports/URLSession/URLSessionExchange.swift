@@ -17,11 +17,9 @@ final class URLSessionExchange: TransportExchange {
   /// for as long as it likes after a task was suspended.
   static let mostUnread = 2 << 20
 
-  typealias Relayed = (request: RelayedRequest, body: UploadFile?)
-
   let request: OriginRequest
-  /// Sent in place of `request`, on behalf of a client.
-  let relayed: Relayed?
+  /// The body of the request.
+  let upload: UploadFile?
   let response = ResponseBuffer(goingOnAt: few)
   private let settings: URLSessionRequests.Settings
   private let queue: OperationQueue
@@ -45,11 +43,11 @@ final class URLSessionExchange: TransportExchange {
   }
 
   init(
-    request: OriginRequest, relayed: Relayed?, queue: OperationQueue,
+    request: OriginRequest, upload: UploadFile?, queue: OperationQueue,
     settings: URLSessionRequests.Settings
   ) {
     self.request = request
-    self.relayed = relayed
+    self.upload = upload
     self.queue = queue
     self.settings = settings
     errors = URLSessionErrors(host: request.url.host() ?? "")
@@ -122,15 +120,15 @@ final class URLSessionExchange: TransportExchange {
     let length = try announcedLength(head)
     let isWhole = WholeResponse.statuses.contains(head.status)
     let isDecoded = isWhole && decodes(codings, head.headers)
-    if isDecoded || relayed != nil, !codings.isEmpty {
+    if isDecoded || request.isRelayed, !codings.isEmpty {
       // The body is decoded, whatever the request.
       head.headers.dropCoding()
       // Clients use a tag for ranges, too.
-      if relayed != nil { head.headers["ETag"] = nil }
+      if request.isRelayed { head.headers["ETag"] = nil }
     }
     // A relayed body has to arrive as one.
     let isContinuable =
-      relayed == nil && head.status == 206 && Validator(headers: head.headers).ifRange != nil
+      !request.isRelayed && head.status == 206 && Validator(headers: head.headers).ifRange != nil
     state.withLock { state in
       state.hasHead = true
       state.isContinuable = isContinuable
@@ -140,14 +138,14 @@ final class URLSessionExchange: TransportExchange {
     }
     networkCame()
     self.response.receive(head)
-    if !codings.isEmpty, !isDecoded, relayed == nil, isWhole || head.status == 206 {
+    if !codings.isEmpty, !isDecoded, !request.isRelayed, isWhole || head.status == 206 {
       throw errors.malformed("a body encoded with \(codings.prefix(40)), which was declined")
     }
   }
 
   /// Whether URLSession's decoded body can be used: that of a whole document.
   private func decodes(_ codings: String, _ fields: HeaderFields) -> Bool {
-    guard relayed == nil else { return false }
+    guard !request.isRelayed else { return false }
     switch codings {
     case "gzip", "x-gzip", "deflate": break
     // URLSession supports Brotli over https alone.
@@ -160,7 +158,7 @@ final class URLSessionExchange: TransportExchange {
   /// Returns the announced length of the body (RFC 9110 §8.6). A response without a body may carry
   /// another one's length.
   private func announcedLength(_ head: ResponseBuffer.Head) throws(TransportError) -> Int64? {
-    guard ![204, 304].contains(head.status), relayed?.request.method != "HEAD" else { return nil }
+    guard ![204, 304].contains(head.status), request.method != "HEAD" else { return nil }
     guard ContentLength(head.headers) != .invalid else {
       let text = head.headers["Content-Length"] ?? ""
       throw errors.malformed("a Content-Length of \(text.prefix(40))")
@@ -178,7 +176,7 @@ final class URLSessionExchange: TransportExchange {
     }
     let (suspends, cancels) = response.change { buffer in
       guard buffer.end == nil else { return ((false, false), wakes: false) }
-      buffer.append(data)
+      buffer.chunks.append(data)
       // Nothing is unread if the reader waits for it.
       let unread = buffer.waiter == nil ? buffer.byteCount : 0
       let isTooMuch = isContinuable && unread > settings.mostUnread
@@ -250,7 +248,7 @@ final class URLSessionExchange: TransportExchange {
           : TransportError(
             .connectionLost, "\(errors.host) closed the connection without a response.")
       }
-    response.end(failure.map { .failure($0) } ?? .success(()))
+    response.end(failure)
   }
 
   // MARK: A network

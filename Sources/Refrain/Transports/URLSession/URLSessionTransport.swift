@@ -5,6 +5,7 @@
 #else
   public import Foundation
 #endif
+import RefrainLocks
 
 /// Handles an authentication challenge of a server or an intermediary: a client certificate, trust
 /// in a certificate, a proxy's password. As
@@ -65,21 +66,18 @@ public typealias AuthenticationChallengeHandler =
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try await requests.send(request)
     }
-
-    package func relay(_ request: RelayedRequest) async throws -> OriginResponse {
-      try await requests.relay(request)
-    }
   }
 #endif
 
-/// Sends requests over URLSession, for `URLSessionTransport`.
+/// Sends requests over URLSession, for `URLSessionTransport`. It ends its sessions: one that is not
+/// invalidated stays forever.
 ///
 /// Compiled on Linux for the tests alone: there the task is not suspended, so that a body that
 /// arrives faster than it is read is held in memory; dot segments are removed from a URL's path;
 /// the body of a redirect is missing; and URLSession ends the process on some redirects ("Fatal
 /// error: Invalid URL") and on a connection that breaks within a head ("Transfer completed, but
 /// there's no response").
-struct URLSessionRequests: RelayingTransport {
+final class URLSessionRequests: RelayingTransport {
   struct Settings: Sendable {
     /// The most unread bytes of a response whose rest can be requested later.
     var mostUnread = URLSessionExchange.mostUnread
@@ -89,16 +87,53 @@ struct URLSessionRequests: RelayingTransport {
     #endif
   }
 
-  private let sessions = URLSessions()
+  /// The silence that ends a request, in seconds: far beyond the callers' limit.
+  private static let longestSilence: TimeInterval = 300
+
   private let settings: Settings
+  /// The delegate's serial queue. All operations on tasks run here too: in order, and without
+  /// blocking a cooperative thread.
+  private let queue = OperationQueue()
+  private let delegate = URLSessionTaskDelegates()
+  private let prompt: URLSession
+  /// Waiting for a network is a session's property, not a request's. Linux lacks it.
+  private let waiting: URLSession
 
   #if canImport(FoundationNetworking)
     /// - Parameter mostUnread: none by default, since without suspending the task any reader that is
     ///   slower than its origin would reach it.
-    init(mostUnread: Int = .max) { settings = Settings(mostUnread: mostUnread) }
-  #else
-    init(_ settings: Settings = Settings()) { self.settings = settings }
+    convenience init(mostUnread: Int = .max) { self.init(Settings(mostUnread: mostUnread)) }
   #endif
+
+  init(_ settings: Settings) {
+    self.settings = settings
+    queue.name = "refrain.urlsession"
+    queue.maxConcurrentOperationCount = 1
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.httpCookieStorage = nil
+    configuration.httpCookieAcceptPolicy = .never
+    configuration.httpShouldSetCookies = false
+    // Without a credential, a 401 is the response.
+    configuration.urlCredentialStorage = nil
+    configuration.httpMaximumConnectionsPerHost = 64
+    configuration.timeoutIntervalForRequest = Self.longestSilence
+    // Each session copies its configuration.
+    prompt = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+    #if canImport(FoundationNetworking)
+      waiting = prompt
+    #else
+      configuration.waitsForConnectivity = true
+      waiting = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+    #endif
+  }
+
+  /// Running tasks finish.
+  deinit {
+    prompt.finishTasksAndInvalidate()
+    if waiting !== prompt { waiting.finishTasksAndInvalidate() }
+  }
 
   func send(_ request: OriginRequest) async throws -> OriginResponse {
     try request.check()
@@ -114,21 +149,114 @@ struct URLSessionRequests: RelayingTransport {
     return try await exchange(request)
   }
 
-  func relay(_ request: RelayedRequest) async throws -> OriginResponse {
-    let outgoing = OriginRequest(url: request.url, headers: request.headers)
-    try outgoing.check()
+  private func exchange(_ request: OriginRequest) async throws -> OriginResponse {
     // URLSession could also read a stream, but on a thread that waits for it.
-    let file: UploadFile? = if let body = request.body { try await UploadFile(body) } else { nil }
-    return try await exchange(outgoing, relaying: (request, file))
+    let upload: UploadFile? = if let body = request.body { try await UploadFile(body) } else { nil }
+    let exchange = URLSessionExchange(
+      request: request, upload: upload, queue: queue, settings: settings)
+    return try await exchange.send { [self] in task(for: exchange) }
   }
 
-  private func exchange(
-    _ request: OriginRequest, relaying relayed: URLSessionExchange.Relayed? = nil
-  ) async throws -> OriginResponse {
-    let exchange = URLSessionExchange(
-      request: request, relayed: relayed, queue: sessions.queue, settings: settings)
-    return try await exchange.send { [sessions] in sessions.task(for: exchange) }
+  /// Creates the task of an exchange, not started. On `queue`.
+  private func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
+    let request = exchange.request
+    let silence = request.longestSilence?.components.seconds
+    // Verbatim: the signature of a signed URL covers its spelling.
+    var outgoing = URLRequest(
+      url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
+      timeoutInterval: silence.map(TimeInterval.init) ?? Self.longestSilence)
+    outgoing.httpShouldHandleCookies = false
+    for field in request.headers.fields {
+      outgoing.addValue(field.value, forHTTPHeaderField: field.name)
+    }
+    #if !canImport(FoundationNetworking)
+      outgoing.allowsExpensiveNetworkAccess = request.access.allowsExpensive
+      outgoing.allowsConstrainedNetworkAccess = request.access.allowsConstrained
+    #endif
+    outgoing.httpMethod = request.method
+    let session = request.waitsForConnectivity ? waiting : prompt
+    let task: URLSessionDataTask =
+      exchange.upload.map { session.uploadTask(with: outgoing, fromFile: $0.url) }
+      ?? session.dataTask(with: outgoing)
+    delegate.add(exchange, for: task)
+    return task
   }
+}
+
+/// The delegate of the sessions, which passes URLSession's callbacks to the exchange of each task.
+///
+/// `URLSessionTask.delegate` would replace it, but URLSession on Linux does not call that.
+final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
+  /// From before the task starts until it has ended.
+  private let exchanges = Mutex<[URLSessionTask: URLSessionExchange]>([:])
+
+  func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
+    exchanges.withLock { $0[task] = exchange }
+  }
+
+  private func exchange(_ task: URLSessionTask) -> URLSessionExchange? {
+    exchanges.withLock { $0[task] }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    guard let exchange = exchange(dataTask) else { return completionHandler(.cancel) }
+    completionHandler(exchange.responseCame(response, of: dataTask))
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    exchange(dataTask)?.bytesCame(data)
+  }
+
+  /// Ends with a redirect as with any response; the caller decides whether to follow it.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    #if canImport(FoundationNetworking)
+      // The response has ended by now, without access to its body. The handler would end the
+      // process if the task was cancelled meanwhile ("Received callback for HTTP redirection,
+      // but we're not waiting for it"); cancelling the task works as well.
+      exchange(task)?.endedWith(response)
+      task.cancel()
+    #else
+      completionHandler(nil)
+    #endif
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler:
+      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    guard let exchange = exchange(task) else {
+      return completionHandler(.cancelAuthenticationChallenge, nil)
+    }
+    exchange.answer(challenge, completionHandler)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {
+    let exchange = exchanges.withLock { $0.removeValue(forKey: task) }
+    exchange?.taskEnded(task, error)
+  }
+
+  #if !canImport(FoundationNetworking)
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+      exchange(task)?.networkIsAwaited()
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      didFinishCollecting metrics: URLSessionTaskMetrics
+    ) {
+      exchange(task)?.measured(metrics)
+    }
+  #endif
 }
 
 /// The body of a relayed request in a temporary file, removed when its last user releases it.
@@ -136,7 +264,7 @@ final class UploadFile: Sendable {
   let url: URL
 
   /// Writes the whole body.
-  init(_ body: RelayedRequest.Body) async throws {
+  init(_ body: OriginRequest.Body) async throws {
     url = FileManager.default.temporaryDirectory.appending(
       path: "refrain-upload-\(UUID().uuidString)")
     let url = url
