@@ -151,14 +151,13 @@ extension ProxyService {
         origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
         relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
         servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
-        redirectsPages: configuration.redirectsPages),
+        redirectsPages: configuration.redirectsPages, log: configuration.log,
+        logsClientFields: configuration.logsClientFields),
       routes,
       at: ListeningPlace(
         ListeningAddress(host: configuration.address, port: configuration.port),
         configuration.socket),
       cache: cache,
-      log: RequestLog(
-        write: configuration.log, hasClientFields: configuration.logsClientFields, routes: routes),
       connections: ConnectionCount { [most = configuration.maximumConnections] in
         min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
       },

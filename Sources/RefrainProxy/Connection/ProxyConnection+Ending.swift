@@ -32,13 +32,10 @@ extension ProxyConnection {
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
     guard let service = setup.clients?.service else { return }
-    service.traffic.note(
-      Traffic.Outcome(source: .proxy, bytesSent: bytesSent, hasError: true, seconds: 0))
-    service.log.note(nil) {
+    service.note(
       ServedRequest(
         method: "-", url: "-", status: httpError.status, range: nil, bytesSent: bytesSent,
-        source: .proxy, seconds: 0, client: clientText, error: httpError.reason)
-    }
+        source: .proxy, seconds: 0, client: clientText, error: httpError.reason), of: nil)
   }
 
   /// Closes once written bytes have been sent. A client that is still sending would lose the

@@ -183,18 +183,12 @@ extension ProxyConnection {
     var bytesSent: Int64 = 0
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      let seconds = Self.seconds(since: started)
-      service.traffic.note(
-        Traffic.Outcome(
-          source: .hit, bytesSent: bytesSent, savedBytes: bytesSent, seconds: seconds))
-      service.log.note(head) {
-        var request = ServedRequest(
-          method: head.method, url: hit.urlText, status: hit.status,
-          range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
-          seconds: seconds, client: clientText, error: nil)
-        request.bytesFromCache = bytesSent
-        return request
-      }
+      var served = ServedRequest(
+        method: head.method, url: hit.urlText, status: hit.status,
+        range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
+        seconds: Self.seconds(since: started), client: clientText, error: nil)
+      served.bytesFromCache = bytesSent
+      service.note(served, of: head)
       finished(isSent: result.isSuccess)
     }
     context.write(

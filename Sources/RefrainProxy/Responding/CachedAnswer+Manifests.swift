@@ -12,13 +12,13 @@ extension CachedAnswer {
   func respondWithManifest(_ selected: SelectedResponse) async throws -> Bool {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)
-    let editor = ManifestEditor(exchange: exchange, url: url, stream: selected.reader.group)
-    await editor.noteListing(body)
+    let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
+    await exchange.noteListing(body, at: url, in: stream)
     let stored =
       isUnreachable(selected)
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
     let isFiltered = stored.map { $0 != body } ?? false
-    switch try await editor.edit(stored ?? body) {
+    switch try await exchange.edit(manifest: stored ?? body, at: url, in: stream) {
     case .redirected(let target):
       try await exchange.redirect(to: target)
     case .changed(let edited):
@@ -54,12 +54,12 @@ extension CachedAnswer {
   private func sendManifest(
     _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
   ) async throws {
-    let etag = ManifestEditor.etag(of: body, original: selected.known.etag)
+    let etag = Exchange.etag(ofEdited: body, original: selected.known.etag)
     let isModified =
       try evaluate(
         etag: etag, hasRange: false, selected.known, isStrongLastModified: false) != .notModified
     var head = head(isModified ? 200 : 304, selected, [0..<(selected.length ?? .max)])
-    ManifestEditor.describe(&head.fields, etag: etag)
+    Exchange.describeEdited(&head.fields, etag: etag)
     if isFiltered {
       head.fields["Expires"] = nil
       head.fields["Cache-Control"] = "no-cache"
@@ -99,9 +99,8 @@ extension CachedAnswer {
       return selected
     }
     // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-    guard selected.known.freshness.pace?.isLive != true, service.cachePolicy == .personal,
-      !cache.isOffline,
-      !terms.directives.onlyIfCached,
+    guard selected.known.freshness.pace?.isLive != true, service.shared == nil,
+      !cache.isOffline, !terms.directives.onlyIfCached,
       service.hasReachedOrigin(of: exchange.url) == nil,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)

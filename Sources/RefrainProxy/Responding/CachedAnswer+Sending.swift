@@ -10,11 +10,11 @@ extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
     var selection = selection(of: length)
-    if length == nil, isGrowing, let part = try await settledRange(of: selected.reader) {
+    if length == nil, let part = try await settledRange(of: selected.reader) {
       selection = .single(part)
     }
     switch try evaluate(
-      etag: known.etag, hasRange: range != .whole, known,
+      etag: known.etag, hasRange: !range.isWhole, known,
       isStrongLastModified: known.isStrongLastModified)
     {
     case .ignoreRange: selection = .whole
@@ -60,7 +60,7 @@ extension CachedAnswer {
     let now = service.cache.now.wall
     let handed = reader.handedFields
     var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
-    fields.append("Age", String(AnswerFields.age(known.freshness, at: now)))
+    fields.append("Age", String(ResponseFields.age(known.freshness, at: now)))
     if status == 304 {
       // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
       for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
@@ -76,7 +76,7 @@ extension CachedAnswer {
     {
       cacheStatus.forwardedStatus = forwardedStatus
     }
-    cacheStatus.timeToLive = AnswerFields.timeToLive(known, at: now)
+    cacheStatus.timeToLive = ResponseFields.timeToLive(known, at: now)
     cacheStatus.key = resourceKey.rawValue
     if handed == nil, [.miss, .revalidated].contains(source) {
       service.fields.add(way: reader.originWay(since: selected.started), to: &fields)
@@ -165,9 +165,6 @@ extension CachedAnswer {
 /// The range to send of a segment that the origin still writes: its length is unknown, and the
 /// response has `Content-Range: bytes a-b/*` (RFC 9110 §14.4).
 extension CachedAnswer {
-  /// Whether the client requests a range of a segment that may still grow.
-  var isGrowing: Bool { range != .whole && service.parts.isGrowing(exchange.url) }
-
   /// A longer range is one without a known end (RFC 8673).
   private static let longest: Int64 = 1 << 40
 
@@ -175,10 +172,9 @@ extension CachedAnswer {
   /// exists if the client requests all that follows. Nil if the client, or the request to the
   /// origin, is for the whole segment.
   private func settledRange(of reader: MediaReader) async throws -> ByteRange? {
-    guard case .one(let asked) = range, let end = range.bounds.end else { return nil }
-    let start = range.bounds.start
-    guard var announced = reader.announcedEnd(from: start) else { return nil }
-    if case .closed = asked, end - start < Self.longest {
+    let (start, end) = range.bounds
+    guard isGrowing, let end, var announced = reader.announcedEnd(from: start) else { return nil }
+    if end - start < Self.longest {
       while announced < end {
         if case .end = try await reader.available(at: announced, count: 0) { break }
         guard let next = reader.announcedEnd(from: announced), next > announced else { break }

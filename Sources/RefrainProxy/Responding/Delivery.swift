@@ -13,8 +13,6 @@ final class Delivery: Sendable {
     var isSilent: Bool
     /// Whether it shares a request to the origin.
     var isJoined = false
-    /// Whether a handler has read the request's body, which nobody else can read again.
-    var hasReadBody = false
   }
 
   let service: ProxyService
@@ -39,8 +37,6 @@ final class Delivery: Sendable {
   }
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
-
-  var hasReadBody: Bool { record.withLock(\.hasReadBody) }
 
   // MARK: Sending
 
@@ -133,17 +129,9 @@ final class Delivery: Sendable {
 
   /// Logs and counts the request, which has ended.
   func log() {
-    let record = record.withLock { $0 }
+    var record = record.withLock { $0 }
     guard !record.isSilent else { return }
-    var served = record.served
-    served.seconds = ProxyConnection.seconds(since: request.started)
-    service.traffic.note(
-      Traffic.Outcome(
-        source: served.source, bytesSent: served.bytesSent, savedBytes: served.bytesFromCache,
-        isJoined: record.isJoined, hasError: served.error != nil, seconds: served.seconds))
-    service.log.note(request.head) {
-      if served.url.isEmpty { served.url = service.routes.shown(request.head.target) }
-      return served
-    }
+    record.served.seconds = ProxyConnection.seconds(since: request.started)
+    service.note(record.served, of: request.head, isJoined: record.isJoined)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainLocks
 import RefrainStreams
 
 /// Responds to one request that cannot be served at once: by the first of the operator's handlers, the
@@ -17,22 +18,23 @@ struct Responder: Sendable {
       if let refusal = request.refusal { throw refusal }
       if try await askHandlers(front) { return }
       let exchange = try await exchange()
-      if let response = try ownResponse(to: exchange.target) {
-        return try await delivery.send(response)
+      if let response = try ownResponse() { return try await delivery.send(response) }
+      let head = request.head
+      if (head.isGET || head.isHEAD) && !head.hasBody {
+        return try await CachedAnswer(exchange).run()
       }
-      try await respond(to: exchange)
+      try service.requestPolicy.check(head.method, head.fields, host: head.fields["Host"])
+      try await exchange.relay(.method)
     }
   }
 
-  /// Responds by `answer`, or to its error, and logs the request.
-  func run(_ answer: () async throws -> Void) async {
+  /// Responds by `body`, or to its error, and logs the request.
+  func run(_ body: () async throws -> Void) async {
     do {
-      try await answer()
+      try await body()
     } catch let error as HTTPError {
       await delivery.send(error)
-    } catch is ClientDisconnected {
-      await delivery.writer.abort()
-    } catch is CancellationError {
+    } catch  where error is ClientDisconnected || error is CancellationError {
       await delivery.writer.abort()
     } catch let error as MediaCacheError {
       await delivery.send(HTTPError(error))
@@ -84,8 +86,10 @@ struct Responder: Sendable {
 
   /// Asks one after the other. Returns whether one of them has responded.
   func ask(_ handlers: [any ProxyHandler], target: String) async throws -> Bool {
+    // The body cannot be read again.
+    let hasReadBody = Atomic(false)
     let asked = ProxyRequest(request, target: target) { [delivery] limit in
-      delivery.note { $0.hasReadBody = true }
+      hasReadBody.store(true, ordering: .relaxed)
       return try await delivery.writer.body(limit: limit)
     }
     for handler in handlers {
@@ -93,7 +97,7 @@ struct Responder: Sendable {
         try await delivery.send(response)
         return true
       }
-      guard !delivery.hasReadBody else {
+      guard !hasReadBody.load(ordering: .relaxed) else {
         throw failure(of: handler, at: target, "has read the body, and does not respond")
       }
     }
@@ -127,12 +131,9 @@ struct Responder: Sendable {
   /// - Throws: `HTTPError` if the request names none that may be requested.
   private func exchange() async throws -> Exchange {
     let fields = request.head.fields
-    let target = request.head.target
     let named = try service.routes.named(by: request, listening: service.place.known)
     delivery.note { $0.served.url = named.url.absoluteString }
-    if service.originFields.hasSent(fields) {
-      throw HTTPError.loop
-    }
+    if service.originFields.hasSent(fields) { throw HTTPError.loop }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
     let sent = service.originFields.ofClient(fields) {
@@ -140,43 +141,25 @@ struct Responder: Sendable {
     }
     let exchange = Exchange(
       delivery: delivery, url: named.url, session: session,
-      sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true, target: target,
+      sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
       fields: session?.complete(sent, for: named.url) ?? sent)
     await exchange.noticeRemoval()
     return exchange
   }
 
   /// Returns the response to a method that concerns the proxy itself; nil for any other.
-  private func ownResponse(to target: String) throws(HTTPError) -> ProxyResponse? {
+  private func ownResponse() throws(HTTPError) -> ProxyResponse? {
     let fields = request.head.fields
     switch request.head.method {
     case "OPTIONS"
     where service.rules.allowedWebOrigin != nil
       && fields["Access-Control-Request-Method"] != nil:
-      return ProxyResponse(status: 204, fields: AnswerFields.preflight(fields))
-    case "OPTIONS" where target == "*":
+      return ProxyResponse(status: 204, fields: ResponseFields.preflight(fields))
+    case "OPTIONS" where request.head.target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
       return ProxyResponse(status: 204, fields: ["Allow": service.requestPolicy.allow])
     case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
     default: return nil
-    }
-  }
-
-  /// Responds from the cache, or with what the origin sends, unchanged and not stored.
-  private func respond(to exchange: Exchange) async throws {
-    let head = request.head
-    guard (head.isGET || head.isHEAD) && !head.hasBody else {
-      let fields = head.fields
-      try service.requestPolicy.check(head.method, fields, host: fields["Host"])
-      return try await RelayedAnswer(exchange: exchange, reason: .method).run()
-    }
-    do {
-      try await CachedAnswer(exchange: exchange).run()
-    } catch CachedAnswer.Elsewhere.relayed(let reason, let asksWhole) {
-      try await RelayedAnswer(exchange: exchange, reason: reason, asksWhole: asksWhole).run()
-    } catch CachedAnswer.Elsewhere.received(let response, let isJoined) {
-      try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
-        .pass(response, isJoined: isJoined)
     }
   }
 }

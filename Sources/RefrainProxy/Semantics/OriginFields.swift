@@ -78,7 +78,7 @@ struct OriginFields: Sendable {
   }
 
   /// Returns the fields of a request that is relayed unchanged. Parameter as `forCache`.
-  func forRelay(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
+  func forRelay(_ fields: HeaderFields, sendsOwn: Bool) -> HeaderFields {
     var own = sendsOwn ? own : own.harmless
     // Metadata between the bytes is only for clients that request it.
     own["Icy-MetaData"] = nil
@@ -92,7 +92,7 @@ struct OriginFields: Sendable {
       let name = field.name.lowercased()
       return !["host", "via", "cdn-loop"].contains(name) && !excluded.contains(name)
         && own[name] == nil && !(isForManyOrigins && Self.isOfBrowser(name))
-        && !(isShared && Self.isUnkeyed(name))
+        && !(isShared && (name.hasPrefix("x-forwarded-") || Self.unkeyed.contains(name)))
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
     result.append("Via", via.joined(separator: ", "))
@@ -102,13 +102,9 @@ struct OriginFields: Sendable {
     return result
   }
 
-  /// Whether a client could make an origin respond with other content than the URL's by this field,
-  /// without the cache distinguishing the responses. Programs behind a proxy trust such fields as the
-  /// proxy's: in a shared cache, one client could choose the responses of the others.
-  private static func isUnkeyed(_ name: String) -> Bool {
-    name.hasPrefix("x-forwarded-") || unkeyed.contains(name)
-  }
-
+  /// Fields by which, as by `X-Forwarded-`, a client could make an origin respond with other content
+  /// than the URL's, without the cache distinguishing the responses. Programs behind a proxy trust such
+  /// fields as the proxy's: in a shared cache, one client could choose the responses of the others.
   private static let unkeyed: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-http-method-override",
@@ -137,13 +133,9 @@ enum HopByHop {
   /// Returns the fields to forward, in order: without hop-by-hop fields, and without those that
   /// Connection names.
   static func removed(from fields: HeaderFields) -> HeaderFields {
-    var left = names
-    for value in fields.values(of: "Connection") {
-      for option in value.split(separator: ",") {
-        let name = option.trimmingOWS.lowercased()
-        if !kept.contains(name) { left.insert(name) }
-      }
-    }
+    let named = fields.values(of: "Connection").flatMap { $0.split(separator: ",") }
+      .map { $0.trimmingOWS.lowercased() }
+    let left = names.union(Set(named).subtracting(kept))
     return fields.filter { !left.contains($0.name.lowercased()) }
   }
 }

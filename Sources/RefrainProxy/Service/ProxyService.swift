@@ -15,6 +15,8 @@ struct ServingRules: Sendable {
   var servesOnePlay: Bool
   var fetchesWhole: Bool
   var redirectsPages: Bool
+  var log: (@Sendable (ServedRequest) -> Void)?
+  var logsClientFields: Bool
 }
 
 /// What the responses of a proxy share, for its operator's handlers too.
@@ -25,18 +27,16 @@ package final class ProxyService: Sendable {
   let place: ListeningPlace
   package let phase = ProxyPhase()
   package let traffic = Traffic()
-  let log: RequestLog
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
-  let fields: AnswerFields
+  let fields: ResponseFields
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
-  let cachePolicy: CachePolicy
+  /// Nil if the cache is for one person: who sends which credentials then makes no difference.
+  let shared: SharedMemory?
   let hits = CachedHits()
   /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
-  let invalidations: Invalidations
-  let responses = SmallResponses()
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
@@ -48,13 +48,12 @@ package final class ProxyService: Sendable {
 
   init(
     _ rules: ServingRules, _ routes: Routes, at place: ListeningPlace, cache: MediaCache,
-    log: RequestLog, connections: ConnectionCount, headers: HeaderFields, nodeName: String,
-    token: String?
+    connections: ConnectionCount, headers: HeaderFields, nodeName: String, token: String?
   ) {
     let isForManyOrigins = rules.origin == nil
     (self.rules, self.routes, self.place, self.cache) = (rules, routes, place, cache)
-    (self.log, self.connections) = (log, connections)
-    fields = AnswerFields(
+    self.connections = connections
+    fields = ResponseFields(
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
@@ -63,8 +62,7 @@ package final class ProxyService: Sendable {
     requestPolicy = RequestPolicy(
       hasOrigin: !isForManyOrigins, methods: rules.relayedMethods,
       allowedWebOrigin: rules.allowedWebOrigin)
-    cachePolicy = cache.isShared ? .shared : .personal
-    invalidations = Invalidations(since: cache.now.wall)
+    shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
     sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
@@ -124,15 +122,47 @@ package final class ProxyService: Sendable {
   /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     // Responses that were stored for credentials are confirmed before they are used.
-    for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
+    for key in selection.keys { shared?.noteChange(of: key, at: cache.now.wall) }
     // Entries held for fast responses keep removed files. Some are removed even if others cannot be.
     defer {
       hits.releaseAll()
-      responses.removeAll(at: cache.now.wall)
+      shared?.removeAll(at: cache.now.wall)
     }
     let purged = try await cache.purge(selection)
-    for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
+    for key in purged.resources { shared?.noteChange(of: key, at: cache.now.wall) }
     return purged
+  }
+
+  // MARK: The log
+
+  /// Longer fields are shortened: many requests may wait to be logged.
+  private static let longestLoggedField = 1024
+
+  /// Counts a request that has ended, and passes it to the app's log.
+  ///
+  /// - Parameters:
+  ///   - served: with an empty URL if none was requested from an origin.
+  ///   - head: nil for bytes that were not a request.
+  ///   - isJoined: whether the request shared one to the origin with others.
+  func note(_ served: ServedRequest, of head: RequestHead?, isJoined: Bool = false) {
+    traffic.note(served, isJoined: isJoined)
+    guard let log = rules.log else { return }
+    var served = served
+    if let head {
+      if served.url.isEmpty { served.url = routes.shown(head.target) }
+      if rules.logsClientFields {
+        let fields = head.fields
+        served.version = "HTTP/1.\(head.minorVersion)"
+        served.referrer = fields["Referer"].map { Self.shortened(routes.shown($0)) }
+        served.userAgent = fields["User-Agent"].map(Self.shortened)
+      }
+    }
+    log(served)
+  }
+
+  private static func shortened(_ text: String) -> String {
+    text.utf8.count <= longestLoggedField
+      ? text : String(decoding: text.utf8.prefix(longestLoggedField), as: UTF8.self) + "…"
   }
 
   // MARK: Streams
