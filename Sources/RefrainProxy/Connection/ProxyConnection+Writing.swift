@@ -184,7 +184,7 @@ extension ProxyConnection {
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
       var served = ServedRequest(
-        method: head.method, url: hit.urlText, status: hit.status,
+        method: head.method, url: resource.urlText, status: hit.status,
         range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
         seconds: Self.seconds(since: started), client: clientText, error: nil)
       served.bytesFromCache = bytesSent

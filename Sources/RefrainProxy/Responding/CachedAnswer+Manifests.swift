@@ -18,14 +18,14 @@ extension CachedAnswer {
       isUnreachable(selected)
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
     let isFiltered = stored.map { $0 != body } ?? false
-    switch try await exchange.edit(manifest: stored ?? body, at: url, in: stream) {
-    case .redirected(let target):
+    guard
+      let (edited, target) = try await exchange.edit(manifest: stored ?? body, at: url, in: stream)
+    else { return false }
+    if let target {
       try await exchange.redirect(to: target)
-    case .changed(let edited):
-      try await sendManifest(edited, of: selected, isFiltered: isFiltered)
-    case .same where isFiltered:
-      try await sendManifest(stored ?? body, of: selected, isFiltered: isFiltered)
-    case .same, nil:
+    } else if edited.isChanged || isFiltered {
+      try await sendManifest(edited.body, of: selected, isFiltered: isFiltered)
+    } else {
       // A range of an unchanged body is a range of the original.
       return false
     }
@@ -56,8 +56,7 @@ extension CachedAnswer {
   ) async throws {
     let etag = Exchange.etag(ofEdited: body, original: selected.known.etag)
     let isModified =
-      try evaluate(
-        etag: etag, hasRange: false, selected.known, isStrongLastModified: false) != .notModified
+      try conditions?.evaluate(selected.known, etag: etag, hasRange: false) != .notModified
     var head = head(isModified ? 200 : 304, selected, [0..<(selected.length ?? .max)])
     Exchange.describeEdited(&head.fields, etag: etag)
     if isFiltered {
@@ -78,8 +77,8 @@ extension CachedAnswer {
     if service.cache.isOffline { return true }
     switch selected.source {
     case .stale: return true
-    case .hit: return service.hasReachedOrigin(of: exchange.url) == false
-    case .miss, .partial, .revalidated, .relayed, .proxy: return false
+    case .hit: return hasReachedOrigin == false
+    default: return false
     }
   }
 
@@ -101,7 +100,7 @@ extension CachedAnswer {
     // Nothing is removed from an MPD that changes, and a list of segments names no variants.
     guard selected.known.freshness.pace?.isLive != true, service.shared == nil,
       !cache.isOffline, !terms.directives.onlyIfCached,
-      service.hasReachedOrigin(of: exchange.url) == nil,
+      hasReachedOrigin == nil,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
@@ -116,7 +115,7 @@ extension CachedAnswer {
       return confirmed
     } catch let error as MediaCacheError {
       let isReached = ![.unreachable, .offline, .networkNotAllowed].contains(error.code)
-      service.noteOrigin(of: exchange.url, isReached: isReached)
+      noteOrigin(isReached: isReached)
     } catch is Elsewhere, is HTTPError {
       // After an error of the origin, the fresh response is used, but not as a confirmed one: its
       // source is `.stale` then.
@@ -128,6 +127,16 @@ extension CachedAnswer {
   private func note(_ selected: SelectedResponse) {
     let source = selected.source
     guard [.stale, .miss, .revalidated].contains(source) else { return }
-    service.noteOrigin(of: exchange.url, isReached: source != .stale)
+    noteOrigin(isReached: source != .stale)
+  }
+
+  private func noteOrigin(isReached: Bool) {
+    guard let origin = WebOrigin(exchange.url) else { return }
+    service.reached.insert(isReached, on: origin, at: service.cache.now.uptime)
+  }
+
+  /// Whether the last attempt has reached the origin; nil if there was none lately.
+  private var hasReachedOrigin: Bool? {
+    WebOrigin(exchange.url).flatMap { service.reached.note(on: $0, at: service.cache.now.uptime) }
   }
 }

@@ -18,7 +18,7 @@ struct SelectedResponse: Sendable {
 
   /// Whether all of a range was stored before the request.
   func wasStored(_ range: ByteRange) -> Bool {
-    range.isEmpty || RangeSet(range).isSubset(of: reader.spansBefore)
+    reader.spansBefore.byteCount(in: range) == range.upperBound - range.lowerBound
   }
 
   /// Returns the source of ranges as it is now, and what Cache-Status reports of it.
@@ -30,8 +30,8 @@ struct SelectedResponse: Sendable {
   ) -> (ServedRequest.Source, CacheStatus) {
     let before = reader.spansBefore
     let bounded = wanted.map { $0.lowerBound..<min($0.upperBound, length ?? $0.upperBound) }
-    let there = bounded.reduce(into: Int64(0)) { $0 += CachedAnswer.count(of: before, in: $1) }
-    let all = bounded.reduce(into: Int64(0)) { $0 += $1.upperBound - $1.lowerBound }
+    let there = bounded.reduce(0) { $0 + before.byteCount(in: $1) }
+    let all = bounded.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     let isAsked = reader.statistics.requests > 0
     // Why the request was forwarded although a response was stored.
     let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }
@@ -153,7 +153,7 @@ extension CachedAnswer {
     if urls.contains(where: { Manifest.isNamed(mimeType: type, url: $0) }) { return true }
     // An empty resource has no first byte to wait for.
     guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
-    let isStored = length.map { RangeSet(0..<$0).isSubset(of: reader.spansBefore) } ?? false
+    let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
     guard isStored || needsBeginning(reader) else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []

@@ -13,13 +13,10 @@ extension CachedAnswer {
     if length == nil, let part = try await settledRange(of: selected.reader) {
       selection = .single(part)
     }
-    switch try evaluate(
-      etag: known.etag, hasRange: !range.isWhole, known,
-      isStrongLastModified: known.isStrongLastModified)
-    {
+    switch try conditions?.evaluate(known, etag: known.etag, hasRange: !range.isWhole) {
     case .ignoreRange: selection = .whole
     case .notModified: return try await delivery.send(head(304, selected, []), length: nil)
-    case .proceed, .failed: break
+    case .proceed, nil: break
     }
     switch selection {
     case .whole:
@@ -28,31 +25,22 @@ extension CachedAnswer {
     case .single(let range):
       try await send([range], of: selected, status: 206)
     case .several(let ranges):
-      let parts = length.map {
-        MultipartByteRanges(
-          ranges: ranges, length: $0,
-          contentType: service.fields.passable(known.headers)["Content-Type"])
+      let parts = MultipartByteRanges(
+        ranges: ranges, length: length ?? 0,
+        contentType: service.fields.passable(known.headers)["Content-Type"])
+      if parts.contentLength != nil {
+        return try await send(ranges, of: selected, status: 206, as: parts)
       }
-      guard let parts, parts.contentLength != nil else { return try await unsatisfiable(length) }
-      try await send(ranges, of: selected, status: 206, as: parts)
+      fallthrough
     case .unsatisfiable:
-      try await unsatisfiable(length)
+      try await delivery.send(
+        ProxyResponse(
+          status: 416,
+          fields: [
+            "Content-Range": "bytes */\(length ?? 0)", "Accept-Ranges": "bytes",
+            "Cache-Control": "no-store",
+          ]))
     }
-  }
-
-  /// Evaluates the conditions of the request.
-  ///
-  /// - Throws: 412.
-  func evaluate(
-    etag: String?, hasRange: Bool, _ known: StoredResponse, isStrongLastModified: Bool
-  ) throws(HTTPError) -> Preconditions.Outcome {
-    let outcome = conditions?.evaluate(
-      hasRange: hasRange, etag: etag, lastModified: known.lastModified,
-      isStrongLastModified: isStrongLastModified)
-    if outcome == .failed {
-      throw HTTPError(412, "The resource does not meet the request's preconditions.")
-    }
-    return outcome ?? .proceed
   }
 
   func head(_ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange]) -> ResponseHead {
@@ -88,16 +76,6 @@ extension CachedAnswer {
     }
     return ResponseHead(
       status: status, fields: fields, isFetched: source == .miss || source == .partial)
-  }
-
-  private func unsatisfiable(_ length: Int64?) async throws {
-    try await delivery.send(
-      ProxyResponse(
-        status: 416,
-        fields: [
-          "Content-Range": "bytes */\(length ?? 0)", "Accept-Ranges": "bytes",
-          "Cache-Control": "no-store",
-        ]))
   }
 
   /// - Parameter parts: the form of several ranges; nil: there is one.
@@ -142,9 +120,9 @@ extension CachedAnswer {
       switch try await reader.available(at: offset, count: Int(count)) {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)
-        let before = reader.spansBefore.intersection(RangeSet(offset..<end))
+        let before = reader.spansBefore
         try await delivery.writer.write(file, offset..<end) { part in
-          delivery.noteSent(Int64(part.count), stored: Self.count(of: before, in: part))
+          delivery.noteSent(Int64(part.count), stored: before.byteCount(in: part))
         }
         offset = end
       case .memory(let bytes):
@@ -154,11 +132,6 @@ extension CachedAnswer {
         return
       }
     }
-  }
-
-  /// Returns the number of bytes of the range that are in the set.
-  static func count(of set: RangeSet<Int64>, in range: ByteRange) -> Int64 {
-    set.intersection(RangeSet(range)).ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
   }
 }
 

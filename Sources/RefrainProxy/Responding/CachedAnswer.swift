@@ -144,16 +144,16 @@ struct CachedAnswer: Sendable {
 
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
-    let uncacheable = service.uncacheable.note(on: memory, at: .now)
+    let isEncoded = service.uncacheable.note(on: memory, at: .now)
     if terms.directives.onlyIfCached {
-      guard uncacheable == nil else { throw Self.notThere }
+      guard isEncoded == nil else { throw Self.notThere }
     } else if terms.directives.noStore {
       throw Elsewhere.relayed(.request)
     } else if service.shared != nil, resource.policy.group?.isSecret == true {
       // It decrypts segments, and is not stored for several people.
       throw Elsewhere.relayed(.bypass)
-    } else if let uncacheable {
-      throw Elsewhere.relayed(.bypass, asksWhole: uncacheable == .encoded)
+    } else if let isEncoded {
+      throw Elsewhere.relayed(.bypass, asksWhole: isEncoded)
     } else if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
       throw Elsewhere.relayed(.stale)
     }
@@ -165,7 +165,7 @@ struct CachedAnswer: Sendable {
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
     if error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
-      note(.encoded)
+      noteUncacheable(isEncoded: true)
       return received(with: error) ?? .relayed(.uriMiss, asksWhole: true)
     }
     // A relayed redirect would only send the client round as well.
@@ -174,7 +174,7 @@ struct CachedAnswer: Sendable {
       return Self.notThere
     }
     if error.isPersonal {
-      note(.notStorable)
+      noteUncacheable()
       return Elsewhere.relayed(.bypass)
     }
     guard error.status != nil,
@@ -196,9 +196,9 @@ struct CachedAnswer: Sendable {
     return .received(response, isJoined: isJoined)
   }
 
-  /// Remembers that the response cannot be stored.
-  private func note(_ reason: Uncacheable) {
-    service.uncacheable.insert(reason, on: memory, at: .now)
+  /// Remembers that the response cannot be stored, for whatever reason.
+  private func noteUncacheable(isEncoded: Bool = false) {
+    service.uncacheable.insert(isEncoded, on: memory, at: .now)
   }
 
   static let notThere = HTTPError(
@@ -212,7 +212,7 @@ struct CachedAnswer: Sendable {
     }
     if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { note(.notStorable) }
+      if reader.statistics.requests > 0 { noteUncacheable() }
       guard try await isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.

@@ -64,7 +64,6 @@ final class Delivery: Sendable {
 
   /// Writes a part of the body; returns once the socket has accepted it.
   func write(_ bytes: ByteBuffer) async throws {
-    guard bytes.readableBytes > 0 else { return }
     try await writer.write(bytes)
     noteSent(Int64(bytes.readableBytes))
   }

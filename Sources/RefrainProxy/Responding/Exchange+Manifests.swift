@@ -5,23 +5,17 @@ import RefrainStreams
 
 /// Edits manifests for the client that requests them.
 extension Exchange {
-  enum EditedManifest: Sendable {
-    case same
-    case changed([UInt8])
-    /// The client has to request the manifest here, in a session that has begun.
-    case redirected(String)
-  }
-
   /// - Parameters:
   ///   - base: the URL to which references are relative.
   ///   - stream: the key of the stream's first manifest.
-  /// - Returns: nil if the body is no manifest that can be edited.
+  /// - Returns: the edited manifest, and where the client has to request it instead, in a session
+  ///   that has begun; nil if the body is no manifest that can be edited.
   /// - Throws: `HTTPError`, if too many or too long references would have to change, or the manifest
   ///   is not in UTF-8: the original would lead clients past this proxy. Also if a playlist leads
   ///   back to itself.
   func edit(
     manifest body: [UInt8], at base: URL, in stream: CacheKey
-  ) async throws -> EditedManifest? {
+  ) async throws -> (ManifestRewriting.Rewritten, redirect: String?)? {
     if Manifest.isWide(body) {
       throw HTTPError(
         502,
@@ -46,15 +40,14 @@ extension Exchange {
     }
     try noteChain(naming: rewritten?.playlists ?? [])
     guard let rewritten else { return nil }
-    if service.rules.origin == nil, session == nil,
-      let new = session(defining: rewritten.variables),
+    if session == nil, let new = session(defining: rewritten.variables),
       let target = service.routes.target(for: url, session: new.id)
     {
-      return .redirected(target)
+      return (rewritten, target)
     }
     service.parts.insert(rewritten.parts, of: url, in: stream)
     service.parts.insert(growing: rewritten.growing)
-    return rewritten.isChanged ? .changed(rewritten.body) : .same
+    return (rewritten, nil)
   }
 
   private func rewrite(

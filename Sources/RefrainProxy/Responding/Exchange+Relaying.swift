@@ -237,13 +237,13 @@ extension Exchange {
     fields["Content-Range"] = nil
     var sent = body
     let stream = service.stream(of: url, recorded: nil)
-    switch try await edit(manifest: Array(body), at: url, in: stream) {
-    case .redirected(let target): return try await redirect(to: target)
-    case .changed(let edited):
-      sent = Data(edited)
-      let etag = Self.etag(ofEdited: edited, original: fields["ETag"])
-      Self.describeEdited(&fields, etag: etag)
-    case .same, nil: break
+    if let (edited, target) = try await edit(manifest: Array(body), at: url, in: stream) {
+      if let target { return try await redirect(to: target) }
+      if edited.isChanged {
+        sent = Data(edited.body)
+        let etag = Self.etag(ofEdited: edited.body, original: fields["ETag"])
+        Self.describeEdited(&fields, etag: etag)
+      }
     }
     try await send(200, fields, sent, length: Int64(sent.count), isFetched: true)
   }

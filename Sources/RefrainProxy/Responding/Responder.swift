@@ -34,7 +34,7 @@ struct Responder: Sendable {
       try await body()
     } catch let error as HTTPError {
       await delivery.send(error)
-    } catch  where error is ClientDisconnected || error is CancellationError {
+    } catch is ClientDisconnected, is CancellationError {
       await delivery.writer.abort()
     } catch let error as MediaCacheError {
       await delivery.send(HTTPError(error))

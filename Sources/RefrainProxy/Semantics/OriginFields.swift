@@ -19,7 +19,7 @@ struct OriginFields: Sendable {
   /// The name of this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
   var viaName: String
   /// Whether the responses are for several people.
-  var isShared = false
+  var isShared: Bool
 
   /// Whether this proxy has sent the request itself, in a loop.
   func hasSent(_ fields: HeaderFields) -> Bool {
@@ -36,8 +36,8 @@ struct OriginFields: Sendable {
 
   /// Whether only browsers send the field, for a page that may not be one of the origin's.
   private static func isOfBrowser(_ name: String) -> Bool {
-    name.hasPrefix("sec-") || name == "upgrade-insecure-requests" || name == "dnt"
-      || name.hasPrefix("access-control-request-")
+    name.hasPrefix("sec-") || name.hasPrefix("access-control-request-")
+      || ["upgrade-insecure-requests", "dnt"].contains(name)
   }
 
   /// Returns a client's fields without those that are not for an origin: URLs of this proxy, which
@@ -88,7 +88,7 @@ struct OriginFields: Sendable {
   private func build(
     _ fields: HeaderFields, without excluded: Set<String>, adding own: HeaderFields
   ) -> HeaderFields {
-    var result = HopByHop.removed(from: fields).filter { field in
+    var result = fields.forwarded.filter { field in
       let name = field.name.lowercased()
       return !["host", "via", "cdn-loop"].contains(name) && !excluded.contains(name)
         && own[name] == nil && !(isForManyOrigins && Self.isOfBrowser(name))
@@ -113,9 +113,9 @@ struct OriginFields: Sendable {
   ]
 }
 
-/// The fields that are meant for the next hop only, and are not forwarded (RFC 9110 §7.6.1).
-enum HopByHop {
-  private static let names: Set<String> = [
+extension HeaderFields {
+  /// The names of the fields that are meant for the next hop only (RFC 9110 §7.6.1).
+  private static let hopByHop: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization",
     "proxy-authentication-info", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings",
   ]
@@ -123,24 +123,22 @@ enum HopByHop {
   /// Fields that are forwarded even if Connection names them, which RFC 9110 §7.6.1 forbids:
   /// without them the message would have another meaning. They describe its content and length, its
   /// conditions, who may receive it and how it may be stored.
-  private static let kept: Set<String> = [
+  private static let endToEnd: Set<String> = [
     "host", "content-length", "content-type", "content-encoding", "content-range", "range",
     "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     "authorization", "cookie", "set-cookie", "cache-control", "pragma", "expires", "vary", "etag",
     "last-modified", "date", "age", "location", "via", "max-forwards",
   ]
 
-  /// Returns the fields to forward, in order: without hop-by-hop fields, and without those that
-  /// Connection names.
-  static func removed(from fields: HeaderFields) -> HeaderFields {
-    let named = fields.values(of: "Connection").flatMap { $0.split(separator: ",") }
+  /// The fields to forward, in order: without hop-by-hop fields, and without those that Connection
+  /// names.
+  var forwarded: HeaderFields {
+    let named = values(of: "Connection").flatMap { $0.split(separator: ",") }
       .map { $0.trimmingOWS.lowercased() }
-    let left = names.union(Set(named).subtracting(kept))
-    return fields.filter { !left.contains($0.name.lowercased()) }
+    let left = Self.hopByHop.union(Set(named).subtracting(Self.endToEnd))
+    return filter { !left.contains($0.name.lowercased()) }
   }
-}
 
-extension HeaderFields {
   func filter(_ isIncluded: (Field) -> Bool) -> HeaderFields {
     HeaderFields(fields.lazy.filter(isIncluded).map { ($0.name, $0.value) })
   }

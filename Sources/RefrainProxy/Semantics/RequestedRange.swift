@@ -122,16 +122,13 @@ enum SimpleRange: Equatable, Sendable {
 
   /// Returns the range in a resource of that length; nil if it contains no byte of it.
   func resolved(length: Int64) -> ByteRange? {
-    guard length > 0 else { return nil }
-    switch self {
-    case .closed(let first, let last):
-      guard first < length else { return nil }
-      return first..<min(last, length - 1) + 1
-    case .from(let first):
-      return first < length ? first..<length : nil
-    case .suffix(let count):
-      return count > 0 ? length - min(count, length)..<length : nil
-    }
+    let range =
+      switch self {
+      case .closed(let first, let last): min(first, length)..<min(last, length - 1) + 1
+      case .from(let first): min(first, length)..<length
+      case .suffix(let count): length - min(count, length)..<length
+      }
+    return range.isEmpty ? nil : range
   }
 
   private static func number(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) -> Int64? {
@@ -164,8 +161,8 @@ struct MultipartByteRanges: Sendable {
   func heading(before range: ByteRange) -> String {
     var text = "\r\n--\(boundary)\r\n"
     if let contentType { text += "Content-Type: \(contentType)\r\n" }
-    let last = range.isEmpty ? range.lowerBound : range.upperBound - 1
-    return text + "Content-Range: bytes \(range.lowerBound)-\(last)/\(length)\r\n\r\n"
+    return text
+      + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)\r\n\r\n"
   }
 
   /// The text after the last part.

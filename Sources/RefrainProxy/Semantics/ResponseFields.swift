@@ -8,7 +8,7 @@ struct ResponseFields: Sendable {
   var isForManyOrigins: Bool
   var allowedWebOrigin: String?
   /// The name of this proxy.
-  var node = "refrain"
+  var node: String
 
   /// Fields that concern one origin's own name (RFC 6797, RFC 7838), or that would let pages of
   /// other sites read through this proxy.
@@ -40,7 +40,7 @@ struct ResponseFields: Sendable {
   /// Returns the fields of a handler's response, or of the proxy's own.
   ///
   /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
-  func own(_ headers: HeaderFields, isForWebOrigin: Bool = true) -> HeaderFields {
+  func own(_ headers: HeaderFields, isForWebOrigin: Bool) -> HeaderFields {
     var fields = Self.valid(headers)
     complete(&fields, isForWebOrigin: isForWebOrigin)
     return fields
@@ -70,8 +70,7 @@ struct ResponseFields: Sendable {
 
   /// Returns the valid fields without those of the message.
   private static func valid(_ headers: HeaderFields) -> HeaderFields {
-    HopByHop.removed(from: headers)
-      .filter { $0.name.lowercased() != "content-length" && isField($0) }
+    headers.forwarded.filter { $0.name.lowercased() != "content-length" && isField($0) }
   }
 
   /// Whether a browser might run script of a body: in the web origin of the proxy, which pages of
@@ -167,7 +166,6 @@ struct CacheStatus: Sendable, Hashable {
     /// No response was stored for the URL.
     case uriMiss = "uri-miss"
     case varyMiss = "vary-miss"
-    case miss
     /// The stored response is stale.
     case stale
     /// Some of the ranges were stored.

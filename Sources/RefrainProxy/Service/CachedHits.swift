@@ -71,7 +71,6 @@ final class CachedHit: Sendable {
     var range: ByteRange
     /// Nil for HEAD.
     var file: EntryFile?
-    var urlText: String
   }
 
   private struct State {
@@ -152,7 +151,7 @@ final class CachedHit: Sendable {
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
     let fields = state.known === known ? state.fields : rendered(known)
     writeHead(status, range, length, known, date.wall, fields, into: &buffer)
-    return Hit(status: status, range: range, file: file, urlText: urlText)
+    return Hit(status: status, range: range, file: file)
   }
 
   private func writeHead(

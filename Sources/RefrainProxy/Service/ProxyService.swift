@@ -35,8 +35,9 @@ package final class ProxyService: Sendable {
   /// Nil if the cache is for one person: who sends which credentials then makes no difference.
   let shared: SharedMemory?
   let hits = CachedHits()
-  /// Keys found not to be cacheable, which are relayed without another attempt.
-  let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
+  /// Keys found not to be cacheable, which are relayed without another attempt; and whether that is
+  /// for a content coding, of which no ranges are requested.
+  let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
@@ -79,8 +80,6 @@ package final class ProxyService: Sendable {
   /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
   package var pathPrefix: String { routes.token.map { "/\($0)" } ?? "" }
 
-  // MARK: URLs
-
   /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is
   /// known.
   ///
@@ -113,8 +112,6 @@ package final class ProxyService: Sendable {
   ///
   /// - Throws: 400 for text that names nothing which this proxy serves.
   package func url(named text: String) throws(HTTPError) -> URL { try routes.url(named: text) }
-
-  // MARK: Changes
 
   /// Removes entries in all their representations: no further request is answered with what the origin
   /// sent before.
@@ -183,24 +180,6 @@ package final class ProxyService: Sendable {
     policy(of: manifest).group?.first ?? recorded
       ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
   }
-
-  func noteOrigin(of url: URL, isReached: Bool) {
-    guard let origin = WebOrigin(url) else { return }
-    reached.insert(isReached, on: origin, at: cache.now.uptime)
-  }
-
-  /// Whether the last attempt has reached the origin of a URL; nil if there was none lately.
-  func hasReachedOrigin(of url: URL) -> Bool? {
-    WebOrigin(url).flatMap { reached.note(on: $0, at: cache.now.uptime) }
-  }
-}
-
-/// Why a response is not stored.
-enum Uncacheable: Sendable {
-  /// The origin forbids it.
-  case notStorable
-  /// It has a content coding, of which no ranges are requested.
-  case encoded
 }
 
 /// How far a proxy is from its end.

@@ -18,10 +18,7 @@ final class SharedMemory: Sendable {
     let body: Data
     let requestTime: Date
     let freshness: Freshness
-    /// Whether requests with cookies may receive it.
-    let isForEverybody: Bool
-    /// The names in Vary, and a hash of their values in the answered request.
-    let varying: [String]
+    /// A hash of what Vary names in the answered request.
     let variant: String?
 
     /// In bytes, about.
@@ -61,12 +58,10 @@ final class SharedMemory: Sendable {
   /// - Parameter resource: that of the answered request.
   func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
     guard let (freshness, fields) = response.reuse() else { return }
-    let varying = Variant.names(in: fields)
     let stored = Response(
       status: response.status, url: resource.url, fields: fields, body: response.body,
       requestTime: response.requestTime, freshness: freshness,
-      isForEverybody: CacheControl.isForEverybody(fields), varying: varying,
-      variant: Variant.of(resource.headers, names: varying))
+      variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
       guard response.requestTime > state.purge else { return }
       state.remove(key)
@@ -91,8 +86,8 @@ final class SharedMemory: Sendable {
     terms.followsStaleDirectives = false
     return state.withLock { [terms] state -> Response? in
       guard let stored = state.responses[key], stored.url == resource.url,
-        stored.variant == Variant.of(resource.headers, names: stored.varying),
-        stored.isForEverybody || !terms.hasCookies
+        stored.variant == Variant.of(resource.headers, names: Variant.names(in: stored.fields)),
+        !terms.hasCookies || CacheControl.isForEverybody(stored.fields)
       else { return nil }
       if stored.requestTime > state.lastChange(of: resourceKey),
         terms.accept(stored.freshness, at: now)
