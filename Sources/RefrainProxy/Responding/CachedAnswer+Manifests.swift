@@ -74,12 +74,9 @@ extension CachedAnswer {
   /// Whether the origin cannot be asked: the cache makes no request, or the last one failed a moment
   /// ago.
   private func isUnreachable(_ selected: SelectedResponse) -> Bool {
-    if service.cache.isOffline { return true }
-    switch selected.source {
-    case .stale: return true
-    case .hit: return hasReachedOrigin == false
-    default: return false
-    }
+    let source = selected.source
+    return service.cache.isOffline || source == .stale
+      || (source == .hit && hasReachedOrigin == false)
   }
 
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
@@ -92,15 +89,12 @@ extension CachedAnswer {
   /// - Throws: `CancellationError`.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     guard selected.isManifest == true else { return selected }
+    note(selected)
     let cache = service.cache
-    guard selected.source == .hit else {
-      note(selected)
-      return selected
-    }
-    // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-    guard selected.known.freshness.pace?.isLive != true, service.shared == nil,
-      !cache.isOffline, !terms.directives.onlyIfCached,
-      hasReachedOrigin == nil,
+    guard selected.source == .hit,
+      // Nothing is removed from an MPD that changes, and a list of segments names no variants.
+      selected.known.freshness.pace?.isLive != true, service.shared == nil,
+      !cache.isOffline, !terms.directives.onlyIfCached, hasReachedOrigin == nil,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
@@ -114,8 +108,7 @@ extension CachedAnswer {
       selected.reader.cancel()
       return confirmed
     } catch let error as MediaCacheError {
-      let isReached = ![.unreachable, .offline, .networkNotAllowed].contains(error.code)
-      noteOrigin(isReached: isReached)
+      noteOrigin(isReached: ![.unreachable, .offline, .networkNotAllowed].contains(error.code))
     } catch is Elsewhere, is HTTPError {
       // After an error of the origin, the fresh response is used, but not as a confirmed one: its
       // source is `.stale` then.

@@ -152,7 +152,7 @@ extension Exchange {
     if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
       fields["WWW-Authenticate"] = "Basic realm=\"\(url.host() ?? "")\""
     }
-    service.fields.complete(&fields)
+    fields = service.fields.completed(fields)
     service.fields.add(status, to: &fields)
     return fields
   }

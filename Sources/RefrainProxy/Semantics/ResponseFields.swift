@@ -25,36 +25,34 @@ struct ResponseFields: Sendable {
     var fields = passable(known.headers)
     if known.information.length != nil { fields.append("Accept-Ranges", "bytes") }
     if known.freshness.isBounded == true { Self.bound(&fields, by: known.freshness) }
-    complete(&fields, date: known.freshness.confirmedAt)
-    return fields
+    return completed(fields, date: known.freshness.confirmedAt)
   }
 
   /// Returns the fields of a response that is not stored, of which a client may receive a part.
   func handed(_ headers: HeaderFields) -> HeaderFields {
     var fields = passable(headers)
     for name in ["Content-Range", "Age"] { fields[name] = nil }
-    complete(&fields)
-    return fields
+    return completed(fields)
   }
 
   /// Returns the fields of a handler's response, or of the proxy's own.
   ///
   /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
   func own(_ headers: HeaderFields, isForWebOrigin: Bool) -> HeaderFields {
-    var fields = Self.valid(headers)
-    complete(&fields, isForWebOrigin: isForWebOrigin)
-    return fields
+    completed(Self.valid(headers), isForWebOrigin: isForWebOrigin)
   }
 
-  /// Adds the fields that every response has.
-  func complete(
-    _ fields: inout HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
-  ) {
+  /// Returns the fields with those that every response has.
+  func completed(
+    _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
+  ) -> HeaderFields {
+    var fields = fields
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(date)) }
-    guard isForWebOrigin, let allowedWebOrigin else { return }
+    guard isForWebOrigin, let allowedWebOrigin else { return fields }
     fields["Access-Control-Allow-Origin"] = allowedWebOrigin
     fields["Access-Control-Expose-Headers"] =
       "Accept-Ranges, Age, Cache-Status, Content-Length, Content-Range, Date, ETag"
+    return fields
   }
 
   /// Returns those of an origin's fields that clients may receive, without those of the message.

@@ -39,9 +39,8 @@ package final class Traffic: Sendable {
 
     /// The requests that were served without a body from the origin.
     package var hits: Int64 {
-      [.hit, .revalidated, .stale].reduce(0) { (sum, source: ServedRequest.Source) in
-        sum + requests[source.index]
-      }
+      let sources: [ServedRequest.Source] = [.hit, .revalidated, .stale]
+      return sources.reduce(0) { $0 + requests[$1.index] }
     }
   }
 
