@@ -42,7 +42,7 @@ extension RangeSet<Int64> {
   var byteCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
   /// Returns the number of offsets of `range` in the set.
-  func byteCount(in range: ByteRange) -> Int64 {
+  package func byteCount(in range: ByteRange) -> Int64 {
     guard !range.isEmpty, var index = indexOfFirstRange(endingAfter: range.lowerBound) else {
       return 0
     }

@@ -12,20 +12,20 @@ extension CachedAnswer {
   func respondWithManifest(_ selected: SelectedResponse) async throws -> Bool {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)
-    let editor = ManifestEditor(exchange: exchange, url: url, stream: selected.reader.group)
-    await editor.noteListing(body)
+    let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
+    await exchange.noteListing(body, at: url, in: stream)
     let stored =
       isUnreachable(selected)
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
     let isFiltered = stored.map { $0 != body } ?? false
-    switch try await editor.edit(stored ?? body) {
-    case .redirected(let target):
+    guard
+      let (edited, target) = try await exchange.edit(manifest: stored ?? body, at: url, in: stream)
+    else { return false }
+    if let target {
       try await exchange.redirect(to: target)
-    case .changed(let edited):
-      try await sendManifest(edited, of: selected, isFiltered: isFiltered)
-    case .same where isFiltered:
-      try await sendManifest(stored ?? body, of: selected, isFiltered: isFiltered)
-    case .same, nil:
+    } else if edited.isChanged || isFiltered {
+      try await sendManifest(edited.body, of: selected, isFiltered: isFiltered)
+    } else {
       // A range of an unchanged body is a range of the original.
       return false
     }
@@ -54,12 +54,11 @@ extension CachedAnswer {
   private func sendManifest(
     _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
   ) async throws {
-    let etag = ManifestEditor.etag(of: body, original: selected.known.etag)
+    let etag = Exchange.etag(ofEdited: body, original: selected.known.etag)
     let isModified =
-      try evaluate(
-        etag: etag, hasRange: false, selected.known, isStrongLastModified: false) != .notModified
+      try conditions?.evaluate(selected.known, etag: etag, hasRange: false) != .notModified
     var head = head(isModified ? 200 : 304, selected, [0..<(selected.length ?? .max)])
-    ManifestEditor.describe(&head.fields, etag: etag)
+    Exchange.describeEdited(&head.fields, etag: etag)
     if isFiltered {
       head.fields["Expires"] = nil
       head.fields["Cache-Control"] = "no-cache"
@@ -75,12 +74,9 @@ extension CachedAnswer {
   /// Whether the origin cannot be asked: the cache makes no request, or the last one failed a moment
   /// ago.
   private func isUnreachable(_ selected: SelectedResponse) -> Bool {
-    if service.cache.isOffline { return true }
-    switch selected.source {
-    case .stale: return true
-    case .hit: return service.hasReachedOrigin(of: exchange.url) == false
-    case .miss, .partial, .revalidated, .relayed, .proxy: return false
-    }
+    let source = selected.source
+    return service.cache.isOffline || source == .stale
+      || (source == .hit && hasReachedOrigin == false)
   }
 
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
@@ -93,16 +89,12 @@ extension CachedAnswer {
   /// - Throws: `CancellationError`.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     guard selected.isManifest == true else { return selected }
+    note(selected)
     let cache = service.cache
-    guard selected.source == .hit else {
-      note(selected)
-      return selected
-    }
-    // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-    guard selected.known.freshness.pace?.isLive != true, service.cachePolicy == .personal,
-      !cache.isOffline,
-      !terms.directives.onlyIfCached,
-      service.hasReachedOrigin(of: exchange.url) == nil,
+    guard selected.source == .hit,
+      // Nothing is removed from an MPD that changes, and a list of segments names no variants.
+      selected.known.freshness.pace?.isLive != true, service.shared == nil,
+      !cache.isOffline, !terms.directives.onlyIfCached, hasReachedOrigin == nil,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
@@ -116,8 +108,7 @@ extension CachedAnswer {
       selected.reader.cancel()
       return confirmed
     } catch let error as MediaCacheError {
-      let isReached = ![.unreachable, .offline, .networkNotAllowed].contains(error.code)
-      service.noteOrigin(of: exchange.url, isReached: isReached)
+      noteOrigin(isReached: ![.unreachable, .offline, .networkNotAllowed].contains(error.code))
     } catch is Elsewhere, is HTTPError {
       // After an error of the origin, the fresh response is used, but not as a confirmed one: its
       // source is `.stale` then.
@@ -129,6 +120,16 @@ extension CachedAnswer {
   private func note(_ selected: SelectedResponse) {
     let source = selected.source
     guard [.stale, .miss, .revalidated].contains(source) else { return }
-    service.noteOrigin(of: exchange.url, isReached: source != .stale)
+    noteOrigin(isReached: source != .stale)
+  }
+
+  private func noteOrigin(isReached: Bool) {
+    guard let origin = WebOrigin(exchange.url) else { return }
+    service.reached.insert(isReached, on: origin, at: service.cache.now.uptime)
+  }
+
+  /// Whether the last attempt has reached the origin; nil if there was none lately.
+  private var hasReachedOrigin: Bool? {
+    WebOrigin(exchange.url).flatMap { service.reached.note(on: $0, at: service.cache.now.uptime) }
   }
 }

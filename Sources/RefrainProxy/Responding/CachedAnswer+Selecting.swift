@@ -18,7 +18,7 @@ struct SelectedResponse: Sendable {
 
   /// Whether all of a range was stored before the request.
   func wasStored(_ range: ByteRange) -> Bool {
-    range.isEmpty || RangeSet(range).isSubset(of: reader.spansBefore)
+    reader.spansBefore.byteCount(in: range) == range.upperBound - range.lowerBound
   }
 
   /// Returns the source of ranges as it is now, and what Cache-Status reports of it.
@@ -30,8 +30,8 @@ struct SelectedResponse: Sendable {
   ) -> (ServedRequest.Source, CacheStatus) {
     let before = reader.spansBefore
     let bounded = wanted.map { $0.lowerBound..<min($0.upperBound, length ?? $0.upperBound) }
-    let there = bounded.reduce(into: Int64(0)) { $0 += CachedAnswer.count(of: before, in: $1) }
-    let all = bounded.reduce(into: Int64(0)) { $0 += $1.upperBound - $1.lowerBound }
+    let there = bounded.reduce(0) { $0 + before.byteCount(in: $1) }
+    let all = bounded.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     let isAsked = reader.statistics.requests > 0
     // Why the request was forwarded although a response was stored.
     let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }
@@ -39,16 +39,20 @@ struct SelectedResponse: Sendable {
       if !isAsked {
         return isStale
           ? (.stale, CacheStatus(detail: "stale, because the origin asked for a pause"))
-          : (.hit, .hit)
+          : (.hit, CacheStatus())
       }
       return known.freshness.confirmedAt >= started
         ? (.revalidated, CacheStatus(forwarded: reason ?? .stale))
         : (.stale, CacheStatus(detail: "stale, because the origin could not be asked"))
     }
-    if there > 0 { return (.partial, .forwarded(.partial, isStored: reader.isStoring)) }
-    var status = CacheStatus.forwarded(reason ?? .uriMiss, isStored: reader.isStoring)
-    status.isCollapsed = !isAsked
-    return (.miss, status)
+    if there > 0 {
+      return (.partial, CacheStatus(forwarded: .partial, isStored: reader.isStoring))
+    }
+    return (
+      .miss,
+      CacheStatus(
+        forwarded: reason ?? .uriMiss, isStored: reader.isStoring, isCollapsed: !isAsked)
+    )
   }
 
   /// The source of all of it.
@@ -57,79 +61,37 @@ struct SelectedResponse: Sendable {
 
 /// Selects the representation.
 extension CachedAnswer {
-  /// Returns the response that the request selects.
+  /// Returns the response that the request selects: opens readers until one has it. A response shared
+  /// with other requests may be for one of them, and the origin may have responded to another one
+  /// meanwhile.
   ///
   /// - Parameter terms: those of the request, or stricter ones.
   /// - Throws: `Elsewhere`; `HTTPError`; `MediaCacheError`; `CancellationError`.
   func select(_ terms: ReadTerms) async throws -> SelectedResponse {
-    do {
-      return try await find(terms)
-    } catch let error as MediaCacheError where error.isEncoded {
-      // The client may be able to decode a response that cannot be stored.
-      note(.encoded)
-      try checkIsNotReceived(with: error)
-      throw Elsewhere.relayed(.uriMiss, asksWhole: true)
-    } catch let error as MediaCacheError where error.status == 508 {
-      // A relayed redirect would only send the client round as well.
-      throw HTTPError.loop
-    } catch let error as MediaCacheError where error.isPersonal {
-      if terms.directives.onlyIfCached { throw Self.notThere }
-      note(.notStorable)
-      throw Elsewhere.relayed(.bypass)
-    } catch let error as MediaCacheError
-      where error.status != nil
-      && (error.code == .status || error.code == .redirect || error.response != nil)
-    {
-      // The origin did respond, with an error or a redirect that leads nowhere: the client should
-      // receive that response.
-      try checkIsNotReceived(with: error)
-      // The origin asked for a pause, which applies to this client too.
-      if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
-      throw Elsewhere.relayed(.uriMiss)
-    }
-  }
-
-  /// - Throws: `Elsewhere` if an error response came with an error, and this client may receive it.
-  private func checkIsNotReceived(with error: MediaCacheError) throws {
-    guard let response = error.response,
-      let isJoined = response.take(for: resource, isShared: service.cachePolicy == .shared)
-    else { return }
-    throw Elsewhere.received(response, isJoined: isJoined)
-  }
-
-  /// Opens readers until one has the representation that the request selects: a response shared with
-  /// other requests may be for one of them, and the origin may have responded to another one meanwhile.
-  private func find(_ terms: ReadTerms) async throws -> SelectedResponse {
     let started = service.cache.now.wall
     var attemptsLeft = 4
-    while true {
-      let reader = try await open(terms)
-      do {
-        if terms.directives.onlyIfCached { try checkIsThere(reader) }
-        let known = try await learn(reader)
-        if attemptsLeft == 0 || known.otherKey(than: reader.key, for: resource.headers) == nil {
-          return SelectedResponse(
-            reader: reader, known: known, isManifest: try await isManifest(reader, known),
-            started: started)
-        }
-        reader.cancel()
-      } catch {
-        reader.cancel()
-        guard attemptsLeft > 0, (error as? MediaCacheError)?.code == .resourceChanged else {
-          throw error
-        }
-      }
-      attemptsLeft -= 1
-    }
-  }
-
-  private func open(_ terms: ReadTerms) async throws -> MediaReader {
     do {
-      return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
-    } catch let error as MediaCacheError
-      where terms.directives.onlyIfCached && error.code == .offline && !error.isPersonal
-    {
-      throw Self.notThere
+      while true {
+        let reader = try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
+        do {
+          if terms.directives.onlyIfCached { try checkIsThere(reader) }
+          let known = try await learn(reader)
+          if attemptsLeft == 0 || known.otherKey(than: reader.key, for: resource.headers) == nil {
+            return SelectedResponse(
+              reader: reader, known: known, isManifest: try await isManifest(reader, known),
+              started: started)
+          }
+          reader.cancel()
+        } catch {
+          reader.cancel()
+          guard attemptsLeft > 0, (error as? MediaCacheError)?.code == .resourceChanged else {
+            throw error
+          }
+        }
+        attemptsLeft -= 1
+      }
+    } catch let error as MediaCacheError {
+      throw outcome(of: error, terms)
     }
   }
 
@@ -149,9 +111,6 @@ extension CachedAnswer {
       throw Self.notThere
     }
   }
-
-  static let notThere = HTTPError(
-    504, "The resource is not fully cached, and only-if-cached was requested.")
 
   /// Waits until the resource is known, and the first byte that the client wants is there or on its
   /// way: the response that brings it may be of another version than the one that is stored. The
@@ -179,15 +138,6 @@ extension CachedAnswer {
   }
 }
 
-extension HTTPError {
-  /// Repeats the origin's response.
-  init(_ rest: OriginRests.Rest) {
-    self.init(
-      rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",
-      retryAfter: rest.seconds)
-  }
-}
-
 /// Recognizes manifests, also those that neither their type nor their URL names.
 extension CachedAnswer {
   /// Returns whether the response may be a manifest: by its type or its name, or else by its first
@@ -203,7 +153,7 @@ extension CachedAnswer {
     if urls.contains(where: { Manifest.isNamed(mimeType: type, url: $0) }) { return true }
     // An empty resource has no first byte to wait for.
     guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
-    let isStored = length.map { RangeSet(0..<$0).isSubset(of: reader.spansBefore) } ?? false
+    let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
     guard isStored || needsBeginning(reader) else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []

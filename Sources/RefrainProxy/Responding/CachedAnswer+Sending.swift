@@ -10,16 +10,13 @@ extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
     var selection = selection(of: length)
-    if length == nil, isGrowing, let part = try await settledRange(of: selected.reader) {
+    if length == nil, let part = try await settledRange(of: selected.reader) {
       selection = .single(part)
     }
-    switch try evaluate(
-      etag: known.etag, hasRange: range != .whole, known,
-      isStrongLastModified: known.isStrongLastModified)
-    {
+    switch try conditions?.evaluate(known, etag: known.etag, hasRange: !range.isWhole) {
     case .ignoreRange: selection = .whole
     case .notModified: return try await delivery.send(head(304, selected, []), length: nil)
-    case .proceed, .failed: break
+    case .proceed, nil: break
     }
     switch selection {
     case .whole:
@@ -28,31 +25,22 @@ extension CachedAnswer {
     case .single(let range):
       try await send([range], of: selected, status: 206)
     case .several(let ranges):
-      let parts = length.map {
-        MultipartByteRanges(
-          ranges: ranges, length: $0,
-          contentType: service.fields.passable(known.headers)["Content-Type"])
+      let parts = MultipartByteRanges(
+        ranges: ranges, length: length ?? 0,
+        contentType: service.fields.passable(known.headers)["Content-Type"])
+      if parts.contentLength != nil {
+        return try await send(ranges, of: selected, status: 206, as: parts)
       }
-      guard let parts, parts.contentLength != nil else { return try await unsatisfiable(length) }
-      try await send(ranges, of: selected, status: 206, as: parts)
+      fallthrough
     case .unsatisfiable:
-      try await unsatisfiable(length)
+      try await delivery.send(
+        ProxyResponse(
+          status: 416,
+          fields: [
+            "Content-Range": "bytes */\(length ?? 0)", "Accept-Ranges": "bytes",
+            "Cache-Control": "no-store",
+          ]))
     }
-  }
-
-  /// Evaluates the conditions of the request.
-  ///
-  /// - Throws: 412.
-  func evaluate(
-    etag: String?, hasRange: Bool, _ known: StoredResponse, isStrongLastModified: Bool
-  ) throws(HTTPError) -> Preconditions.Outcome {
-    let outcome = conditions?.evaluate(
-      hasRange: hasRange, etag: etag, lastModified: known.lastModified,
-      isStrongLastModified: isStrongLastModified)
-    if outcome == .failed {
-      throw HTTPError(412, "The resource does not meet the request's preconditions.")
-    }
-    return outcome ?? .proceed
   }
 
   func head(_ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange]) -> ResponseHead {
@@ -60,7 +48,7 @@ extension CachedAnswer {
     let now = service.cache.now.wall
     let handed = reader.handed?.headers
     var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
-    fields.append("Age", String(AnswerFields.age(known.freshness, at: now)))
+    fields.append("Age", String(ResponseFields.age(known.freshness, at: now)))
     if status == 304 {
       // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
       for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
@@ -76,7 +64,7 @@ extension CachedAnswer {
     {
       cacheStatus.forwardedStatus = forwardedStatus
     }
-    cacheStatus.timeToLive = AnswerFields.timeToLive(known, at: now)
+    cacheStatus.timeToLive = ResponseFields.timeToLive(known, at: now)
     cacheStatus.key = resourceKey.rawValue
     if handed == nil, [.miss, .revalidated].contains(source) {
       service.fields.add(way: reader.originWay(since: selected.started), to: &fields)
@@ -88,16 +76,6 @@ extension CachedAnswer {
     }
     return ResponseHead(
       status: status, fields: fields, isFetched: source == .miss || source == .partial)
-  }
-
-  private func unsatisfiable(_ length: Int64?) async throws {
-    try await delivery.send(
-      ProxyResponse(
-        status: 416,
-        fields: [
-          "Content-Range": "bytes */\(length ?? 0)", "Accept-Ranges": "bytes",
-          "Cache-Control": "no-store",
-        ]))
   }
 
   /// - Parameter parts: the form of several ranges; nil: there is one.
@@ -142,9 +120,9 @@ extension CachedAnswer {
       switch try await reader.available(at: offset, count: Int(count)) {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)
-        let before = reader.spansBefore.intersection(RangeSet(offset..<end))
+        let before = reader.spansBefore
         try await delivery.writer.write(file, offset..<end) { part in
-          delivery.noteSent(Int64(part.count), stored: Self.count(of: before, in: part))
+          delivery.noteSent(Int64(part.count), stored: before.byteCount(in: part))
         }
         offset = end
       case .memory(let bytes):
@@ -155,19 +133,11 @@ extension CachedAnswer {
       }
     }
   }
-
-  /// Returns the number of bytes of the range that are in the set.
-  static func count(of set: RangeSet<Int64>, in range: ByteRange) -> Int64 {
-    set.intersection(RangeSet(range)).ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
-  }
 }
 
 /// The range to send of a segment that the origin still writes: its length is unknown, and the
 /// response has `Content-Range: bytes a-b/*` (RFC 9110 §14.4).
 extension CachedAnswer {
-  /// Whether the client requests a range of a segment that may still grow.
-  var isGrowing: Bool { range != .whole && service.parts.isGrowing(exchange.url) }
-
   /// A longer range is one without a known end (RFC 8673).
   private static let longest: Int64 = 1 << 40
 
@@ -175,10 +145,9 @@ extension CachedAnswer {
   /// exists if the client requests all that follows. Nil if the client, or the request to the
   /// origin, is for the whole segment.
   private func settledRange(of reader: MediaReader) async throws -> ByteRange? {
-    guard case .one(let asked) = range, let end = range.bounds.end else { return nil }
-    let start = range.bounds.start
-    guard var announced = reader.announcedEnd(from: start) else { return nil }
-    if case .closed = asked, end - start < Self.longest {
+    let (start, end) = range.bounds
+    guard isGrowing, let end, var announced = reader.announcedEnd(from: start) else { return nil }
+    if end - start < Self.longest {
       while announced < end {
         if case .end = try await reader.available(at: announced, count: 0) { break }
         guard let next = reader.announcedEnd(from: announced), next > announced else { break }

@@ -4,7 +4,8 @@ import NIOCore
 import Refrain
 import RefrainStreams
 
-/// Responds to GET and HEAD from the cache, which fetches missing bytes.
+/// Responds to GET and HEAD from the cache, which fetches missing bytes; or with what the origin sends,
+/// unchanged and not stored.
 struct CachedAnswer: Sendable {
   let exchange: Exchange
   /// The requested range; everything for HEAD.
@@ -15,45 +16,60 @@ struct CachedAnswer: Sendable {
   /// That of the response: in a shared cache another one for each set of credentials.
   let key: CacheKey
   /// The terms of the request.
-  let terms: ReadTerms
+  private(set) var terms = ReadTerms()
+  /// Whether the client requests a range of a segment that the origin may still write.
+  let isGrowing: Bool
 
-  init(exchange: Exchange) {
-    let service = exchange.service
-    let policy = service.cachePolicy
+  init(_ exchange: Exchange) {
+    let (service, url) = (exchange.service, exchange.url)
     self.exchange = exchange
-    range = exchange.isHEAD ? .whole : RequestedRange(exchange.fields["Range"])
+    range = RequestedRange(exchange.isHEAD ? nil : exchange.fields["Range"])
     conditions = Preconditions(fields: exchange.fields)
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
-    key = policy.key(for: resource, exchange.fields, of: service.cache)
-    var terms = ReadTerms()
+    key = exchange.key(of: resource)
+    isGrowing = !range.isWhole && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
     terms.audience = service.rules.servesOnePlay ? .player : .client
-    terms.hasCookies = policy.isPersonal(resource)
-    terms.followsStaleDirectives = policy == .shared
-    policy.relax(&terms, for: exchange.url, isPart: service.parts.contains(exchange.url))
-    if key != resourceKey { terms.notBefore = service.invalidations.last(of: resourceKey) }
-    if range == .whole || !service.parts.isGrowing(exchange.url) {
+    terms.hasCookies = exchange.isPersonal(resource)
+    terms.followsStaleDirectives = service.shared != nil
+    if service.shared == nil { relaxTerms() }
+    if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
+    if !isGrowing {
       terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
     }
-    self.terms = terms
+  }
+
+  /// Relaxes the conditions of a request for a manifest or a part of a stream.
+  ///
+  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
+  /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
+  /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
+  /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
+  private mutating func relaxTerms() {
+    if Manifest.isNamed(mimeType: nil, url: exchange.url) {
+      terms.acceptsForbidden = true
+      guard terms.directives.noCache else { return }
+      // A stored manifest is used if the origin cannot be reached.
+      terms.directives.noCache = false
+      terms.directives.maxAge = 0
+    } else if service.parts.contains(exchange.url) {
+      terms.acceptsForbidden = true
+      terms.directives.noCache = false
+      terms.directives.maxStale = .max
+    }
   }
 
   var service: ProxyService { exchange.service }
   var delivery: Delivery { exchange.delivery }
   var isHEAD: Bool { exchange.isHEAD }
 
-  private var policy: CachePolicy { service.cachePolicy }
-
   /// The key under which uncacheable responses are remembered. A response that is not stored because
   /// of cookies may be stored for requests without them.
   private var memory: CacheKey {
     terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
   }
-
-  /// Remembers that the response cannot be stored.
-  func note(_ reason: Uncacheable) { service.uncacheable.insert(reason, on: memory, at: .now) }
 
   /// Thrown where the response is another one than the cache's.
   enum Elsewhere: Error {
@@ -68,25 +84,27 @@ struct CachedAnswer: Sendable {
     case received(ErrorResponse, isJoined: Bool)
   }
 
-  /// - Throws: `Elsewhere`; what `Responder` responds to.
+  /// - Throws: what `Responder` responds to.
   func run() async throws {
-    if let stored = await smallResponse() {
-      return try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
-        .pass(stored, key: resourceKey)
-    }
-    try checkIsForCache()
-    let selected: SelectedResponse
     do {
-      selected = try await confirmed(try await select(terms))
+      try await respond()
+    } catch Elsewhere.relayed(let reason, let asksWhole) {
+      try await exchange.relay(reason, asksWhole: asksWhole)
     } catch Elsewhere.received(let response, let isJoined) {
       if let target = await newTarget(refusedWith: response.status) {
         return try await exchange.redirect(to: target)
       }
-      if policy == .shared, !isJoined {
-        service.responses.insert(response, on: key, for: resource)
-      }
-      throw Elsewhere.received(response, isJoined: isJoined)
+      if !isJoined { service.shared?.insert(response, on: key, for: resource) }
+      try await exchange.pass(response, isJoined: isJoined)
     }
+  }
+
+  private func respond() async throws {
+    if let stored = await responseInMemory() {
+      return try await exchange.pass(stored, key: resourceKey)
+    }
+    try checkIsForCache()
+    let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
     try await checkIsForClient(selected)
     confirmIfStale(selected)
@@ -109,16 +127,16 @@ struct CachedAnswer: Sendable {
 
   /// Returns a response without a resource that answered an earlier request, and may be reused; nil if
   /// the cache has received a resource since, for whomever.
-  private func smallResponse() async -> SmallResponses.Stored? {
-    guard policy == .shared, !terms.directives.noStore || terms.directives.onlyIfCached,
-      let found = service.responses.response(
-        on: key, for: resource, on: terms, changed: service.invalidations.last(of: resourceKey),
-        at: service.cache.now.wall)
+  private func responseInMemory() async -> SharedMemory.Response? {
+    guard let shared = service.shared,
+      !terms.directives.noStore || terms.directives.onlyIfCached,
+      let found = shared.response(
+        on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
     else { return nil }
     if let date = await service.cache.lastConfirmation(of: resource, key: key),
       date > found.requestTime
     {
-      service.responses.remove(key)
+      shared.remove(key)
       return nil
     }
     return found
@@ -126,19 +144,65 @@ struct CachedAnswer: Sendable {
 
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
-    let uncacheable = service.uncacheable.note(on: memory, at: .now)
+    let isEncoded = service.uncacheable.note(on: memory, at: .now)
     if terms.directives.onlyIfCached {
-      guard uncacheable == nil else { throw Self.notThere }
+      guard isEncoded == nil else { throw Self.notThere }
     } else if terms.directives.noStore {
       throw Elsewhere.relayed(.request)
-    } else if policy.isSharedKey(resource) {
+    } else if service.shared != nil, resource.policy.group?.isSecret == true {
+      // It decrypts segments, and is not stored for several people.
       throw Elsewhere.relayed(.bypass)
-    } else if let uncacheable {
-      throw Elsewhere.relayed(.bypass, asksWhole: uncacheable == .encoded)
+    } else if let isEncoded {
+      throw Elsewhere.relayed(.bypass, asksWhole: isEncoded)
     } else if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
       throw Elsewhere.relayed(.stale)
     }
   }
+
+  /// Returns what becomes of an error of the cache.
+  ///
+  /// - Parameter terms: those on which it was asked.
+  func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
+    if error.isEncoded {
+      // The client may be able to decode a response that cannot be stored.
+      noteUncacheable(isEncoded: true)
+      return received(with: error) ?? .relayed(.uriMiss, asksWhole: true)
+    }
+    // A relayed redirect would only send the client round as well.
+    if error.status == 508 { return HTTPError.loop }
+    if terms.directives.onlyIfCached, error.isPersonal || error.code == .offline {
+      return Self.notThere
+    }
+    if error.isPersonal {
+      noteUncacheable()
+      return Elsewhere.relayed(.bypass)
+    }
+    guard error.status != nil,
+      error.code == .status || error.code == .redirect || error.response != nil
+    else { return error }
+    // The origin did respond, with an error or a redirect that leads nowhere: the client should
+    // receive that response.
+    if let received = received(with: error) { return received }
+    // The origin asked for a pause, which applies to this client too.
+    if let rest = service.cache.rest(of: resource) { return HTTPError(rest) }
+    return Elsewhere.relayed(.uriMiss)
+  }
+
+  /// Returns the error response that came with an error, if this client may receive it.
+  private func received(with error: MediaCacheError) -> Elsewhere? {
+    guard let response = error.response,
+      let isJoined = response.take(for: resource, isShared: service.shared != nil)
+    else { return nil }
+    return .received(response, isJoined: isJoined)
+  }
+
+  /// Remembers that the response cannot be stored, for whatever reason.
+  private func noteUncacheable(isEncoded: Bool = false) {
+    service.uncacheable.insert(isEncoded, on: memory, at: .now)
+  }
+
+  static let notThere = HTTPError(
+    504, "The resource is not fully cached, and only-if-cached was requested.")
 
   /// - Throws: `Elsewhere` if the selected response is for other clients.
   private func checkIsForClient(_ selected: SelectedResponse) async throws {
@@ -146,9 +210,9 @@ struct CachedAnswer: Sendable {
     guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
       throw Elsewhere.relayed(.varyMiss)
     }
-    if policy == .shared, known.freshness.noStore {
+    if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { note(.notStorable) }
+      if reader.statistics.requests > 0 { noteUncacheable() }
       guard try await isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
@@ -189,10 +253,10 @@ struct CachedAnswer: Sendable {
   /// permits that to shared caches (RFC 5861 §3). The new version, if there is one, comes with the
   /// confirmation.
   private func confirmIfStale(_ selected: SelectedResponse) {
-    let (reader, known) = (selected.reader, selected.known)
+    let (reader, freshness) = (selected.reader, selected.known.freshness)
     let now = service.cache.now.wall
     guard terms.followsStaleDirectives, reader.statistics.requests == 0, !service.cache.isOffline,
-      !known.freshness.isFresh(at: now), known.freshness.isUsableWhileConfirmed(at: now),
+      !freshness.isFresh(at: now), freshness.isUsableWhileConfirmed(at: now),
       let length = selected.length
     else { return }
     let wanted = if case .single(let range) = selection(of: length) { range } else { 0..<length }
@@ -210,19 +274,19 @@ struct CachedAnswer: Sendable {
   /// Holds the entry open: further requests for it are served at once.
   private func holdOpen(_ selected: SelectedResponse) {
     let (reader, known) = (selected.reader, selected.known)
-    guard !known.varies, !known.freshness.noStore, reader.isStoring,
-      exchange.target.hasPrefix("/"),
+    let target = delivery.request.head.target
+    guard !known.varies, !known.freshness.noStore, reader.isStoring, target.hasPrefix("/"),
       exchange.fields["Authorization"] == nil,
-      service.hits.resource(for: exchange.target)?.isLeased != true,
+      service.hits.resource(for: target)?.isLeased != true,
       let lease = service.cache.hold(reader)
     else { return }
     service.hits.insert(
       CachedHit(
         lease: lease, urlText: exchange.url.absoluteString, key: resourceKey,
-        fields: service.fields, isShared: policy == .shared
+        fields: service.fields, isShared: service.shared != nil
       ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
         listings.naming(of: resourceKey, in: stream)
-      }, for: exchange.target)
+      }, for: target)
   }
 
   // MARK: Redirects
@@ -277,5 +341,14 @@ struct CachedAnswer: Sendable {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     let final = known.information.finalURL
     return place(final) == place(exchange.url) ? exchange.url : final
+  }
+}
+
+extension HTTPError {
+  /// Repeats the origin's response.
+  init(_ rest: OriginRests.Rest) {
+    self.init(
+      rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",
+      retryAfter: rest.seconds)
   }
 }

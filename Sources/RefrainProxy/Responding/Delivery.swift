@@ -13,8 +13,6 @@ final class Delivery: Sendable {
     var isSilent: Bool
     /// Whether it shares a request to the origin.
     var isJoined = false
-    /// Whether a handler has read the request's body, which nobody else can read again.
-    var hasReadBody = false
   }
 
   let service: ProxyService
@@ -39,8 +37,6 @@ final class Delivery: Sendable {
   }
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
-
-  var hasReadBody: Bool { record.withLock(\.hasReadBody) }
 
   // MARK: Sending
 
@@ -68,7 +64,6 @@ final class Delivery: Sendable {
 
   /// Writes a part of the body; returns once the socket has accepted it.
   func write(_ bytes: ByteBuffer) async throws {
-    guard bytes.readableBytes > 0 else { return }
     try await writer.write(bytes)
     noteSent(Int64(bytes.readableBytes))
   }
@@ -118,7 +113,7 @@ final class Delivery: Sendable {
     guard await !writer.hasBegun else { return await writer.abort() }
     var response = ProxyResponse(error)
     if error.status == 405 {
-      response.fields.append("Allow", error.allow ?? service.requestPolicy.allow)
+      response.fields.append("Allow", error.allow ?? service.rules.allow)
     }
     let isSilent = record.withLock { record in
       record.served.source = .proxy
@@ -133,17 +128,9 @@ final class Delivery: Sendable {
 
   /// Logs and counts the request, which has ended.
   func log() {
-    let record = record.withLock { $0 }
+    var record = record.withLock { $0 }
     guard !record.isSilent else { return }
-    var served = record.served
-    served.seconds = ProxyConnection.seconds(since: request.started)
-    service.traffic.note(
-      Traffic.Outcome(
-        source: served.source, bytesSent: served.bytesSent, savedBytes: served.bytesFromCache,
-        isJoined: record.isJoined, hasError: served.error != nil, seconds: served.seconds))
-    service.log.note(request.head) {
-      if served.url.isEmpty { served.url = service.routes.shown(request.head.target) }
-      return served
-    }
+    record.served.seconds = ProxyConnection.seconds(since: request.started)
+    service.note(record.served, of: request.head, isJoined: record.isJoined)
   }
 }

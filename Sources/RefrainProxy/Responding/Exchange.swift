@@ -3,7 +3,7 @@ import Foundation
 import Refrain
 import RefrainStreams
 
-/// One request with the context of its response.
+/// One request for an origin's resource, with the context of its response.
 struct Exchange: Sendable {
   let delivery: Delivery
   let url: URL
@@ -12,31 +12,11 @@ struct Exchange: Sendable {
   /// Whether the proxy's own fields are for the URL's host. A playlist of another host may have
   /// named it.
   let sendsOwnFields: Bool
-  /// The target as received.
-  let target: String
   /// The request's fields that are for an origin, with those of the session.
   let fields: HeaderFields
 
   var service: ProxyService { delivery.service }
   var isHEAD: Bool { delivery.request.head.isHEAD }
-
-  /// The path and query of the request's target.
-  var clientTarget: String {
-    target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
-  }
-
-  /// Records the playlists that the response names (`VariantChains`).
-  ///
-  /// - Throws: `HTTPError`, if a client would follow them for ever.
-  func noteChain(naming playlists: Set<UInt64>) throws(HTTPError) {
-    let now = service.cache.now.uptime
-    guard service.chains.insert(url, naming: playlists, at: now) else {
-      throw HTTPError(
-        508,
-        "The playlist leads back to itself, or to one playlist after another, through its "
-          + "variants or segments. Check the stream's first playlist.")
-    }
-  }
 
   /// The resource requested from the cache.
   var resource: Resource {
@@ -46,6 +26,20 @@ struct Exchange: Sendable {
     resource.observer = observer
     resource.policy = service.policy(of: url)
     return resource
+  }
+
+  /// Returns the key of the response: in a shared cache another one for each set of credentials
+  /// (RFC 9111 §3.5).
+  func key(of resource: Resource) -> CacheKey {
+    let key = service.cache.key(for: resource)
+    guard service.shared != nil else { return key }
+    return Credentials.key(key, for: Resource(url: url, headers: fields))
+  }
+
+  /// Whether the response may be personal: the request has cookies, and the cache serves several
+  /// people.
+  func isPersonal(_ resource: Resource) -> Bool {
+    service.shared != nil && resource.headers["Cookie"] != nil
   }
 
   /// Responds with a redirect.

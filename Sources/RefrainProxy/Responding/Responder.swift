@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainLocks
 import RefrainStreams
 
 /// Responds to one request that cannot be served at once: by the first of the operator's handlers, the
@@ -17,22 +18,23 @@ struct Responder: Sendable {
       if let refusal = request.refusal { throw refusal }
       if try await askHandlers(front) { return }
       let exchange = try await exchange()
-      if let response = try ownResponse(to: exchange.target) {
-        return try await delivery.send(response)
+      if let response = try ownResponse() { return try await delivery.send(response) }
+      let head = request.head
+      if (head.isGET || head.isHEAD) && !head.hasBody {
+        return try await CachedAnswer(exchange).run()
       }
-      try await respond(to: exchange)
+      try service.rules.check(head.method, head.fields)
+      try await exchange.relay(.method)
     }
   }
 
-  /// Responds by `answer`, or to its error, and logs the request.
-  func run(_ answer: () async throws -> Void) async {
+  /// Responds by `body`, or to its error, and logs the request.
+  func run(_ body: () async throws -> Void) async {
     do {
-      try await answer()
+      try await body()
     } catch let error as HTTPError {
       await delivery.send(error)
-    } catch is ClientDisconnected {
-      await delivery.writer.abort()
-    } catch is CancellationError {
+    } catch is ClientDisconnected, is CancellationError {
       await delivery.writer.abort()
     } catch let error as MediaCacheError {
       await delivery.send(HTTPError(error))
@@ -55,7 +57,7 @@ struct Responder: Sendable {
     let head = request.head
     if let open = front.open, open.isAsked(by: head) {
       delivery.note { $0.isSilent = true }
-      _ = try service.routes.ownTarget(of: request, listening: service.place.known)
+      _ = try service.routes.ownTarget(of: request)
       return try await ask([open.handler], target: head.target)
     }
     let own = service.rules.handlers
@@ -63,8 +65,7 @@ struct Responder: Sendable {
     guard !front.handlers.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
       return false
     }
-    var target = String(
-      try service.routes.ownTarget(of: request, listening: service.place.known))
+    var target = String(try service.routes.ownTarget(of: request))
     if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
     delivery.note { $0.isSilent = true }
     if try await ask(front.handlers, target: target) { return true }
@@ -72,20 +73,18 @@ struct Responder: Sendable {
     guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE", head.method != "CONNECT"
     else { return false }
     // Those that may change something. A page of another site can have the browser send them.
-    guard
-      ["GET", "HEAD", "OPTIONS"].contains(head.method)
-        || !service.requestPolicy.isFromAnotherSite(head.fields, host: head.fields["Host"])
-    else {
-      throw HTTPError(
-        403, "A page of another site may not send a \(head.method) through this proxy.")
+    if !["GET", "HEAD", "OPTIONS"].contains(head.method) {
+      try service.rules.checkSite(of: head.method, head.fields)
     }
     return try await ask(own, target: target)
   }
 
   /// Asks one after the other. Returns whether one of them has responded.
   func ask(_ handlers: [any ProxyHandler], target: String) async throws -> Bool {
+    // The body cannot be read again.
+    let hasReadBody = Atomic(false)
     let asked = ProxyRequest(request, target: target) { [delivery] limit in
-      delivery.note { $0.hasReadBody = true }
+      hasReadBody.store(true, ordering: .relaxed)
       return try await delivery.writer.body(limit: limit)
     }
     for handler in handlers {
@@ -93,7 +92,7 @@ struct Responder: Sendable {
         try await delivery.send(response)
         return true
       }
-      guard !delivery.hasReadBody else {
+      guard !hasReadBody.load(ordering: .relaxed) else {
         throw failure(of: handler, at: target, "has read the body, and does not respond")
       }
     }
@@ -127,56 +126,33 @@ struct Responder: Sendable {
   /// - Throws: `HTTPError` if the request names none that may be requested.
   private func exchange() async throws -> Exchange {
     let fields = request.head.fields
-    let target = request.head.target
-    let named = try service.routes.named(by: request, listening: service.place.known)
+    let named = try service.routes.named(by: request)
     delivery.note { $0.served.url = named.url.absoluteString }
-    if service.originFields.hasSent(fields) {
-      throw HTTPError.loop
-    }
+    if service.originFields.hasSent(fields) { throw HTTPError.loop }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.originFields.ofClient(fields) {
-      service.routes.referrer($0, of: request, listening: service.place.known)
-    }
+    let sent = service.originFields.ofClient(fields) { service.routes.referrer($0, of: request) }
     let exchange = Exchange(
       delivery: delivery, url: named.url, session: session,
-      sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true, target: target,
+      sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
       fields: session?.complete(sent, for: named.url) ?? sent)
     await exchange.noticeRemoval()
     return exchange
   }
 
   /// Returns the response to a method that concerns the proxy itself; nil for any other.
-  private func ownResponse(to target: String) throws(HTTPError) -> ProxyResponse? {
+  private func ownResponse() throws(HTTPError) -> ProxyResponse? {
     let fields = request.head.fields
     switch request.head.method {
     case "OPTIONS"
     where service.rules.allowedWebOrigin != nil
       && fields["Access-Control-Request-Method"] != nil:
-      return ProxyResponse(status: 204, fields: AnswerFields.preflight(fields))
-    case "OPTIONS" where target == "*":
+      return ProxyResponse(status: 204, fields: ResponseFields.preflight(fields))
+    case "OPTIONS" where request.head.target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      return ProxyResponse(status: 204, fields: ["Allow": service.requestPolicy.allow])
+      return ProxyResponse(status: 204, fields: ["Allow": service.rules.allow])
     case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
     default: return nil
-    }
-  }
-
-  /// Responds from the cache, or with what the origin sends, unchanged and not stored.
-  private func respond(to exchange: Exchange) async throws {
-    let head = request.head
-    guard (head.isGET || head.isHEAD) && !head.hasBody else {
-      let fields = head.fields
-      try service.requestPolicy.check(head.method, fields, host: fields["Host"])
-      return try await RelayedAnswer(exchange: exchange, reason: .method).run()
-    }
-    do {
-      try await CachedAnswer(exchange: exchange).run()
-    } catch CachedAnswer.Elsewhere.relayed(let reason, let asksWhole) {
-      try await RelayedAnswer(exchange: exchange, reason: reason, asksWhole: asksWhole).run()
-    } catch CachedAnswer.Elsewhere.received(let response, let isJoined) {
-      try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
-        .pass(response, isJoined: isJoined)
     }
   }
 }

@@ -19,7 +19,7 @@ struct OriginFields: Sendable {
   /// The name of this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
   var viaName: String
   /// Whether the responses are for several people.
-  var isShared = false
+  var isShared: Bool
 
   /// Whether this proxy has sent the request itself, in a loop.
   func hasSent(_ fields: HeaderFields) -> Bool {
@@ -36,8 +36,8 @@ struct OriginFields: Sendable {
 
   /// Whether only browsers send the field, for a page that may not be one of the origin's.
   private static func isOfBrowser(_ name: String) -> Bool {
-    name.hasPrefix("sec-") || name == "upgrade-insecure-requests" || name == "dnt"
-      || name.hasPrefix("access-control-request-")
+    name.hasPrefix("sec-") || name.hasPrefix("access-control-request-")
+      || ["upgrade-insecure-requests", "dnt"].contains(name)
   }
 
   /// Returns a client's fields without those that are not for an origin: URLs of this proxy, which
@@ -78,7 +78,7 @@ struct OriginFields: Sendable {
   }
 
   /// Returns the fields of a request that is relayed unchanged. Parameter as `forCache`.
-  func forRelay(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
+  func forRelay(_ fields: HeaderFields, sendsOwn: Bool) -> HeaderFields {
     var own = sendsOwn ? own : own.harmless
     // Metadata between the bytes is only for clients that request it.
     own["Icy-MetaData"] = nil
@@ -88,11 +88,11 @@ struct OriginFields: Sendable {
   private func build(
     _ fields: HeaderFields, without excluded: Set<String>, adding own: HeaderFields
   ) -> HeaderFields {
-    var result = HopByHop.removed(from: fields).filter { field in
+    var result = fields.forwarded.filter { field in
       let name = field.name.lowercased()
       return !["host", "via", "cdn-loop"].contains(name) && !excluded.contains(name)
         && own[name] == nil && !(isForManyOrigins && Self.isOfBrowser(name))
-        && !(isShared && Self.isUnkeyed(name))
+        && !(isShared && (name.hasPrefix("x-forwarded-") || Self.unkeyed.contains(name)))
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
     result.append("Via", via.joined(separator: ", "))
@@ -102,13 +102,9 @@ struct OriginFields: Sendable {
     return result
   }
 
-  /// Whether a client could make an origin respond with other content than the URL's by this field,
-  /// without the cache distinguishing the responses. Programs behind a proxy trust such fields as the
-  /// proxy's: in a shared cache, one client could choose the responses of the others.
-  private static func isUnkeyed(_ name: String) -> Bool {
-    name.hasPrefix("x-forwarded-") || unkeyed.contains(name)
-  }
-
+  /// Fields by which, as by `X-Forwarded-`, a client could make an origin respond with other content
+  /// than the URL's, without the cache distinguishing the responses. Programs behind a proxy trust such
+  /// fields as the proxy's: in a shared cache, one client could choose the responses of the others.
   private static let unkeyed: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-http-method-override",
@@ -117,9 +113,9 @@ struct OriginFields: Sendable {
   ]
 }
 
-/// The fields that are meant for the next hop only, and are not forwarded (RFC 9110 §7.6.1).
-enum HopByHop {
-  private static let names: Set<String> = [
+extension HeaderFields {
+  /// The names of the fields that are meant for the next hop only (RFC 9110 §7.6.1).
+  private static let hopByHop: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization",
     "proxy-authentication-info", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings",
   ]
@@ -127,28 +123,22 @@ enum HopByHop {
   /// Fields that are forwarded even if Connection names them, which RFC 9110 §7.6.1 forbids:
   /// without them the message would have another meaning. They describe its content and length, its
   /// conditions, who may receive it and how it may be stored.
-  private static let kept: Set<String> = [
+  private static let endToEnd: Set<String> = [
     "host", "content-length", "content-type", "content-encoding", "content-range", "range",
     "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     "authorization", "cookie", "set-cookie", "cache-control", "pragma", "expires", "vary", "etag",
     "last-modified", "date", "age", "location", "via", "max-forwards",
   ]
 
-  /// Returns the fields to forward, in order: without hop-by-hop fields, and without those that
-  /// Connection names.
-  static func removed(from fields: HeaderFields) -> HeaderFields {
-    var left = names
-    for value in fields.values(of: "Connection") {
-      for option in value.split(separator: ",") {
-        let name = option.trimmingOWS.lowercased()
-        if !kept.contains(name) { left.insert(name) }
-      }
-    }
-    return fields.filter { !left.contains($0.name.lowercased()) }
+  /// The fields to forward, in order: without hop-by-hop fields, and without those that Connection
+  /// names.
+  var forwarded: HeaderFields {
+    let named = values(of: "Connection").flatMap { $0.split(separator: ",") }
+      .map { $0.trimmingOWS.lowercased() }
+    let left = Self.hopByHop.union(Set(named).subtracting(Self.endToEnd))
+    return filter { !left.contains($0.name.lowercased()) }
   }
-}
 
-extension HeaderFields {
   func filter(_ isIncluded: (Field) -> Bool) -> HeaderFields {
     HeaderFields(fields.lazy.filter(isIncluded).map { ($0.name, $0.value) })
   }

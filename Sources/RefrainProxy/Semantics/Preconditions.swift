@@ -3,16 +3,14 @@ internal import Foundation
 internal import Refrain
 
 /// The conditions of a request (RFC 9110 §13.1), evaluated in the order of §13.2.2.
-struct Preconditions: Sendable, Hashable {
-  enum Outcome: Sendable, Hashable {
+struct Preconditions: Sendable {
+  enum Outcome: Sendable {
     /// The method is performed, including its Range.
     case proceed
     /// The Range is ignored: If-Range names another generation.
     case ignoreRange
     /// 304.
     case notModified
-    /// 412.
-    case failed
   }
 
   private let fields: HeaderFields
@@ -35,23 +33,23 @@ struct Preconditions: Sendable, Hashable {
   /// Evaluates the conditions of a GET or HEAD.
   ///
   /// - Parameters:
+  ///   - etag: that of the response that would be sent.
   ///   - hasRange: whether a Range would be applied.
-  ///   - etag: the field's value in the response that would be sent.
-  ///   - lastModified: likewise.
-  ///   - isStrongLastModified: whether that date identifies the bytes (RFC 9110 §8.8.2.2).
+  /// - Throws: 412.
   func evaluate(
-    hasRange: Bool, etag: String?, lastModified: String?, isStrongLastModified: Bool
-  ) -> Outcome {
+    _ known: StoredResponse, etag: String?, hasRange: Bool
+  ) throws(HTTPError) -> Outcome {
+    let failed = HTTPError(412, "The resource does not meet the request's preconditions.")
     let tag = etag.map { EntityTag($0) }
     // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of
     // a name do not form a date.
     func date(_ value: String?) -> Date? { value.flatMap { HTTPDate.parse($0) } }
-    let modified = date(lastModified)
+    let modified = date(known.lastModified)
     if let tags = fields["If-Match"] {
       guard Self.list(tags).map({ tag?.kind == .strong && $0.contains { $0 == tag } }) ?? true
-      else { return .failed }
+      else { throw failed }
     } else if let limit = date(fields["If-Unmodified-Since"]), let modified {
-      guard modified <= limit else { return .failed }
+      guard modified <= limit else { throw failed }
     }
     if let tags = fields["If-None-Match"] {
       if Self.list(tags).map({ $0.contains { $0.opaque == tag?.opaque } }) ?? true {
@@ -60,24 +58,19 @@ struct Preconditions: Sendable, Hashable {
     } else if let since = date(fields["If-Modified-Since"]), let modified {
       if modified <= since { return .notModified }
     }
-    if hasRange, let ifRange = fields["If-Range"]?.trimmingOWS {
-      let lastModified = isStrongLastModified ? lastModified : nil
-      guard isSame(String(ifRange), tag: tag, lastModified: lastModified) else {
-        return .ignoreRange
-      }
+    // The same strong tag, or exactly the date, if that is strong (§13.1.5).
+    if hasRange, let value = fields["If-Range"]?.trimmingOWS {
+      let asked = EntityTag(String(value))
+      let isSame =
+        switch asked.kind {
+        case .strong: tag == asked
+        case .weak: false
+        case .malformed:
+          known.isStrongLastModified && modified != nil && date(String(value)) == modified
+        }
+      if !isSame { return .ignoreRange }
     }
     return .proceed
-  }
-
-  /// Whether If-Range matches (§13.1.5): the same strong tag, or exactly the date, if that is
-  /// strong.
-  private func isSame(_ ifRange: String, tag: EntityTag?, lastModified: String?) -> Bool {
-    let asked = EntityTag(ifRange)
-    if asked.kind == .strong { return tag == asked }
-    guard asked.kind == .malformed, let lastModified, let date = HTTPDate.parse(ifRange) else {
-      return false
-    }
-    return HTTPDate.parse(lastModified) == date
   }
 
   /// Returns the tags of If-Match or If-None-Match (§13.1.1, §13.1.2); nil for `*`, which matches any

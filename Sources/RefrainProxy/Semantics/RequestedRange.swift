@@ -4,13 +4,10 @@ internal import RefrainStreams
 
 /// The Range of a request (RFC 9110 §14.1–14.2), parsed once, before the length of the resource is
 /// known.
-enum RequestedRange: Equatable, Sendable {
-  /// There is none, or it is ignored: it is invalid, or its unit is not bytes.
-  case whole
-  case one(SimpleRange)
-  case several([SimpleRange])
-  /// More ranges than are served: no player needs them (RFC 9110 §14.2, CVE-2011-3192).
-  case tooMany
+struct RequestedRange: Sendable {
+  /// Nil: there is no Range, or it is ignored: it is invalid, or its unit is not bytes. Empty: there
+  /// are more ranges than are served, since no player needs them (RFC 9110 §14.2, CVE-2011-3192).
+  private(set) var ranges: [SimpleRange]?
 
   /// The bytes that it selects of a resource.
   enum Selection: Equatable, Sendable {
@@ -30,50 +27,43 @@ enum RequestedRange: Equatable, Sendable {
 
   /// - Parameter value: the value of the only Range field; nil if there is none.
   init(_ value: String?) {
-    guard var value else {
-      self = .whole
-      return
-    }
-    self = value.withUTF8 { Self.parse(UnsafeRawBufferPointer($0).trimmed) }
+    guard var value else { return }
+    ranges = value.withUTF8 { Self.parse(UnsafeRawBufferPointer($0).trimmed) }
   }
 
-  private static func parse(_ value: UnsafeRawBufferPointer) -> RequestedRange {
-    guard value.starts(with: "bytes=") else { return .whole }
+  private static func parse(_ value: UnsafeRawBufferPointer) -> [SimpleRange]? {
+    guard value.starts(with: "bytes=") else { return nil }
     var (count, ranges) = (0, [SimpleRange?]())
     value.part(6..<value.count).forEachElement { element in
       count += 1
       if count <= mostRanges { ranges.append(SimpleRange(specifier: element)) }
     }
     let valid = ranges.compactMap(\.self)
-    guard let first = valid.first, valid.count == ranges.count else { return .whole }
-    if count > mostRanges { return .tooMany }
-    return count == 1 ? .one(first) : .several(valid)
+    guard count > 0, valid.count == ranges.count else { return nil }
+    return count <= mostRanges ? valid : []
   }
+
+  var isWhole: Bool { ranges == nil }
 
   /// Returns the bytes that it selects of a resource of that length.
   func selection(length: Int64) -> Selection {
-    switch self {
-    case .whole: return .whole
-    case .tooMany: return .unsatisfiable
-    case .one(let range):
-      return range.resolved(length: length).map { .single($0) } ?? .unsatisfiable
-    case .several(let ranges):
-      var found: [ByteRange] = []
-      for range in ranges.compactMap({ $0.resolved(length: length) }) {
-        Self.add(range, to: &found)
-      }
-      guard let first = found.first else { return .unsatisfiable }
-      return found.count == 1 ? .single(first) : .several(found)
+    guard let ranges else { return .whole }
+    var found: [ByteRange] = []
+    for range in ranges.compactMap({ $0.resolved(length: length) }) {
+      Self.add(range, to: &found)
     }
+    guard let first = found.first else { return .unsatisfiable }
+    return found.count == 1 ? .single(first) : .several(found)
   }
 
   /// The first byte, and the byte after the last, as far as they are known without the length.
   var bounds: (start: Int64, end: Int64?) {
-    switch self {
-    case .whole: (0, .max)
-    case .one(.closed(let first, let last)): (first, last < .max ? last + 1 : .max)
-    case .one(.from(let first)): (first, .max)
-    case .one(.suffix), .several, .tooMany: (0, nil)
+    guard let ranges else { return (0, .max) }
+    guard ranges.count == 1 else { return (0, nil) }
+    return switch ranges[0] {
+    case .closed(let first, let last): (first, last < .max ? last + 1 : .max)
+    case .from(let first): (first, .max)
+    case .suffix: (0, nil)
     }
   }
 
@@ -132,23 +122,20 @@ enum SimpleRange: Equatable, Sendable {
 
   /// Returns the range in a resource of that length; nil if it contains no byte of it.
   func resolved(length: Int64) -> ByteRange? {
-    guard length > 0 else { return nil }
-    switch self {
-    case .closed(let first, let last):
-      guard first < length else { return nil }
-      return first..<min(last, length - 1) + 1
-    case .from(let first):
-      return first < length ? first..<length : nil
-    case .suffix(let count):
-      return count > 0 ? length - min(count, length)..<length : nil
-    }
+    let range =
+      switch self {
+      case .closed(let first, let last): min(first, length)..<min(last, length - 1) + 1
+      case .from(let first): min(first, length)..<length
+      case .suffix(let count): length - min(count, length)..<length
+      }
+    return range.isEmpty ? nil : range
   }
 
   private static func number(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) -> Int64? {
-    guard index < bytes.count, bytes[index].isDigit else { return nil }
-    var value: Int64 = 0
+    var value: Int64?
     while index < bytes.count, bytes[index].isDigit {
-      value.append(digit: bytes[index])
+      value = value ?? 0
+      value?.append(digit: bytes[index])
       index += 1
     }
     return value
@@ -167,10 +154,6 @@ struct MultipartByteRanges: Sendable {
     String(UInt32.random(in: 1 << 28 ... .max), radix: 16)
   }.joined()
 
-  init(ranges: [ByteRange], length: Int64, contentType: String?) {
-    (self.ranges, self.length, self.contentType) = (ranges, length, contentType)
-  }
-
   /// The value of Content-Type.
   var type: String { "multipart/byteranges; boundary=\(boundary)" }
 
@@ -178,8 +161,8 @@ struct MultipartByteRanges: Sendable {
   func heading(before range: ByteRange) -> String {
     var text = "\r\n--\(boundary)\r\n"
     if let contentType { text += "Content-Type: \(contentType)\r\n" }
-    let last = range.isEmpty ? range.lowerBound : range.upperBound - 1
-    return text + "Content-Range: bytes \(range.lowerBound)-\(last)/\(length)\r\n\r\n"
+    return text
+      + "Content-Range: bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)\r\n\r\n"
   }
 
   /// The text after the last part.

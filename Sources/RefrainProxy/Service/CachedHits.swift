@@ -71,7 +71,6 @@ final class CachedHit: Sendable {
     var range: ByteRange
     /// Nil for HEAD.
     var file: EntryFile?
-    var urlText: String
   }
 
   private struct State {
@@ -83,21 +82,20 @@ final class CachedHit: Sendable {
 
   /// The URL as logged.
   let urlText: String
-  private let fields: AnswerFields
+  private let fields: ResponseFields
   private let isShared: Bool
   private let naming: @Sendable () -> ReadTerms.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
   private let statusEnd: [UInt8]
   private let state: Mutex<State>
-  private let isReleased = Atomic(false)
   private let lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
 
   /// - Parameters:
   ///   - isShared: whether the cache serves several people.
   ///   - naming: returns when a live playlist last named the resource again.
   init(
-    lease: EntryLease, urlText: String, key: CacheKey, fields: AnswerFields, isShared: Bool,
+    lease: EntryLease, urlText: String, key: CacheKey, fields: ResponseFields, isShared: Bool,
     naming: @escaping @Sendable () -> ReadTerms.Naming?
   ) {
     (self.urlText, self.fields, self.isShared, self.naming) = (urlText, fields, isShared, naming)
@@ -106,11 +104,10 @@ final class CachedHit: Sendable {
     state = Mutex(State(lease: lease))
   }
 
-  var isLeased: Bool { !isReleased.load(ordering: .relaxed) }
+  var isLeased: Bool { state.withLock { $0.lease != nil } }
 
   /// Releases the entry.
   func release() {
-    isReleased.store(true, ordering: .relaxed)
     let lease = state.withLock { state in
       defer { state = State() }
       return state.lease
@@ -137,7 +134,7 @@ final class CachedHit: Sendable {
     guard let known = lease.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore, known.freshness.pace == nil
     else { return nil }
-    if isShared, head.marks.contains(.cookie), !known.isForEverybody { return nil }
+    if isShared, head.hasCookie, !known.isForEverybody { return nil }
     var range = 0..<length
     var status = 200
     if !head.isHEAD, head.range != nil {
@@ -154,7 +151,7 @@ final class CachedHit: Sendable {
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
     let fields = state.known === known ? state.fields : rendered(known)
     writeHead(status, range, length, known, date.wall, fields, into: &buffer)
-    return Hit(status: status, range: range, file: file, urlText: urlText)
+    return Hit(status: status, range: range, file: file)
   }
 
   private func writeHead(
@@ -175,10 +172,10 @@ final class CachedHit: Sendable {
     }
     buffer.writeDecimal(range.upperBound - range.lowerBound)
     buffer.writeStaticString("\r\nAge: ")
-    buffer.writeDecimal(AnswerFields.age(known.freshness, at: now))
+    buffer.writeDecimal(ResponseFields.age(known.freshness, at: now))
     buffer.writeStaticString("\r\n")
     buffer.writeBytes(statusStart)
-    let seconds = AnswerFields.timeToLive(known, at: now)
+    let seconds = ResponseFields.timeToLive(known, at: now)
     buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
     buffer.writeDecimal(seconds)
     buffer.writeBytes(statusEnd)

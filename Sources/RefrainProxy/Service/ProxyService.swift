@@ -4,39 +4,23 @@ package import Refrain
 import RefrainLocks
 import RefrainStreams
 
-/// How a proxy responds, as it was configured (`CacheProxy.Configuration`).
-struct ServingRules: Sendable {
-  /// The only origin; nil if there are many.
-  var origin: URL?
-  var allowedWebOrigin: String?
-  var relayedMethods: RelayedMethods
-  /// The app's.
-  var handlers: [any ProxyHandler]
-  var servesOnePlay: Bool
-  var fetchesWhole: Bool
-  var redirectsPages: Bool
-}
-
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
   let rules: ServingRules
   let routes: Routes
-  let place: ListeningPlace
   package let phase = ProxyPhase()
   package let traffic = Traffic()
-  let log: RequestLog
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
-  let fields: AnswerFields
+  let fields: ResponseFields
   let originFields: OriginFields
-  let requestPolicy: RequestPolicy
-  let cachePolicy: CachePolicy
+  /// Nil if the cache is for one person: who sends which credentials then makes no difference.
+  let shared: SharedMemory?
   let hits = CachedHits()
-  /// Keys found not to be cacheable, which are relayed without another attempt.
-  let uncacheable = RecentNotes<CacheKey, Uncacheable>(capacity: 4096, patience: 120)
-  let invalidations: Invalidations
-  let responses = SmallResponses()
+  /// Keys found not to be cacheable, which are relayed without another attempt; and whether that is
+  /// for a content coding, of which no ranges are requested.
+  let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
@@ -47,24 +31,19 @@ package final class ProxyService: Sendable {
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
   init(
-    _ rules: ServingRules, _ routes: Routes, at place: ListeningPlace, cache: MediaCache,
-    log: RequestLog, connections: ConnectionCount, headers: HeaderFields, nodeName: String,
-    token: String?
+    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, connections: ConnectionCount,
+    headers: HeaderFields, nodeName: String, token: String?
   ) {
     let isForManyOrigins = rules.origin == nil
-    (self.rules, self.routes, self.place, self.cache) = (rules, routes, place, cache)
-    (self.log, self.connections) = (log, connections)
-    fields = AnswerFields(
+    (self.rules, self.routes, self.cache) = (rules, routes, cache)
+    self.connections = connections
+    fields = ResponseFields(
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
       own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
-    requestPolicy = RequestPolicy(
-      hasOrigin: !isForManyOrigins, methods: rules.relayedMethods,
-      allowedWebOrigin: rules.allowedWebOrigin)
-    cachePolicy = cache.isShared ? .shared : .personal
-    invalidations = Invalidations(since: cache.now.wall)
+    shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
     sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
@@ -81,14 +60,12 @@ package final class ProxyService: Sendable {
   /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
   package var pathPrefix: String { routes.token.map { "/\($0)" } ?? "" }
 
-  // MARK: URLs
-
   /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is
   /// known.
   ///
   /// - Parameter host: a Host of this machine by which the client has come, and comes again.
   package func base(reachedAs host: String?) -> String? {
-    routes.base(listening: place.known, reachedAs: host)
+    routes.base(reachedAs: host)
   }
 
   /// Returns the proxy URL for a URL.
@@ -96,7 +73,7 @@ package final class ProxyService: Sendable {
   /// - Parameter host: as for `base`.
   /// - Throws: as `CacheProxy.url(for:)`.
   package func url(for url: URL, reachedAs host: String? = nil) throws -> URL {
-    try routes.proxied(url, listening: place.known, reachedAs: host)
+    try routes.proxied(url, reachedAs: host)
   }
 
   /// Returns the resource that a client's request for a URL would open, to which the same hosts are
@@ -116,23 +93,53 @@ package final class ProxyService: Sendable {
   /// - Throws: 400 for text that names nothing which this proxy serves.
   package func url(named text: String) throws(HTTPError) -> URL { try routes.url(named: text) }
 
-  // MARK: Changes
-
   /// Removes entries in all their representations: no further request is answered with what the origin
   /// sent before.
   ///
   /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     // Responses that were stored for credentials are confirmed before they are used.
-    for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
+    for key in selection.keys { shared?.noteChange(of: key, at: cache.now.wall) }
     // Entries held for fast responses keep removed files. Some are removed even if others cannot be.
     defer {
       hits.releaseAll()
-      responses.removeAll(at: cache.now.wall)
+      shared?.removeAll(at: cache.now.wall)
     }
     let purged = try await cache.purge(selection)
-    for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
+    for key in purged.resources { shared?.noteChange(of: key, at: cache.now.wall) }
     return purged
+  }
+
+  // MARK: The log
+
+  /// Longer fields are shortened: many requests may wait to be logged.
+  private static let longestLoggedField = 1024
+
+  /// Counts a request that has ended, and passes it to the app's log.
+  ///
+  /// - Parameters:
+  ///   - served: with an empty URL if none was requested from an origin.
+  ///   - head: nil for bytes that were not a request.
+  ///   - isJoined: whether the request shared one to the origin with others.
+  func note(_ served: ServedRequest, of head: RequestHead?, isJoined: Bool = false) {
+    traffic.note(served, isJoined: isJoined)
+    guard let log = rules.log else { return }
+    var served = served
+    if let head {
+      if served.url.isEmpty { served.url = routes.shown(head.target) }
+      if rules.logsClientFields {
+        let fields = head.fields
+        served.version = "HTTP/1.\(head.minorVersion)"
+        served.referrer = fields["Referer"].map { Self.shortened(routes.shown($0)) }
+        served.userAgent = fields["User-Agent"].map(Self.shortened)
+      }
+    }
+    log(served)
+  }
+
+  private static func shortened(_ text: String) -> String {
+    text.utf8.count <= longestLoggedField
+      ? text : String(decoding: text.utf8.prefix(longestLoggedField), as: UTF8.self) + "…"
   }
 
   // MARK: Streams
@@ -153,24 +160,6 @@ package final class ProxyService: Sendable {
     policy(of: manifest).group?.first ?? recorded
       ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
   }
-
-  func noteOrigin(of url: URL, isReached: Bool) {
-    guard let origin = WebOrigin(url) else { return }
-    reached.insert(isReached, on: origin, at: cache.now.uptime)
-  }
-
-  /// Whether the last attempt has reached the origin of a URL; nil if there was none lately.
-  func hasReachedOrigin(of url: URL) -> Bool? {
-    WebOrigin(url).flatMap { reached.note(on: $0, at: cache.now.uptime) }
-  }
-}
-
-/// Why a response is not stored.
-enum Uncacheable: Sendable {
-  /// The origin forbids it.
-  case notStorable
-  /// It has a content coding, of which no ranges are requested.
-  case encoded
 }
 
 /// How far a proxy is from its end.

@@ -3,11 +3,12 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// Responses that bring no resource, such as a 404 or a redirect, for as long as the origin permits a
-/// shared cache to reuse them (RFC 9111 §3). In memory, since they are short and soon stale: whatever
-/// is forgotten is requested again. May be used from any thread.
-final class SmallResponses: Sendable {
-  struct Stored: Sendable {
+/// What a shared cache keeps in memory, beside its entries: responses that bring no resource, such as a
+/// 404 or a redirect, for as long as the origin permits their reuse (RFC 9111 §3), and what may have
+/// changed since. All of it is short and soon stale: whatever is forgotten is requested again. May be
+/// used from any thread.
+final class SharedMemory: Sendable {
+  struct Response: Sendable {
     let status: Int
     /// The URL that was requested, of which the key may be that of others too: a refusal may be for a
     /// token that the key ignores.
@@ -17,10 +18,7 @@ final class SmallResponses: Sendable {
     let body: Data
     let requestTime: Date
     let freshness: Freshness
-    /// Whether requests with cookies may receive it.
-    let isForEverybody: Bool
-    /// The names in Vary, and a hash of their values in the answered request.
-    let varying: [String]
+    /// A hash of what Vary names in the answered request.
     let variant: String?
 
     /// In bytes, about.
@@ -30,36 +28,44 @@ final class SmallResponses: Sendable {
   }
 
   private struct State {
-    var responses: [CacheKey: Stored] = [:]
+    var responses: [CacheKey: Response] = [:]
     var bytes = 0
     /// Responses to earlier requests are not kept.
-    var since = Date.distantPast
+    var purge = Date.distantPast
+    /// The times of requests that may have changed a resource (RFC 9111 §4.4).
+    var changes: [CacheKey: Date] = [:]
+    /// Earlier changes are unknown.
+    var changesSince: Date
 
     mutating func remove(_ key: CacheKey) {
       bytes -= responses.removeValue(forKey: key)?.size ?? 0
     }
+
+    /// Responses to requests until then must not be used without a confirmation.
+    func lastChange(of key: CacheKey) -> Date { changes[key] ?? changesSince }
   }
 
-  private static let capacity = 1024
+  private static let mostResponses = 1024
   private static let mostBytes = 8 << 20
+  private static let mostChanges = 4096
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+
+  init(since start: Date) { state = Mutex(State(changesSince: start)) }
 
   /// Keeps a response if the origin permits that.
   ///
   /// - Parameter resource: that of the answered request.
   func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
     guard let (freshness, fields) = response.reuse() else { return }
-    let varying = Variant.names(in: fields)
-    let stored = Stored(
+    let stored = Response(
       status: response.status, url: resource.url, fields: fields, body: response.body,
       requestTime: response.requestTime, freshness: freshness,
-      isForEverybody: CacheControl.isForEverybody(fields), varying: varying,
-      variant: Variant.of(resource.headers, names: varying))
+      variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
-      guard response.requestTime > state.since else { return }
+      guard response.requestTime > state.purge else { return }
       state.remove(key)
-      if state.responses.count >= Self.capacity || state.bytes > Self.mostBytes {
+      if state.responses.count >= Self.mostResponses || state.bytes > Self.mostBytes {
         (state.responses, state.bytes) = ([:], 0)
       }
       state.responses[key] = stored
@@ -70,19 +76,22 @@ final class SmallResponses: Sendable {
   /// Returns a response that may be used for a request without asking the origin. One that may not is
   /// forgotten: the origin's next response replaces it.
   ///
-  /// - Parameter changed: responses to requests until then must not be used (RFC 9111 §4.4).
+  /// - Parameter resourceKey: the key without the request's credentials.
   func response(
-    on key: CacheKey, for resource: Resource, on terms: ReadTerms, changed: Date, at now: Date
-  ) -> Stored? {
+    on key: CacheKey, for resource: Resource, _ resourceKey: CacheKey, on terms: ReadTerms,
+    at now: Date
+  ) -> Response? {
     var terms = terms
     // Nobody confirms a stale one.
     terms.followsStaleDirectives = false
-    return state.withLock { [terms] state -> Stored? in
+    return state.withLock { [terms] state -> Response? in
       guard let stored = state.responses[key], stored.url == resource.url,
-        stored.variant == Variant.of(resource.headers, names: stored.varying),
-        stored.isForEverybody || !terms.hasCookies
+        stored.variant == Variant.of(resource.headers, names: Variant.names(in: stored.fields)),
+        !terms.hasCookies || CacheControl.isForEverybody(stored.fields)
       else { return nil }
-      if stored.requestTime > changed, terms.accept(stored.freshness, at: now) {
+      if stored.requestTime > state.lastChange(of: resourceKey),
+        terms.accept(stored.freshness, at: now)
+      {
         return stored
       }
       state.remove(key)
@@ -93,7 +102,23 @@ final class SmallResponses: Sendable {
   func remove(_ key: CacheKey) { state.withLock { $0.remove(key) } }
 
   /// Forgets all responses, and those that answer requests made until now.
-  func removeAll(at now: Date) { state.withLock { $0 = State(since: now) } }
+  func removeAll(at now: Date) {
+    state.withLock { ($0.responses, $0.bytes, $0.purge) = ([:], 0, now) }
+  }
+
+  /// Notes that a resource may have changed. What is stored under keys with credentials learns it from
+  /// here alone: the request that has changed it does not know those keys.
+  func noteChange(of key: CacheKey, at now: Date) {
+    state.withLock { state in
+      if state.changes.count >= Self.mostChanges {
+        (state.changes, state.changesSince) = ([:], now)
+      }
+      state.changes[key] = now
+    }
+  }
+
+  /// Returns the time of the last change: responses stored until then must be confirmed.
+  func lastChange(of key: CacheKey) -> Date { state.withLock { $0.lastChange(of: key) } }
 }
 
 /// What was found out a moment ago, by what it is about. May be used from any thread.
@@ -123,33 +148,5 @@ final class RecentNotes<Subject: Hashable & Sendable, Note: Sendable>: Sendable 
       else { return nil }
       return note
     }
-  }
-}
-
-/// The times of requests that may have changed a resource (RFC 9111 §4.4), for responses stored
-/// under keys with credentials: such a request does not know those keys.
-final class Invalidations: Sendable {
-  private static let capacity = 4096
-
-  private struct State {
-    var times: [CacheKey: Date] = [:]
-    /// Earlier changes are unknown.
-    var since: Date
-  }
-
-  private let state: Mutex<State>
-
-  init(since: Date) { state = Mutex(State(since: since)) }
-
-  func insert(_ key: CacheKey, at now: Date) {
-    state.withLock { state in
-      if state.times.count >= Self.capacity { state = State(since: now) }
-      state.times[key] = now
-    }
-  }
-
-  /// Returns the time of the last change: responses stored until then must be confirmed.
-  func last(of key: CacheKey) -> Date {
-    state.withLock { $0.times[key] ?? $0.since }
   }
 }

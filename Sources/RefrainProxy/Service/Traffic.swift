@@ -39,21 +39,9 @@ package final class Traffic: Sendable {
 
     /// The requests that were served without a body from the origin.
     package var hits: Int64 {
-      [.hit, .revalidated, .stale].reduce(0) { (sum, source: ServedRequest.Source) in
-        sum + requests[source.index]
-      }
+      let sources: [ServedRequest.Source] = [.hit, .revalidated, .stale]
+      return sources.reduce(0) { $0 + requests[$1.index] }
     }
-  }
-
-  /// The outcome of one request.
-  struct Outcome: Sendable {
-    var source: ServedRequest.Source
-    var bytesSent: Int64
-    package var savedBytes: Int64 = 0
-    var isJoined = false
-    var hasError = false
-    /// From the end of the request's head to the last byte of the response.
-    var seconds: Double
   }
 
   /// Shorter responses end before they show a rate.
@@ -84,16 +72,17 @@ package final class Traffic: Sendable {
 
   func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
-  func note(_ outcome: Outcome) {
+  /// - Parameter isJoined: whether the request shared one to the origin with others.
+  func note(_ served: ServedRequest, isJoined: Bool) {
     count { values in
-      let index = outcome.source.index
+      let index = served.source.index
       values.requests[index] += 1
-      values.sentBytes[index] += outcome.bytesSent
-      values.savedBytes += outcome.savedBytes
-      if outcome.isJoined { values.joins += 1 }
-      if outcome.hasError { values.errors += 1 }
-      if outcome.bytesSent >= Self.shortestMeasured, outcome.seconds > 0 {
-        values.throughput.note(Double(outcome.bytesSent) / outcome.seconds)
+      values.sentBytes[index] += served.bytesSent
+      values.savedBytes += served.bytesFromCache
+      if isJoined { values.joins += 1 }
+      if served.error != nil { values.errors += 1 }
+      if served.bytesSent >= Self.shortestMeasured, served.seconds > 0 {
+        values.throughput.note(Double(served.bytesSent) / served.seconds)
       }
     }
   }
@@ -152,38 +141,5 @@ package struct Histogram: Sendable, Hashable {
       total += count
       return total
     }
-  }
-}
-
-/// Passes requests that have ended to the app's log.
-struct RequestLog: Sendable {
-  /// Nil: nothing is logged.
-  let write: (@Sendable (ServedRequest) -> Void)?
-  /// Whether the log receives the version, `Referer` and `User-Agent`.
-  let hasClientFields: Bool
-  /// Returns a text without the proxy's token.
-  let routes: Routes
-
-  /// Longer values are shortened: many requests may wait to be logged.
-  private static let longestField = 1024
-
-  /// - Parameters:
-  ///   - head: nil for bytes that were not a request.
-  ///   - request: called only if something is logged.
-  func note(_ head: RequestHead?, _ request: () -> ServedRequest) {
-    guard let write else { return }
-    var request = request()
-    if hasClientFields, let head {
-      let fields = head.fields
-      request.version = "HTTP/1.\(head.minorVersion)"
-      request.referrer = fields["Referer"].map { Self.shortened(routes.shown($0)) }
-      request.userAgent = fields["User-Agent"].map(Self.shortened)
-    }
-    write(request)
-  }
-
-  private static func shortened(_ text: String) -> String {
-    text.utf8.count <= longestField
-      ? text : String(decoding: text.utf8.prefix(longestField), as: UTF8.self) + "…"
   }
 }

@@ -8,24 +8,17 @@ import RefrainStreams
 /// Relays the origin's response unchanged, for responses that are not stored. The cache may have
 /// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one
 /// (`pass(_:key:)`).
-struct RelayedAnswer: Sendable {
-  let exchange: Exchange
-  /// Why the response does not come from the cache, in the terms of RFC 9211 §2.2.
-  let reason: CacheStatus.Forwarded
-  /// Whether to request all of the resource despite the client's Range: a range of an encoded body
-  /// is of no use without the bytes before it.
-  var asksWhole = false
-
-  private var service: ProxyService { exchange.service }
-  private var delivery: Delivery { exchange.delivery }
-
-  func run() async throws {
+extension Exchange {
+  /// - Parameters:
+  ///   - reason: why the response does not come from the cache, in the terms of RFC 9211 §2.2.
+  ///   - asksWhole: whether to request all of the resource despite the client's Range: a range of an
+  ///     encoded body is of no use without the bytes before it.
+  func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {
     let request = delivery.request.head
     let isSafe = request.isGET || request.isHEAD
-    var fields = service.originFields.forRelay(
-      exchange.fields, sendsOwn: exchange.sendsOwnFields)
+    var fields = service.originFields.forRelay(fields, sendsOwn: sendsOwnFields)
     fields.addDefaults()
-    let isNamedManifest = isSafe && Manifest.isNamed(mimeType: nil, url: exchange.url)
+    let isNamedManifest = isSafe && Manifest.isNamed(mimeType: nil, url: url)
     if asksWhole || isNamedManifest {
       fields["Range"] = nil
       fields["If-Range"] = nil
@@ -36,29 +29,25 @@ struct RelayedAnswer: Sendable {
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
-    let resource = exchange.resource
+    let resource = resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
     service.traffic.noteRelayedRequest()
-    let response = try await send(request, fields)
+    let response = try await ask(request, fields)
     if isSafe {
       service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
-    exchange.observer?.received(response.headers, from: exchange.url)
+    observer?.received(response.headers, from: url)
     await invalidate(request.method, response)
     await compare(resource, response)
-    try await pass(response)
+    try await pass(response, reason)
   }
 
   /// Sends the client's request to the origin, and streams its body there.
-  private func send(
-    _ request: RequestHead, _ fields: HeaderFields
-  ) async throws -> OriginResponse {
-    let cache = service.cache
-    var relayed = OriginRequest(relaying: request.method, url: exchange.url, headers: fields)
+  private func ask(_ request: RequestHead, _ fields: HeaderFields) async throws -> OriginResponse {
+    var relayed = OriginRequest(relaying: request.method, url: url, headers: fields)
     // The host's name must not lead to a private address.
-    relayed.requiresPublicAddress = service.routes.filter(for: exchange.url)
-      .requiresPublicAddress(of: exchange.url)
-    relayed.longestSilence = cache.longestSilence
+    relayed.requiresPublicAddress = service.routes.filter(for: url).requiresPublicAddress(of: url)
+    relayed.longestSilence = service.cache.longestSilence
     if !service.fields.isForManyOrigins {
       relayed.onInterim = { [fields = service.fields, writer = delivery.writer] in
         writer.interim($0, fields.passable($1))
@@ -72,27 +61,25 @@ struct RelayedAnswer: Sendable {
       }
     }
     do {
-      var response = try await cache.relayingTransport.send(relayed)
+      var response = try await service.cache.relayingTransport.send(relayed)
       response.headers.dropNoCodings()
       guard (200...599).contains(response.status) else {
         throw HTTPError(
-          502,
-          "\(exchange.url.host() ?? "The origin") answered \(response.status), not a final status.")
+          502, "\(url.host() ?? "The origin") answered \(response.status), not a final status.")
       }
       return response
     } catch let error as TransportError {
-      throw Self.httpError(for: error)
-    }
-  }
-
-  private static func httpError(for error: TransportError) -> HTTPError {
-    switch error.code {
-    case .badURL where error.cause == .privateAddress:
-      HTTPError(403, "\(error.reason) \(AllowedHosts.remedy)")
-    case .badURL: HTTPError(400, error.reason)
-    case .timedOut: HTTPError(504, error.reason)
-    case .unreachable where error.cause == .noDescriptors: HTTPError(503, error.reason)
-    default: HTTPError(error.cause == .slowConnection ? 504 : 502, error.reason)
+      let (cause, reason) = (error.cause, error.reason)
+      let failure =
+        switch error.code {
+        case .badURL where cause == .privateAddress:
+          HTTPError(403, "\(reason) \(AllowedHosts.remedy)")
+        case .badURL: HTTPError(400, reason)
+        case .timedOut: HTTPError(504, reason)
+        case .unreachable where cause == .noDescriptors: HTTPError(503, reason)
+        default: HTTPError(cause == .slowConnection ? 504 : 502, reason)
+        }
+      throw failure
     }
   }
 
@@ -108,27 +95,24 @@ struct RelayedAnswer: Sendable {
       record.isJoined = isJoined
     }
     // The origin did not receive the client's condition, and confirms nothing.
-    guard response.status != 304 || !delivery.request.head.marks.contains(.conditional)
-    else {
+    guard response.status != 304 || !delivery.request.head.isConditional else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
     }
-    var status = CacheStatus.forwarded(reason)
-    status.isCollapsed = isJoined
+    let status = CacheStatus(forwarded: .uriMiss, isCollapsed: isJoined)
     try await send(
-      response.status, fields(response.headers, status), response.body,
+      response.status, passable(response.headers, status), response.body,
       length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength,
       isFetched: response.rest != nil
     ) { try await response.rest?() }
   }
 
   /// Passes on a response that answered an earlier request, and may be reused.
-  func pass(_ stored: SmallResponses.Stored, key: CacheKey) async throws {
+  func pass(_ stored: SharedMemory.Response, key: CacheKey) async throws {
     let now = service.cache.now.wall
-    var status = CacheStatus.hit
-    status.timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
-    status.key = key.rawValue
-    var fields = fields(stored.fields, status)
-    fields["Age"] = String(AnswerFields.age(stored.freshness, at: now))
+    let timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
+    var fields = passable(
+      stored.fields, CacheStatus(timeToLive: timeToLive, key: key.rawValue))
+    fields["Age"] = String(ResponseFields.age(stored.freshness, at: now))
     delivery.note { $0.served.source = .hit }
     try await send(stored.status, fields, stored.body, length: Int64(stored.body.count)) {
       // The body above is sent.
@@ -155,26 +139,26 @@ struct RelayedAnswer: Sendable {
   }
 
   /// Returns those of the origin's fields that the client receives, and the proxy's own.
-  private func fields(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
+  private func passable(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
     var fields = service.fields.passable(headers)
     fields["Location"] = fields["Location"].map {
       // A redirect that sets cookies begins a session if need be. The client does not receive them,
       // and may be led back to the same URL.
-      let session = exchange.session ?? (headers.setsCookie ? exchange.session() : nil)
-      return service.routes.rewritten(location: $0, of: exchange.url, session: session?.id)
+      let session = session ?? (headers.setsCookie ? self.session() : nil)
+      return service.routes.rewritten(location: $0, of: url, session: session?.id)
     }
     // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
     // transport answers the origin with Digest for a client's Basic credentials.
     if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
-      fields["WWW-Authenticate"] = "Basic realm=\"\(exchange.url.host() ?? "")\""
+      fields["WWW-Authenticate"] = "Basic realm=\"\(url.host() ?? "")\""
     }
-    service.fields.complete(&fields)
+    fields = service.fields.completed(fields)
     service.fields.add(status, to: &fields)
     return fields
   }
 
-  private func pass(_ response: OriginResponse) async throws {
-    var fields = fields(response.headers, .forwarded(reason))
+  private func pass(_ response: OriginResponse, _ reason: CacheStatus.Forwarded) async throws {
+    var fields = passable(response.headers, CacheStatus(forwarded: reason))
     var length = response.headers.bodyLength
     var parts: (any AsyncIteratorProtocol<Data, any Error>)? = response.body.makeAsyncIterator()
     let next = { () async throws -> Data? in
@@ -190,7 +174,7 @@ struct RelayedAnswer: Sendable {
     if let isNamed = mayBeManifest(response) {
       // The client may leave while it is received.
       delivery.note { $0.served.status = response.status }
-      if exchange.isHEAD {
+      if isHEAD {
         // Only the body would show the length of the edited one.
         (fields["ETag"], length) = (nil, nil)
       } else {
@@ -199,8 +183,7 @@ struct RelayedAnswer: Sendable {
         beginning = body
       }
     }
-    try await send(
-      response.status, fields, beginning, length: length, isFetched: true, next)
+    try await send(response.status, fields, beginning, length: length, isFetched: true, next)
   }
 
   // MARK: Manifests
@@ -208,27 +191,22 @@ struct RelayedAnswer: Sendable {
   /// Returns whether the response is a manifest by its type or its name, or may be one by its
   /// content alone (false); nil if it is none.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
-    let isHEAD = exchange.isHEAD
-    guard delivery.request.head.isGET || isHEAD, isWhole(response),
-      response.headers.contentCodings.isEmpty
-    else { return nil }
+    guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty else {
+      return nil
+    }
+    if response.status == 206 {
+      // The whole resource as the range that ffmpeg and mpv request (`bytes=0-`).
+      guard let content = response.headers.contentRange, let range = content.range,
+        range.lowerBound == 0, range.upperBound == content.total
+      else { return nil }
+    } else if !WholeResponse.statuses.contains(response.status) {
+      return nil
+    }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
-    if Manifest.isNamed(mimeType: type, url: exchange.url) { return true }
+    if Manifest.isNamed(mimeType: type, url: url) { return true }
     // The response to HEAD has no bytes that could show it.
     let length = response.headers.bodyLength
     return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
-  }
-
-  /// Whether a response brings the whole resource, also as the range that ffmpeg and mpv request
-  /// (`bytes=0-`).
-  private func isWhole(_ response: OriginResponse) -> Bool {
-    guard response.status == 206 else {
-      return WholeResponse.statuses.contains(response.status)
-    }
-    guard let content = response.headers.contentRange,
-      let range = content.range
-    else { return false }
-    return range.lowerBound == 0 && range.upperBound == content.total
   }
 
   /// Returns the whole body of a manifest; of one that is too long, and of a resource that proves to be
@@ -238,18 +216,19 @@ struct RelayedAnswer: Sendable {
   private func receiveManifest(
     isNamed: Bool, _ next: () async throws -> Data?
   ) async throws -> (Data, Bool) {
-    func isBeginning(_ body: Data, isWhole: Bool) -> Bool? {
-      Manifest.isBeginning(Array(body.prefix(Manifest.longestBeginning)), isWhole: isWhole)
-    }
     var body = Data()
-    var isRecognized = isNamed
+    var isManifest: Bool? = isNamed ? true : nil
+    func look(isWhole: Bool) {
+      let beginning = Array(body.prefix(Manifest.longestBeginning))
+      isManifest = isManifest ?? Manifest.isBeginning(beginning, isWhole: isWhole)
+    }
     while let bytes = try await next() {
       body += bytes
-      let isManifest = isRecognized ? true : isBeginning(body, isWhole: false)
-      isRecognized = isManifest == true
+      look(isWhole: false)
       if isManifest == false || body.count > Manifest.longest { return (body, false) }
     }
-    return (body, isRecognized || isBeginning(body, isWhole: true) == true)
+    look(isWhole: true)
+    return (body, isManifest == true)
   }
 
   private func send(manifest body: Data, _ fields: HeaderFields) async throws {
@@ -257,13 +236,14 @@ struct RelayedAnswer: Sendable {
     // The whole manifest, whatever range was requested.
     fields["Content-Range"] = nil
     var sent = body
-    switch try await ManifestEditor(exchange: exchange, url: exchange.url).edit(Array(body)) {
-    case .redirected(let target): return try await exchange.redirect(to: target)
-    case .changed(let edited):
-      sent = Data(edited)
-      ManifestEditor.describe(
-        &fields, etag: ManifestEditor.etag(of: edited, original: fields["ETag"]))
-    case .same, nil: break
+    let stream = service.stream(of: url, recorded: nil)
+    if let (edited, target) = try await edit(manifest: Array(body), at: url, in: stream) {
+      if let target { return try await redirect(to: target) }
+      if edited.isChanged {
+        sent = Data(edited.body)
+        let etag = Self.etag(ofEdited: edited.body, original: fields["ETag"])
+        Self.describeEdited(&fields, etag: etag)
+      }
     }
     try await send(200, fields, sent, length: Int64(sent.count), isFetched: true)
   }
@@ -276,19 +256,17 @@ struct RelayedAnswer: Sendable {
     guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
       (200..<400).contains(response.status)
     else { return }
-    var urls = [exchange.url]
-    for name in ["Location", "Content-Location"] {
-      guard let text = response.headers[name], let url = URL(text: text, relativeTo: exchange.url),
-        url.host()?.lowercased() == exchange.url.host()?.lowercased(),
-        url.port == exchange.url.port, url.scheme == exchange.url.scheme
-      else { continue }
-      urls.append(url)
+    let named = ["Location", "Content-Location"].compactMap { name in
+      response.headers[name].flatMap { URL(text: $0, relativeTo: url) }
+    }.filter { other in
+      other.host()?.lowercased() == url.host()?.lowercased() && other.port == url.port
+        && other.scheme == url.scheme
     }
-    for url in urls {
+    for url in [url] + named {
       var resource = Resource(url: url)
       resource.filter = service.routes.filter(for: url)
-      let key = service.cache.key(for: resource)
-      service.invalidations.insert(key, at: service.cache.now.wall)
+      service.shared?.noteChange(
+        of: service.cache.key(for: resource), at: service.cache.now.wall)
       // If it cannot be opened, no usable response is stored.
       try? await service.cache.invalidate(resource)
     }
@@ -297,15 +275,14 @@ struct RelayedAnswer: Sendable {
   /// Compares the stored response with the relayed one, which may show that it is stale
   /// (RFC 9111 §4.3.5).
   private func compare(_ resource: Resource, _ response: OriginResponse) async {
-    guard exchange.isHEAD || delivery.request.head.isGET,
+    guard isHEAD || delivery.request.head.isGET,
       WholeResponse.statuses.contains(response.status),
-      response.headers.contentCodings.isEmpty
+      response.headers.contentCodings.isEmpty,
+      // A response to cookies is no evidence about the one stored for others.
+      !isPersonal(resource)
     else { return }
-    let policy = service.cachePolicy
-    // A response to cookies is no evidence about the one stored for others.
-    guard !policy.isPersonal(resource) else { return }
-    let key = policy.key(for: resource, exchange.fields, of: service.cache)
-    service.responses.remove(key)
+    let key = key(of: resource)
+    service.shared?.remove(key)
     // If it cannot be opened, no usable response is stored.
     try? await service.cache.compare(resource, key: key, with: response.headers)
   }

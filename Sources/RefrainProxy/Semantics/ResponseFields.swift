@@ -3,12 +3,12 @@ import Foundation
 import Refrain
 
 /// The fields of responses to clients.
-struct AnswerFields: Sendable {
+struct ResponseFields: Sendable {
   /// Whether the proxy serves many origins under one name, its own.
   var isForManyOrigins: Bool
   var allowedWebOrigin: String?
   /// The name of this proxy.
-  var node = "refrain"
+  var node: String
 
   /// Fields that concern one origin's own name (RFC 6797, RFC 7838), or that would let pages of
   /// other sites read through this proxy.
@@ -25,43 +25,40 @@ struct AnswerFields: Sendable {
     var fields = passable(known.headers)
     if known.information.length != nil { fields.append("Accept-Ranges", "bytes") }
     if known.freshness.isBounded == true { Self.bound(&fields, by: known.freshness) }
-    complete(&fields, date: known.freshness.confirmedAt)
-    return fields
+    return completed(fields, date: known.freshness.confirmedAt)
   }
 
   /// Returns the fields of a response that is not stored, of which a client may receive a part.
   func handed(_ headers: HeaderFields) -> HeaderFields {
     var fields = passable(headers)
     for name in ["Content-Range", "Age"] { fields[name] = nil }
-    complete(&fields)
-    return fields
+    return completed(fields)
   }
 
   /// Returns the fields of a handler's response, or of the proxy's own.
   ///
   /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
-  func own(_ headers: HeaderFields, isForWebOrigin: Bool = true) -> HeaderFields {
-    var fields = Self.valid(headers)
-    complete(&fields, isForWebOrigin: isForWebOrigin)
-    return fields
+  func own(_ headers: HeaderFields, isForWebOrigin: Bool) -> HeaderFields {
+    completed(Self.valid(headers), isForWebOrigin: isForWebOrigin)
   }
 
-  /// Adds the fields that every response has.
-  func complete(
-    _ fields: inout HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
-  ) {
+  /// Returns the fields with those that every response has.
+  func completed(
+    _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
+  ) -> HeaderFields {
+    var fields = fields
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(date)) }
-    guard isForWebOrigin, let allowedWebOrigin else { return }
+    guard isForWebOrigin, let allowedWebOrigin else { return fields }
     fields["Access-Control-Allow-Origin"] = allowedWebOrigin
     fields["Access-Control-Expose-Headers"] =
       "Accept-Ranges, Age, Cache-Status, Content-Length, Content-Range, Date, ETag"
+    return fields
   }
 
   /// Returns those of an origin's fields that clients may receive, without those of the message.
   func passable(_ headers: HeaderFields) -> HeaderFields {
-    var fields = Self.valid(headers)
-    guard isForManyOrigins else { return fields }
-    fields = fields.filter { !Self.ofOneOrigin.contains($0.name.lowercased()) }
+    guard isForManyOrigins else { return Self.valid(headers) }
+    var fields = Self.valid(headers).filter { !Self.ofOneOrigin.contains($0.name.lowercased()) }
     if Self.mayHaveScript(fields["Content-Type"]) {
       // Another policy of the origin's applies as well.
       fields.append("Content-Security-Policy", "sandbox")
@@ -71,8 +68,7 @@ struct AnswerFields: Sendable {
 
   /// Returns the valid fields without those of the message.
   private static func valid(_ headers: HeaderFields) -> HeaderFields {
-    HopByHop.removed(from: headers)
-      .filter { $0.name.lowercased() != "content-length" && isField($0) }
+    headers.forwarded.filter { $0.name.lowercased() != "content-length" && isField($0) }
   }
 
   /// Whether a browser might run script of a body: in the web origin of the proxy, which pages of
@@ -133,9 +129,6 @@ struct AnswerFields: Sendable {
     Int64(min(max(freshness.age(at: now), 0), Double(1 << 31)))
   }
 
-  // MARK: Lifetime
-
-  /// The directives that say for how long a response may be used.
   private static let ofLifetime: Set<String> = [
     "max-age", "s-maxage", "immutable", "must-revalidate", "stale-while-revalidate",
     "stale-if-error",
@@ -143,7 +136,7 @@ struct AnswerFields: Sendable {
 
   /// Replaces what the fields state of the response's freshness. The client knows nothing of the
   /// redirects that led to the response, and would keep it for as long as its own fields permit.
-  static func bound(_ fields: inout HeaderFields, by freshness: Freshness) {
+  private static func bound(_ fields: inout HeaderFields, by freshness: Freshness) {
     var directives = CacheDirective.all(in: fields["Cache-Control"] ?? "")
       .filter { !ofLifetime.contains($0.name) }.map(text)
     directives.append("max-age=\(Int64(min(max(freshness.lifetime, 0), Double(1 << 31))))")
@@ -158,5 +151,85 @@ struct AnswerFields: Sendable {
     if argument.isToken { return "\(directive.name)=\(argument)" }
     let escaped = argument.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     return "\(directive.name)=\"\(escaped)\""
+  }
+}
+
+/// The cache's handling of a request, as the field Cache-Status reports it (RFC 9211).
+struct CacheStatus: Sendable, Hashable {
+  /// Why the request was forwarded to the origin (RFC 9211 §2.2).
+  enum Forwarded: String, Sendable, Hashable {
+    /// The cache was configured not to handle it.
+    case bypass
+    case method
+    /// No response was stored for the URL.
+    case uriMiss = "uri-miss"
+    case varyMiss = "vary-miss"
+    /// The stored response is stale.
+    case stale
+    /// Some of the ranges were stored.
+    case partial
+    /// The stored response is fresh, and the request's own directives exclude it.
+    case request
+  }
+
+  /// Why the origin was asked; nil: it was not.
+  var forwarded: Forwarded?
+  /// The origin's status, if the client received another one.
+  var forwardedStatus: Int?
+  var isStored = false
+  /// Whether the request shared one to the origin with others.
+  var isCollapsed = false
+  /// Seconds for which the response stays fresh; negative if it is stale.
+  var timeToLive: Int64?
+  /// A text for people.
+  var detail: String?
+  /// The cache key of the response.
+  var key: String?
+
+  /// Whether a text can name a node here and in Via: a token of RFC 9110 §5.6.2 and of RFC 8941
+  /// §3.3.4 alike.
+  static func isNodeName(_ text: String) -> Bool {
+    text.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil
+  }
+
+  /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
+  ///
+  /// - Parameter node: the name of this cache.
+  func value(node: String) -> String {
+    var text = node
+    if let forwarded {
+      text += "; fwd=\(forwarded.rawValue)"
+      if let forwardedStatus { text += "; fwd-status=\(forwardedStatus)" }
+      if isStored { text += "; stored" }
+      if isCollapsed { text += "; collapsed" }
+    } else {
+      text += "; hit"
+    }
+    if let timeToLive {
+      // The integers of RFC 8941 §3.3.1 have fifteen digits.
+      let most: Int64 = 999_999_999_999_999
+      text += "; ttl=\(min(max(timeToLive, -most), most))"
+    }
+    if let key { text += Self.parameter(for: key) }
+    if let detail { text += "; detail=\(Self.quoted(detail))" }
+    return text
+  }
+
+  /// Returns the parameter for a key, with its semicolon; an empty text for a key that would make every
+  /// response much longer.
+  static func parameter(for key: String) -> String {
+    key.utf8.count <= 512 ? "; key=\(quoted(key))" : ""
+  }
+
+  /// Returns a string of RFC 8941 §3.3.3: visible ASCII and spaces. Other characters become `?`.
+  private static func quoted(_ text: String) -> String {
+    let characters = text.unicodeScalars.map { scalar in
+      switch scalar {
+      case "\"", "\\": "\\\(scalar)"
+      case " "..."~": "\(scalar)"
+      default: "?"
+      }
+    }
+    return "\"\(characters.joined())\""
   }
 }
