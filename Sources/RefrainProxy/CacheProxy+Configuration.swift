@@ -117,27 +117,16 @@ extension CacheProxy {
     public var log: (@Sendable (ServedRequest) -> Void)?
 
     public init() {}
-
-    /// Returns the configuration with the address of the given socket.
-    var resolved: Configuration {
-      var configuration = self
-      if let socket {
-        configuration.address = socket.address.host
-        configuration.port = socket.address.port
-      }
-      return configuration
-    }
   }
 }
 
-/// The parts of a proxy, each with what it needs of the configuration.
-
 extension ProxyService {
+  /// Creates the parts of a proxy, each with what it needs of the configuration.
+  ///
   /// - Throws: as `CacheProxy.init(cache:configuration:)`.
   package convenience init(
     cache: MediaCache, configuration: CacheProxy.Configuration
   ) throws(CacheProxyError) {
-    let configuration = configuration.resolved
     let node = configuration.nodeName
     guard CacheStatus.isNodeName(node) else {
       throw CacheProxyError(
@@ -152,11 +141,7 @@ extension ProxyService {
         relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
         servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
         redirectsPages: configuration.redirectsPages),
-      routes,
-      at: ListeningPlace(
-        ListeningAddress(host: configuration.address, port: configuration.port),
-        configuration.socket),
-      cache: cache,
+      routes, cache: cache,
       log: RequestLog(
         write: configuration.log, hasClientFields: configuration.logsClientFields, routes: routes),
       connections: ConnectionCount { [most = configuration.maximumConnections] in
@@ -169,7 +154,10 @@ extension ProxyService {
 extension Routes {
   init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     try self.init(
-      address: configuration.address, token: configuration.token, origin: configuration.origin,
+      at: ListeningPlace(
+        ListeningAddress(host: configuration.address, port: configuration.port),
+        configuration.socket),
+      token: configuration.token, origin: configuration.origin,
       allowedHosts: configuration.allowedHosts, names: configuration.names)
   }
 }

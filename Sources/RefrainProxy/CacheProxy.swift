@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
-import NIOCore
-import NIOPosix
 public import Refrain
-import RefrainLocks
 import RefrainStreams
 
 /// A caching HTTP proxy in front of a `MediaCache`: any player plays through the cache by changing
@@ -15,7 +12,7 @@ public final class CacheProxy: Sendable {
   public let configuration: Configuration
   let service: ProxyService
   let setup: ConnectionSetup
-  private let listener: Listener
+  let listener: Listener
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
@@ -33,15 +30,18 @@ public final class CacheProxy: Sendable {
   ///
   /// - Parameter configuration: that with which `service` was created.
   package init(_ service: ProxyService, _ configuration: Configuration, front: FrontHandlers) {
-    let configuration = configuration.resolved
+    var configuration = configuration
+    if let address = configuration.socket?.address {
+      (configuration.address, configuration.port) = (address.host, address.port)
+    }
     (self.service, self.configuration) = (service, configuration)
     var settings = configuration.connection
     settings.endedInputTimeout = settings.endedInputTimeout ?? service.cache.longestSilence
     settings.isSocketGiven = configuration.socket != nil
-    setup = ConnectionSetup(settings, service.phase, ClientSide(service, front))
-    listener = Listener(setup, at: service.place, service.connections, service.cache) {
+    setup = ConnectionSetup(settings, service, front) {
       await Responder(delivery: Delivery(service, $0, $1)).run(front)
     }
+    listener = Listener(setup, at: service.routes.place, service.connections)
   }
 
   /// Returns a listener beside the proxy's own, for handlers alone: the operator's. It stays
@@ -51,14 +51,12 @@ public final class CacheProxy: Sendable {
   ///
   /// - Parameter handlers: asked in this order for each request whose `Host` is the proxy's.
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
-    // More connections than watchers need, and few enough for the descriptors that clients leave.
-    let count = ConnectionCount { DescriptorBudget.forOperator }
-    return Listener(
-      ConnectionSetup(setup.settings, service.phase, nil), at: place, count, service.cache
-    ) { [service] request, writer in
+    var routes = service.routes
+    routes.place = place
+    let setup = ConnectionSetup(setup.settings, service, nil) { [service, routes] request, writer in
       let responder = Responder(delivery: Delivery(service, request, writer, isOperators: true))
       await responder.run {
-        _ = try service.routes.ownTarget(of: request, listening: place.known)
+        _ = try routes.ownTarget(of: request)
         let target = request.head.target
         guard target.hasPrefix("/") else {
           throw HTTPError(400, "The request target is not a path.")
@@ -68,6 +66,8 @@ public final class CacheProxy: Sendable {
         }
       }
     }
+    // More connections than watchers need, and few enough for the descriptors that clients leave.
+    return Listener(setup, at: place, ConnectionCount { DescriptorBudget.forOperator })
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -138,18 +138,15 @@ public final class CacheProxy: Sendable {
     try await listener.waitUntilListening()
   }
 
-  /// Examines the listening socket, which is bound again if it was lost without notice.
-  func examineListener() async { await listener.examine() }
-
   /// The number of clients connected now.
   var connectionCount: Int { service.connections.current }
 
   /// The address on which the proxy listens; nil while it does not.
-  public var listeningAddress: ListeningAddress? { service.place.address }
+  public var listeningAddress: ListeningAddress? { service.routes.place.address }
 
   /// The beginning of each proxy URL, with a trailing slash; nil before the port is known.
   public var baseURL: URL? {
-    service.base(reachedAs: nil).flatMap { URL(string: $0) }
+    service.routes.base(reachedAs: nil).flatMap { URL(string: $0) }
   }
 
   /// Returns the proxy URL for `url`.
@@ -171,22 +168,16 @@ public final class CacheProxy: Sendable {
   /// - Throws: as `url(for:)` for a URL.
   public func url(for resource: Resource) throws -> URL {
     let cookies = service.cache.cookies(of: resource)
-    let headers = resource.headersWithUser
+    var headers = resource.headers
+    // No proxy URL has the user and the password.
+    if headers["Authorization"] == nil {
+      headers["Authorization"] = resource.url.basicAuthorization
+    }
     guard configuration.origin == nil,
       !headers.isEmpty || !cookies.all(at: service.cache.now.wall).isEmpty
     else { return try url(for: resource.url) }
     let session = service.sessions.begin(
       with: headers, for: resource.url.withoutUserInfo, cookies)
-    return try service.routes.proxied(
-      resource.url, session: session.id, listening: service.place.known)
-  }
-}
-
-extension Resource {
-  /// The headers, with the user and the password of the URL: no proxy URL has them.
-  var headersWithUser: HeaderFields {
-    var headers = headers
-    if headers["Authorization"] == nil { headers["Authorization"] = url.basicAuthorization }
-    return headers
+    return try service.routes.proxied(resource.url, session: session.id)
   }
 }

@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Refrain
+import RefrainLocks
 
 #if canImport(Darwin)
   import Darwin
@@ -25,16 +26,15 @@ extension ProxyConnection {
       return close()
     }
     let bytesSent = Int64(data.count)
-    headBuffer.clear()
     ResponseHead(status: response.status, fields: response.fields, length: bytesSent, hasBody: true)
       .write(into: &headBuffer, isChunked: false, connection: "close")
     headBuffer.writeBytes(data)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
-    guard let service = setup.clients?.service else { return }
-    service.traffic.note(
+    guard setup.front != nil else { return }
+    setup.service.traffic.note(
       Traffic.Outcome(source: .proxy, bytesSent: bytesSent, hasError: true, seconds: 0))
-    service.log.note(nil) {
+    setup.service.log.note(nil) {
       ServedRequest(
         method: "-", url: "-", status: httpError.status, range: nil, bytesSent: bytesSent,
         source: .proxy, seconds: 0, client: clientText, error: httpError.reason)
@@ -71,7 +71,7 @@ extension ProxyConnection {
     phase = max(phase, .closing)
     clock?.cancel()
     clock = nil
-    countEndedInput(false)
+    countNoMore()
     answering?.task?.cancel()
   }
 
@@ -85,7 +85,7 @@ extension ProxyConnection {
     if let context, case .toEnd? = answering?.framing {
       // The connection's end would end the body normally: only a reset differs (RFC 9112 §9.5).
       let options = context.channel as? any SocketOptionProvider
-      _ = options?.setSoLinger(Linger(l_onoff: 1, l_linger: 0))
+      _ = options?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
     }
     close()
   }
@@ -108,8 +108,6 @@ extension ProxyConnection {
     }
   }
 }
-
-private typealias Linger = linger
 
 /// Ends connections on which nothing happens for too long.
 extension ProxyConnection {
@@ -156,31 +154,20 @@ extension ProxyConnection {
 /// Responses to a client that has ended its side of the connection.
 ///
 /// It may still wait for its responses (RFC 9112 §9.6), or have closed the connection: both look the
-/// same until something is sent to it, to which only a closed connection responds with a reset.
-/// Nothing could be sent early: HTTP/1.0 has no interim responses, a response with a length has no
-/// room, and the clients that end their side are simple ones, which may take a 102 for their
-/// response. TCP's own probes are acknowledged for a closed connection too, for a minute.
+/// same until something is sent to it, to which only a closed connection responds with a reset. Nothing
+/// can be sent early that all such clients would understand, and TCP's own probes are acknowledged for
+/// a closed connection too, for a minute.
 ///
 /// So the client receives what comes, and is taken for gone once nothing has come for as long as an
-/// origin may be silent. A client that has gone keeps its reader until then, while its origin stalls;
-/// if there are many of them, for a moment only.
+/// origin may be silent; if there are many such clients, for a moment only.
 extension ProxyConnection {
-  /// The wait of such a client.
-  struct EndedInput {
-    /// The number of writes so far, and the time since which there was none.
-    var writes: UInt64
-    var since: Uptime
-    /// Whether it counts in `ConnectionSetup.endedInputCount`.
-    var isCounted = false
-  }
-
   func inputEnded() {
     failBodyWaiter(ClientDisconnected())
     guard answering != nil else { return close() }
     // Requests received behind this one are still served.
     if input.readableBytes == 0 { closeAfterResponse() }
     guard endedInput == nil else { return }
-    endedInput = EndedInput(writes: writes, since: setup.settings.endedInputClock())
+    endedInput = (writes, setup.settings.endedInputClock())
     startClock(longest: .milliseconds(250))
   }
 
@@ -189,8 +176,8 @@ extension ProxyConnection {
     let (settings, now) = (setup.settings, setup.settings.endedInputClock())
     // A client that accepts bytes slowly is there.
     guard pendingBytes == 0, last.writes == writes else {
-      countEndedInput(false)
-      endedInput = EndedInput(writes: writes, since: now)
+      countNoMore()
+      endedInput = (writes, now)
       return
     }
     let waited = now.seconds(since: last.since) ?? .infinity
@@ -198,17 +185,18 @@ extension ProxyConnection {
       return abortAnswer()
     }
     guard waited >= ConnectionSettings.crowdedEndedInputTimeout / .seconds(1) else { return }
-    countEndedInput(true)
-    if setup.leaveEndedInputs() {
-      endedInput?.isCounted = false
-      abortAnswer()
+    let id = ObjectIdentifier(self)
+    let leaves = setup.endedInputs.withLock { waiting in
+      waiting.insert(id)
+      guard waiting.count > settings.mostEndedInputs else { return false }
+      // No more leave than are too many, though others leave at the same time.
+      waiting.remove(id)
+      return true
     }
+    if leaves { abortAnswer() }
   }
 
-  /// Counts the client among those that have received nothing for a while, or no longer.
-  private func countEndedInput(_ isCounted: Bool) {
-    guard let endedInput, endedInput.isCounted != isCounted else { return }
-    self.endedInput?.isCounted = isCounted
-    setup.noteEndedInputs(isCounted ? 1 : -1)
+  private func countNoMore() {
+    if endedInput != nil { setup.endedInputs.withLock { _ = $0.remove(ObjectIdentifier(self)) } }
   }
 }

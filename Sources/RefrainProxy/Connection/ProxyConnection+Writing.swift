@@ -10,9 +10,7 @@ extension ProxyConnection {
   func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
     guard let context, !isClosing, let answering, !hasWrittenHead else { return nil }
     var keepsAlive = answering.keepsAlive && phase == .open && !setup.isEnding
-    if !head.hasBody {
-      self.answering?.framing = .length(left: 0)
-    } else if let length = head.length {
+    if let length = head.hasBody ? head.length : 0 {
       self.answering?.framing = .length(left: length)
     } else {
       self.answering?.framing = answering.isHTTP10 ? .toEnd : .chunked
@@ -22,7 +20,6 @@ extension ProxyConnection {
     if case .unread = body, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closeAfterResponse() }
     boundSending(head.isFetched, context)
-    headBuffer.clear()
     head.write(
       into: &headBuffer, isChunked: !answering.isHTTP10,
       connection: !keepsAlive ? "close" : answering.isHTTP10 ? "keep-alive" : nil)
@@ -35,7 +32,6 @@ extension ProxyConnection {
     guard let context, !isClosing, let answering, !hasWrittenHead, !answering.isHTTP10,
       (102..<200).contains(status), context.channel.isWritable
     else { return }
-    headBuffer.clear()
     ResponseHead(status: status, fields: fields)
       .write(into: &headBuffer, isChunked: false, connection: nil)
     _ = writeAndFlush(headBuffer, context)
@@ -107,7 +103,7 @@ extension ProxyConnection {
     case .chunked:
       let end = writeAndFlush(ByteBuffer(string: "0\r\n\r\n"), context)
       // The response ends when the socket has accepted this too: the connection is not closed before.
-      end.assumeIsolated().whenComplete { [self] in finished(isSent: $0.isSuccess) }
+      end.assumeIsolated().whenComplete { [self] in finished(isSent: (try? $0.get()) != nil) }
       return end
     }
   }
@@ -157,25 +153,23 @@ extension ProxyConnection {
   }
 }
 
-extension Result {
-  fileprivate var isSuccess: Bool {
-    if case .success = self { true } else { false }
-  }
-}
-
 /// Serves requests at once: from the file, if all requested bytes are stored and fresh.
 extension ProxyConnection {
   /// Responds from the file if all requested bytes are stored and fresh: without a task and without
   /// a copy. Returns whether it did.
   func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
-    // What has to be copied is read by a task: a read may block.
-    guard let context, let clients = setup.clients, setup.settings.sendsFiles || head.isHEAD,
-      clients.canAnswerAtOnce(head), let resource = cachedHit(head, clients),
+    // The most common kind: for the bytes of a resource, without conditions. What has to be copied is
+    // read by a task: a read may block.
+    guard let context, let front = setup.front, front.gate?.isPacing != true,
+      head.isHEAD || head.isGET && setup.settings.sendsFiles,
+      head.minorVersion == 1, head.framing == .none,
+      !head.isConditional, !head.hasDirectives, !head.hasAuthorization,
+      let resource = cachedHit(head),
       let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer)
     else { return false }
     let closes = !head.keepsAlive || phase != .open || setup.isEnding
     CachedHit.finishHead(&headBuffer, closes: closes)
-    let service = clients.service
+    let service = setup.service
     service.traffic.noteFirstByte(after: Self.seconds(since: started))
     if closes { closeAfterResponse() }
     boundSending(false, context)
@@ -195,7 +189,7 @@ extension ProxyConnection {
         request.bytesFromCache = bytesSent
         return request
       }
-      finished(isSent: result.isSuccess)
+      finished(isSent: (try? result.get()) != nil)
     }
     context.write(
       wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
@@ -212,32 +206,30 @@ extension ProxyConnection {
     return true
   }
 
-  private func cachedHit(_ head: RequestHead, _ clients: ClientSide) -> CachedHit? {
-    guard isForUs(head, clients.service) else { return nil }
-    let isRecent = head.withTarget { target in
-      recent?.target.withUnsafeReadableBytes { bytes in
-        bytes.count == target.count && (bytes.isEmpty || bytes.elementsEqual(target))
-      } == true
-    }
-    if isRecent, let resource = recent?.resource, resource.isLeased { return resource }
-    recent = nil
-    guard let resource = clients.cachedHit(head) else { return nil }
-    recent = (ByteBuffer(string: head.target), resource)
-    return resource
-  }
-
-  private func isForUs(_ head: RequestHead, _ service: ProxyService) -> Bool {
-    head.withHost { host in
+  private func cachedHit(_ head: RequestHead) -> CachedHit? {
+    let service = setup.service
+    let isOurs = head.withHost { host in
       guard let host else { return false }
-      let isKnown = checkedHost?.withUnsafeReadableBytes { $0.elementsEqual(host) } == true
-      if isKnown { return true }
-      let text = String(decoding: host, as: UTF8.self)
-      guard
-        service.routes.isOurs(
-          host: text, localAddress: localText, listening: service.place.known)
-      else { return false }
-      checkedHost = ByteBuffer(string: text)
+      if checkedHost?.isEqual(to: host) == true { return true }
+      guard service.routes.isOurs(host: host.text, localAddress: localText) else { return false }
+      checkedHost = ByteBuffer(bytes: host)
       return true
     }
+    guard isOurs else { return nil }
+    if let recent, recent.resource.isLeased, head.withTarget(recent.target.isEqual) {
+      return recent.resource
+    }
+    let target = head.target
+    guard service.routes.mayBeOurs(target: target),
+      let resource = service.hits.resource(for: target)
+    else { return nil }
+    recent = (ByteBuffer(string: target), resource)
+    return resource
+  }
+}
+
+extension ByteBuffer {
+  fileprivate func isEqual(to bytes: UnsafeRawBufferPointer) -> Bool {
+    readableBytes == bytes.count && withUnsafeReadableBytes { $0.elementsEqual(bytes) }
   }
 }

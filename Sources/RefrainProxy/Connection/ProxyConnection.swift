@@ -3,31 +3,27 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Refrain
+import RefrainLocks
 
 /// One client's connection: takes its requests one after the other, serves cached resources at
-/// once, and passes other requests to a task. Lives on its event loop.
-final class ProxyConnection: ChannelDuplexHandler {
+/// once, and passes other requests to a task. Lives on its event loop, as the only handler of its
+/// pipeline.
+final class ProxyConnection: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
-  typealias InboundOut = Never
-  typealias OutboundIn = Never
   typealias OutboundOut = IOData
 
   let setup: ConnectionSetup
   /// Whether it exceeds the limit, and is refused.
   private let isSurplus: Bool
-  /// Responds to a request that cannot be served at once.
-  private let respond: Respond
   var context: ChannelHandlerContext?
 
   var phase = Phase.open
   /// The request that is being answered.
   var answering: Answering?
-  private var requestNumber: UInt64 = 0
   /// The body of the last request.
   var body = RequestBody.ended
   private(set) var parser = RequestParser()
   var input = ByteBuffer()
-  private var isReadHeld = false
   private(set) var isInputClosed = false
   private var isProcessing = false
 
@@ -35,7 +31,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   var writes: UInt64 = 0
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
-  var headBuffer = ByteBuffer()
+  var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
   /// The last resource served at once, with the bytes of its target.
   var recent: (target: ByteBuffer, resource: CachedHit)?
   /// The last Host that was accepted as the proxy's own.
@@ -47,7 +43,9 @@ final class ProxyConnection: ChannelDuplexHandler {
   var since = NIODeadline.now()
   /// The bytes that waited to be sent when the clock last ticked.
   var pendingBytes = 0
-  var endedInput: EndedInput?
+  /// Of a client that has ended its side: the number of writes so far, and the time since which there
+  /// was none.
+  var endedInput: (writes: UInt64, since: Uptime)?
 
   /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
   lazy var clientText: String = {
@@ -68,9 +66,11 @@ final class ProxyConnection: ChannelDuplexHandler {
   }
 
   struct Answering {
+    /// Distinguishes the request from the others of the connection.
+    let number: UInt64
     var task: Task<Void, Never>?
-    var isHTTP10: Bool
-    var keepsAlive: Bool
+    let isHTTP10: Bool
+    let keepsAlive: Bool
     var expectsContinue: Bool
     /// How the response goes on; nil until its head is written.
     var framing: Framing?
@@ -93,60 +93,37 @@ final class ProxyConnection: ChannelDuplexHandler {
     case awaited(EventLoopPromise<ByteBuffer?>, since: NIODeadline)
   }
 
-  typealias Respond = @Sendable (ClientRequest, ResponseWriter) async -> Void
-
   /// The most bytes of an unread body that are discarded to keep the connection.
   private static let longestDiscard = 64 << 10
 
-  init(_ setup: ConnectionSetup, isSurplus: Bool, respond: @escaping Respond) {
-    (self.setup, self.isSurplus, self.respond) = (setup, isSurplus, respond)
+  init(_ setup: ConnectionSetup, isSurplus: Bool) {
+    (self.setup, self.isSurplus) = (setup, isSurplus)
   }
 
   // MARK: Coming and going
 
-  func handlerAdded(context: ChannelHandlerContext) {
-    self.context = context
-    headBuffer = context.channel.allocator.buffer(capacity: 1024)
-    if context.channel.isActive { begin() }
-  }
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
   func channelActive(context: ChannelHandlerContext) {
-    begin()
-    context.fireChannelActive()
-  }
-
-  private func begin() {
-    guard clock == nil else { return }
     if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
-    if let gate = setup.clients?.gate {
+    if let gate = setup.front?.gate {
       if let refusal = gate.enter(clientText) { return refuse(refusal) }
       isCounted = true
     }
     since = .now()
     startClock()
+    resumeReading()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    end()
-    context.fireChannelInactive()
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) {
-    end()
-    self.context = nil
-  }
-
-  private func end() {
-    if isCounted {
-      isCounted = false
-      setup.clients?.gate?.leave(clientText)
-    }
+    if isCounted { setup.front?.gate?.leave(clientText) }
     beginClosing()
     failBodyWaiter(ClientDisconnected())
-    recent = nil
   }
+
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     // The connection broke: its end is reported to the task that writes to it.
@@ -154,34 +131,20 @@ final class ProxyConnection: ChannelDuplexHandler {
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if let event = event as? ChannelEvent, event == .inputClosed {
-      isInputClosed = true
-      if phase == .lingering { context.close(promise: nil) } else { process() }
-    } else {
-      context.fireUserInboundEventTriggered(event)
-    }
+    guard event as? ChannelEvent == .inputClosed else { return }
+    isInputClosed = true
+    if phase == .lingering { context.close(promise: nil) } else { process() }
   }
 
   // MARK: Reading
 
-  func read(context: ChannelHandlerContext) {
-    if wantsInput {
-      context.read()
-    } else {
-      isReadHeld = true
-    }
-  }
-
-  /// Whether to read on. While a request is being answered, further bytes wait in the socket.
-  private var wantsInput: Bool {
-    isClosing ? phase == .lingering : answering == nil || isBodyAwaited
-  }
-
+  /// Reads on, if that is wanted: the channel does not by itself. While a request is being answered,
+  /// further bytes wait in the socket.
   func resumeReading() {
-    guard isReadHeld, wantsInput else { return }
-    isReadHeld = false
-    context?.read()
+    if isClosing ? phase == .lingering : answering == nil || isBodyAwaited { context?.read() }
   }
+
+  func channelReadComplete(context: ChannelHandlerContext) { resumeReading() }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard !isClosing else { return }
@@ -208,10 +171,6 @@ final class ProxyConnection: ChannelDuplexHandler {
         switch event {
         case .head(let head): receive(head)
         case .body(let bytes): receive(bytes)
-        case .end:
-          let waiter = takeBodyWaiter()
-          body = .ended
-          waiter?.succeed(nil)
         }
       } catch {
         if !hasWrittenHead, isBodyAwaited {
@@ -254,16 +213,18 @@ final class ProxyConnection: ChannelDuplexHandler {
     return promise.futureResult
   }
 
-  private func receive(_ bytes: ByteBuffer) {
-    if let waiter = takeBodyWaiter() { return waiter.succeed(bytes) }
-    guard case .unread(let discarded) = body else { return }
-    body = .unread(discarded: discarded + bytes.readableBytes)
-    if discarded + bytes.readableBytes > Self.longestDiscard { close() }
+  private func receive(_ bytes: ByteBuffer?) {
+    let waiter = takeBodyWaiter()
+    if bytes == nil { body = .ended }
+    if let waiter { return waiter.succeed(bytes) }
+    guard let bytes, case .unread(let before) = body else { return }
+    let discarded = before + bytes.readableBytes
+    body = .unread(discarded: discarded)
+    if discarded > Self.longestDiscard { close() }
   }
 
   func failBodyWaiter(_ error: any Error) {
-    let waiter = takeBodyWaiter()
-    waiter?.fail(error)
+    takeBodyWaiter()?.fail(error)
   }
 
   private func takeBodyWaiter() -> EventLoopPromise<ByteBuffer?>? {
@@ -278,30 +239,30 @@ final class ProxyConnection: ChannelDuplexHandler {
     body = head.hasBody ? .unread(discarded: 0) : .ended
     let started = NIODeadline.now()
     since = started
-    requestNumber += 1
-    // A client that has ended its side waits from here on (`EndedInput`).
+    // A client that has ended its side waits from here on (`endedInput`).
     writes += 1
+    let number = writes
     answering = Answering(
-      isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
+      number: number, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
-    let gate = setup.clients?.gate(for: head)
+    // A balancer's request has no limits.
+    let gate = setup.front?.open?.isAsked(by: head) == true ? nil : setup.front?.gate
     let refusal = gate?.admit(clientText)
     if refusal == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let writer = ResponseWriter(
-      connection: NIOLoopBound(self, eventLoop: context.eventLoop),
-      eventLoop: context.eventLoop, number: requestNumber,
+      connection: NIOLoopBound(self, eventLoop: context.eventLoop), number: number,
       sendsFiles: setup.settings.sendsFiles, pace: gate?.pace(of: clientText))
-    setup.noteResponders(1)
-    answering?.task = Task { [respond, setup] in
-      await respond(request, writer)
-      setup.noteResponders(-1)
+    setup.responders.add(1, ordering: .acquiringAndReleasing)
+    answering?.task = Task { [setup] in
+      await setup.respond(request, writer)
+      setup.responders.subtract(1, ordering: .acquiringAndReleasing)
     }
   }
 
-  func isAnswering(_ number: UInt64) -> Bool { answering != nil && requestNumber == number }
+  func isAnswering(_ number: UInt64) -> Bool { answering?.number == number }
 
   /// Goes on to the next request, once a response is over.
   ///

@@ -7,13 +7,12 @@ import Refrain
 /// client costs no memory.
 struct ResponseWriter: Sendable {
   let connection: NIOLoopBound<ProxyConnection>
-  let eventLoop: any EventLoop
-  /// The number of the connection's request: late writes must not reach the next response.
+  /// That of the connection's request: late writes must not reach the next response.
   let number: UInt64
   /// Whether stored bytes are sent by sendfile(2).
   let sendsFiles: Bool
   /// The pace of the body; nil: as fast as the client accepts it.
-  var pace: ResponsePace?
+  let pace: ResponsePace?
 
   func begin(_ head: ResponseHead) async throws {
     try await perform { $0.write(head) }
@@ -21,7 +20,7 @@ struct ResponseWriter: Sendable {
 
   /// Writes an interim response (RFC 9110 §15.2), if the final one has not begun yet. Does not wait.
   func interim(_ status: Int, _ fields: HeaderFields) {
-    eventLoop.execute {
+    connection.eventLoop.execute {
       if connection.value.isAnswering(number) { connection.value.writeInterim(status, fields) }
     }
   }
@@ -73,33 +72,22 @@ struct ResponseWriter: Sendable {
     get async { await onConnection { $0.hasWrittenHead } ?? true }
   }
 
+  /// Whether the client may still read what is written: it has not closed its side, as a browser does
+  /// that wants no more, and the proxy does not stop.
+  var isWanted: Bool {
+    get async {
+      await onConnection {
+        !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping
+      }
+        ?? false
+    }
+  }
+
   /// Returns the next part of the request's body; nil at its end.
   func nextBodyPart() async throws -> ByteBuffer? {
     try await perform { $0.nextBodyPart() }
   }
 
-  /// Returns the result of `body`; nil if the connection does not respond to this request any more.
-  @discardableResult
-  private func onConnection<Value: Sendable>(
-    _ body: @Sendable @escaping (ProxyConnection) -> Value
-  ) async -> Value? {
-    // A closed event loop has no clients.
-    try? await perform { [eventLoop] in eventLoop.makeSucceededFuture(body($0)) }
-  }
-
-  /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
-  private func perform<Value: Sendable>(
-    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
-  ) async throws -> Value {
-    try await eventLoop.flatSubmit {
-      let done = connection.value.isAnswering(number) ? work(connection.value) : nil
-      return done ?? eventLoop.makeFailedFuture(ClientDisconnected())
-    }.get()
-  }
-}
-
-/// Handlers read the whole body of a request, and write responses without an end of their own.
-extension ResponseWriter {
   /// Returns the whole body of the request.
   ///
   /// - Throws: 413 if it is longer than `limit`.
@@ -114,13 +102,24 @@ extension ResponseWriter {
     return body
   }
 
-  /// Whether the client may still read what is written: it has not closed its side, as a browser does
-  /// that wants no more, and the proxy does not stop.
-  var isWanted: Bool {
-    get async {
-      await onConnection { !$0.isInputClosed && !$0.isClosing && !$0.setup.phase.isStopping }
-        ?? false
-    }
+  /// Returns the result of `body`; nil if the connection does not respond to this request any more.
+  @discardableResult
+  private func onConnection<Value: Sendable>(
+    _ body: @Sendable @escaping (ProxyConnection) -> Value
+  ) async -> Value? {
+    // A closed event loop has no clients.
+    try? await perform { [connection] in connection.eventLoop.makeSucceededFuture(body($0)) }
+  }
+
+  /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
+  private func perform<Value: Sendable>(
+    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
+  ) async throws -> Value {
+    let eventLoop = connection.eventLoop
+    return try await eventLoop.flatSubmit {
+      let done = connection.value.isAnswering(number) ? work(connection.value) : nil
+      return done ?? eventLoop.makeFailedFuture(ClientDisconnected())
+    }.get()
   }
 }
 

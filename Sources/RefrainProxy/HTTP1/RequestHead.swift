@@ -4,7 +4,7 @@ internal import Refrain
 
 /// The head of a request, validated as its lines are read, one after the other.
 ///
-/// Nothing is copied out of the bytes before it is needed: most requests need only the marks, the
+/// Nothing is copied out of the bytes before it is needed: most requests need only their kind, the
 /// target, and perhaps Range.
 struct RequestHead: Sendable {
   /// From the method to the empty line.
@@ -12,28 +12,32 @@ struct RequestHead: Sendable {
   /// The places of its parts, in bytes from its start.
   private let methodPlace: Range<Int>
   private let targetPlace: Range<Int>
+  private(set) var host: Range<Int>?
+  private(set) var range: Range<Int>?
   let isGET: Bool
   let isHEAD: Bool
   /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
   let minorVersion: Int
   /// How the end of the body is found.
   private(set) var framing = BodyFraming.none
-  private(set) var marks: Marks = []
-  private var host: Range<Int>?
-  private(set) var range: Range<Int>?
+  /// Whether there is a field that begins with `If-`.
+  private(set) var isConditional = false
+  /// Whether there is Cache-Control or Pragma.
+  private(set) var hasDirectives = false
+  private(set) var hasAuthorization = false
+  private(set) var hasCookie = false
+  private(set) var hasExpectation = false
+  private var asksToClose = false
+  private var asksToKeepAlive = false
 
   var hasBody: Bool { framing != .none && framing != .length(0) }
 
   /// Whether another request may follow, by the version and Connection (RFC 9112 §9.3).
-  var keepsAlive: Bool {
-    !marks.contains(.close) && (minorVersion >= 1 || marks.contains(.keepAlive))
-  }
+  var keepsAlive: Bool { !asksToClose && (minorVersion >= 1 || asksToKeepAlive) }
 
   /// Whether the client waits for 100. A client of HTTP/1.0 does not know it, and without a body
   /// there is nothing to wait for (RFC 9110 §10.1.1).
-  var expectsContinue: Bool {
-    marks.contains(.expectation) && minorVersion >= 1 && hasBody
-  }
+  var expectsContinue: Bool { hasExpectation && minorVersion >= 1 && hasBody }
 
   var method: String { withBytes(at: methodPlace, \.text) }
 
@@ -61,7 +65,7 @@ struct RequestHead: Sendable {
       var start = (bytes.lineFeed(from: 0) ?? bytes.count) + 1
       // The empty line at the end is no field.
       while let feed = bytes.lineFeed(from: start),
-        let field = try? FieldLine(bytes, start..<feed - 1)
+        let field = try? bytes.field(at: start..<feed - 1)
       {
         fields.append(bytes.part(field.name).text, bytes.part(field.value).text)
         start = feed + 1
@@ -102,14 +106,34 @@ extension RequestHead {
     let (method, target) = (line.part(0..<methodEnd), line.part(start..<end))
     (methodPlace, targetPlace) = (0..<methodEnd, start..<end)
     (isGET, isHEAD) = (method.elementsEqual("GET".utf8), method.elementsEqual("HEAD".utf8))
-    minorVersion = try Self.minorVersion(line.part(end + 1..<line.count))
-    try Self.checkForm(of: target, method: method)
+    // `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
+    let version = line.part(end + 1..<line.count)
+    guard version.count == 8, version.part(0..<5).elementsEqual("HTTP/".utf8), version[5].isDigit,
+      version[6] == UInt8(ascii: "."), version[7].isDigit
+    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
+    guard version[5] == UInt8(ascii: "1") else {
+      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
+    }
+    minorVersion = version[7] == UInt8(ascii: "0") ? 0 : 1
+    // The forms of a target (RFC 9112 §3.2).
+    if method.elementsEqual("CONNECT".utf8) {
+      throw HTTPError(501, "Tunnels (CONNECT) are not supported.")
+    }
+    guard
+      target[0] == UInt8(ascii: "/")
+        || target.starts(with: "http://") && target.count > 7 && target[7] != UInt8(ascii: "/")
+        || target.elementsEqual("*".utf8) && method.elementsEqual("OPTIONS".utf8)
+    else { throw HTTPError(400, "The request's target is neither a path nor an http URL.") }
   }
 
-  mutating func read(
-    _ field: FieldLine, in bytes: UnsafeRawBufferPointer
+  /// Notes what a field of the head decides.
+  ///
+  /// - Parameters:
+  ///   - namePlace: its place, as that of the value, in `bytes`.
+  mutating func note(
+    _ namePlace: Range<Int>, _ valuePlace: Range<Int>, in bytes: UnsafeRawBufferPointer
   ) throws(HTTPError) {
-    let (name, value) = (bytes.part(field.name), bytes.part(field.value))
+    let (name, value) = (bytes.part(namePlace), bytes.part(valuePlace))
     switch name.count {
     case 4 where name.equals("host"):
       // The only one, which must not begin a path or name a user (RFC 9112 §3.2).
@@ -117,68 +141,37 @@ extension RequestHead {
       guard value.allSatisfy(Self.isHostByte) else {
         throw HTTPError(400, "The request's Host is not valid.")
       }
-      host = field.value
+      host = valuePlace
     case 5 where name.equals("range"):
       // Two fields would form one invalid value (RFC 9110 §5.3), and programs would differ in which
       // of them counts.
       guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
-      range = field.value
-    case 6 where name.equals("cookie"): marks.insert(.cookie)
-    case 6 where name.equals("pragma"): marks.insert(.cacheControl)
+      range = valuePlace
+    case 6 where name.equals("cookie"): hasCookie = true
+    case 6 where name.equals("pragma"): hasDirectives = true
     case 6 where name.equals("expect"):
       guard value.equals("100-continue") else {
         throw HTTPError(417, "The request's expectation is not supported.")
       }
-      marks.insert(.expectation)
+      hasExpectation = true
     case 10 where name.equals("connection"):
       value.forEachElement { option in
-        if option.equals("close") { marks.insert(.close) }
-        if option.equals("keep-alive") { marks.insert(.keepAlive) }
+        if option.equals("close") { asksToClose = true }
+        if option.equals("keep-alive") { asksToKeepAlive = true }
       }
-    case 13 where name.equals("cache-control"): marks.insert(.cacheControl)
-    case 13 where name.equals("authorization"): marks.insert(.authorization)
+    case 13 where name.equals("cache-control"): hasDirectives = true
+    case 13 where name.equals("authorization"): hasAuthorization = true
     case 14 where name.equals("content-length"):
       // One number; a list of equal ones may be rejected (RFC 9112 §6.3).
       if framing == .chunked { throw Self.isFramedTwice }
-      guard framing == .none, let length = value.decimal else {
+      guard framing == .none, let length = Int64(digits: value.text) else {
         throw HTTPError(400, "The request's Content-Length is not one number.")
       }
       framing = .length(length)
-    case 17 where name.equals("transfer-encoding"): try readTransferEncoding(value)
-    case 8... where name.starts(with: "if-"): marks.insert(.conditional)
+    case 17 where name.equals("transfer-encoding"): try noteTransferEncoding(value)
+    case 8... where name.starts(with: "if-"): isConditional = true
     default: break
     }
-  }
-
-  /// Checks the head as a whole, once all its lines are read.
-  func checkWhole() throws(HTTPError) {
-    guard minorVersion == 0 || host != nil else {
-      throw HTTPError(400, "The request has no Host field.")
-    }
-  }
-
-  /// Reads `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
-  private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
-    guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
-      text[6] == UInt8(ascii: "."), text[7].isDigit
-    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
-    guard text[5] == UInt8(ascii: "1") else {
-      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
-    }
-    return text[7] == UInt8(ascii: "0") ? 0 : 1
-  }
-
-  /// Checks the form of the target (RFC 9112 §3.2).
-  private static func checkForm(
-    of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
-  ) throws(HTTPError) {
-    if method.elementsEqual("CONNECT".utf8) {
-      throw HTTPError(501, "Tunnels (CONNECT) are not supported.")
-    }
-    if target[0] == UInt8(ascii: "/") { return }
-    if target.starts(with: "http://"), target.count > 7, target[7] != UInt8(ascii: "/") { return }
-    if target.elementsEqual("*".utf8), method.elementsEqual("OPTIONS".utf8) { return }
-    throw HTTPError(400, "The request's target is neither a path nor an http URL.")
   }
 
   private static func isHostByte(_ byte: UInt8) -> Bool {
@@ -189,7 +182,7 @@ extension RequestHead {
     }
   }
 
-  private mutating func readTransferEncoding(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
+  private mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
     if case .length = framing { throw Self.isFramedTwice }
     guard minorVersion >= 1 else { throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.") }
     if value.equals("chunked"), framing == .none {
@@ -197,15 +190,15 @@ extension RequestHead {
       return
     }
     // With another coding after it, or twice, the end of the body is unknown (RFC 9112 §6.3).
-    var endsInChunked = false
-    var isChunkedTwice = framing == .chunked
+    var (endsInChunked, isChunkedTwice) = (false, framing == .chunked)
     value.forEachElement { coding in
       isChunkedTwice = isChunkedTwice || endsInChunked
       endsInChunked = coding.equals("chunked")
     }
-    guard endsInChunked, !isChunkedTwice, value.first != UInt8(ascii: ","),
-      value.last != UInt8(ascii: ","), value.contains(UInt8(ascii: ","))
-    else { throw HTTPError(400, "The Transfer-Encoding does not end in a single chunked coding.") }
+    let comma = UInt8(ascii: ",")
+    guard endsInChunked, !isChunkedTwice, value.first != comma, value.last != comma else {
+      throw HTTPError(400, "The Transfer-Encoding does not end in a single chunked coding.")
+    }
     throw HTTPError(501, "The only supported transfer coding is chunked.")
   }
 
@@ -220,23 +213,6 @@ enum BodyFraming: Sendable, Hashable {
   /// A body of this many bytes.
   case length(Int64)
   case chunked
-}
-
-/// The presence of fields that decide how a request is handled.
-struct Marks: OptionSet, Sendable, Hashable {
-  var rawValue: UInt8
-
-  /// Any field that begins with `If-`.
-  static let conditional = Marks(rawValue: 1 << 0)
-  /// Cache-Control or Pragma.
-  static let cacheControl = Marks(rawValue: 1 << 1)
-  static let authorization = Marks(rawValue: 1 << 2)
-  static let cookie = Marks(rawValue: 1 << 3)
-  /// Options of Connection.
-  static let close = Marks(rawValue: 1 << 4)
-  static let keepAlive = Marks(rawValue: 1 << 5)
-  /// `Expect: 100-continue`.
-  static let expectation = Marks(rawValue: 1 << 6)
 }
 
 /// A request on its way from the connection to the task that responds to it.

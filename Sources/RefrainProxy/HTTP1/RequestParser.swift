@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 internal import NIOCore
 internal import Refrain
 
@@ -23,10 +24,8 @@ struct RequestParser: Sendable {
 
   enum Event: Sendable {
     case head(RequestHead)
-    /// Some of the body, without its framing; never empty.
-    case body(ByteBuffer)
-    /// Follows a body.
-    case end
+    /// Some of the body, without its framing, never empty; nil at the end of a body.
+    case body(ByteBuffer?)
   }
 
   private enum Step: Sendable {
@@ -41,6 +40,7 @@ struct RequestParser: Sendable {
 
   private let limits: Limits
   private var step = Step.head
+  /// The head whose first line has been read.
   private var reading: RequestHead?
   /// The start of the current line, and the offset up to which no line feed was found: in bytes
   /// from the buffer's first readable one.
@@ -79,10 +79,9 @@ struct RequestParser: Sendable {
         throw httpError
       case .head:
         try skipEmptyLines(&buffer)
-        guard try readLines(of: buffer, isTrailer: false), let bytes = takeLines(&buffer),
-          var head = reading.take()
-        else { return nil }
-        head.bytes = bytes
+        if reading == nil, try !readRequestLine(of: buffer) { return nil }
+        guard try readFields(of: buffer, "head"), var head = reading.take() else { return nil }
+        head.bytes = takeLines(&buffer)
         emptyLineCount = 0
         switch head.framing {
         case .none, .length(0): step = .head
@@ -97,28 +96,31 @@ struct RequestParser: Sendable {
         step = rest > 0 ? .body(remaining: rest, isChunk: isChunk) : isChunk ? .chunkEnd : .end
         return .body(bytes)
       case .chunkLine:
-        guard let size = try readChunkLine(of: buffer) else { return nil }
+        guard let size = try readChunkSize(of: buffer) else { return nil }
         _ = takeLines(&buffer)
         step = size > 0 ? .body(remaining: size, isChunk: true) : .trailer
       case .chunkEnd:
-        guard try readChunkEnd(of: buffer) else { return nil }
+        let line = try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) in
+          try nextLine(bytes, limit: 2, 400, "A chunk does not have the declared size.")
+        }
+        guard line != nil else { return nil }
         _ = takeLines(&buffer)
         step = .chunkLine
       case .trailer:
-        guard try readLines(of: buffer, isTrailer: true) else { return nil }
+        // Those that are refused before a body are refused after it too, and no code here uses them
+        // (RFC 9110 §6.5.1).
+        guard try readFields(of: buffer, "trailer") else { return nil }
         _ = takeLines(&buffer)
         step = .end
       case .end:
         step = .head
-        return .end
+        return .body(nil)
       }
     }
   }
-}
 
-// MARK: - Lines
+  // MARK: Lines
 
-extension RequestParser {
   private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) {
     while lineStart == 0, buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) == 0x0D0A {
       lineStart = 2
@@ -130,82 +132,90 @@ extension RequestParser {
     }
   }
 
-  /// Reads the lines of a head or a trailer, up to the empty one. The fields of a trailer are
-  /// discarded: those that are refused before a body are refused after it too, and no code here uses
-  /// them (RFC 9110 §6.5.1).
-  ///
-  /// - Returns: false if the empty line has not arrived.
-  private mutating func readLines(
-    of buffer: ByteBuffer, isTrailer: Bool
-  ) throws(HTTPError) -> Bool {
+  /// - Returns: false if the end of the line has not arrived; so do the others.
+  private mutating func readRequestLine(of buffer: ByteBuffer) throws(HTTPError) -> Bool {
     try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
-      if !isTrailer, lineStart == 0, let first = bytes.first, !first.isTokenCharacter {
+      if let first = bytes.first, !first.isTokenCharacter {
         // Perhaps the beginning of an empty line. A client that speaks TLS is refused at once.
         guard first == .carriageReturn, bytes.count == 1 else {
           throw HTTPError(400, "The received bytes are not an HTTP request.")
         }
       }
-      while true {
-        let isFirst = lineStart == 0 && !isTrailer
-        // Room for a method and the version.
-        let limit = isFirst ? min(limits.targetBytes + 64, limits.headBytes) : limits.headBytes
-        let line = try nextLine(
-          bytes, limit: limit,
-          isFirst
-            ? HTTPError(414, "The request line is too long.")
-            : HTTPError(
-              431, "The request's \(isTrailer ? "trailer" : "head") is longer than \(limit) bytes.")
-        )
-        guard let line else { return false }
-        if isFirst {
-          reading = try RequestHead(bytes.part(line), targetLimit: limits.targetBytes)
-          continue
-        }
+      // Room for a method and the version.
+      let limit = min(limits.targetBytes + 64, limits.headBytes)
+      let line = try nextLine(bytes, limit: limit, 414, "The request line is too long.")
+      guard let line else { return false }
+      reading = try RequestHead(bytes.part(line), targetLimit: limits.targetBytes)
+      return true
+    }
+  }
+
+  /// Reads the fields of a head, or of a trailer, which are discarded, and the empty line.
+  private mutating func readFields(
+    of buffer: ByteBuffer, _ part: StaticString
+  ) throws(HTTPError) -> Bool {
+    let limit = limits.headBytes
+    return try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
+      while let line = try nextLine(
+        bytes, limit: limit, 431, "The request's \(part) is longer than \(limit) bytes.")
+      {
         if line.isEmpty {
-          try reading?.checkWhole()
+          if let reading, reading.minorVersion > 0, reading.host == nil {
+            throw HTTPError(400, "The request has no Host field.")
+          }
           return true
         }
         fieldCount += 1
         guard fieldCount <= limits.fields else {
           throw HTTPError(431, "The request has more than \(limits.fields) header fields.")
         }
-        let field = try FieldLine(bytes, line)
-        try reading?.read(field, in: bytes)
+        let field = try bytes.field(at: line)
+        try reading?.note(field.name, field.value, in: bytes)
       }
+      return false
     }
   }
 
-  private mutating func readChunkLine(of buffer: ByteBuffer) throws(HTTPError) -> Int64? {
-    let limit = limits.chunkLineBytes
-    return try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Int64? in
-      let line = try nextLine(
-        bytes, limit: limit,
-        HTTPError(400, "The line of a chunk size is longer than \(limit) bytes."))
-      guard let line else { return nil }
-      return try ChunkSize.read(bytes.part(line))
-    }
-  }
-
-  private mutating func readChunkEnd(of buffer: ByteBuffer) throws(HTTPError) -> Bool {
-    try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
-      try nextLine(
-        bytes, limit: 2, HTTPError(400, "A chunk does not have the declared size.")) != nil
+  /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1): only hexadecimal digits before the end or the
+  /// first extension. No sign, no `0x`, no white space, which other programs might read differently.
+  private mutating func readChunkSize(of buffer: ByteBuffer) throws(HTTPError) -> Int64? {
+    try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Int64? in
+      let limit = limits.chunkLineBytes
+      guard
+        let line = try nextLine(
+          bytes, limit: limit, 400, "The line of a chunk size is longer than \(limit) bytes.")
+      else { return nil }
+      var size: Int64 = 0
+      var index = line.lowerBound
+      while index < line.upperBound, let digit = bytes[index].hexadecimalValue {
+        // A further digit still fits, and no body is that long.
+        guard size < 1 << 55 else { throw HTTPError(400, "A chunk size is too large.") }
+        size = size << 4 | Int64(digit)
+        index += 1
+      }
+      let rest = bytes.part(index..<line.upperBound)
+      guard index > line.lowerBound, rest.isEmpty || rest[0] == UInt8(ascii: ";"),
+        rest.allSatisfy(\.isValueByte)
+      else { throw HTTPError(400, "A chunk does not begin with its size.") }
+      return size
     }
   }
 
   /// Returns the place of the next line, without its CRLF; nil if its end has not arrived.
   ///
-  /// - Parameter limit: the offset before which it has to end.
+  /// - Parameters:
+  ///   - limit: the offset before which it has to end.
+  ///   - status: refuses a longer one, for `reason`.
   private mutating func nextLine(
-    _ bytes: UnsafeRawBufferPointer, limit: Int, _ tooLong: @autoclosure () -> HTTPError
+    _ bytes: UnsafeRawBufferPointer, limit: Int, _ status: Int, _ reason: @autoclosure () -> String
   ) throws(HTTPError) -> Range<Int>? {
-    guard let feed = bytes.lineFeed(from: searched) else {
+    let feed = bytes.lineFeed(from: searched)
+    // The end of a line that has not arrived follows all bytes received so far.
+    guard feed ?? bytes.count < limit else { throw HTTPError(status, reason()) }
+    guard let feed else {
       searched = bytes.count
-      // The line's end will follow all bytes received so far.
-      guard bytes.count < limit else { throw tooLong() }
       return nil
     }
-    guard feed < limit else { throw tooLong() }
     guard feed > lineStart, bytes[feed - 1] == .carriageReturn else {
       throw HTTPError(400, "A line of the request does not end in CR LF.")
     }
@@ -214,8 +224,102 @@ extension RequestParser {
   }
 
   /// Removes the lines that were read.
-  private mutating func takeLines(_ buffer: inout ByteBuffer) -> ByteBuffer? {
+  private mutating func takeLines(_ buffer: inout ByteBuffer) -> ByteBuffer {
     defer { (lineStart, searched, fieldCount) = (0, 0, 0) }
-    return buffer.readSlice(length: lineStart)
+    return buffer.readSlice(length: lineStart) ?? ByteBuffer()
   }
+}
+
+// MARK: - The bytes of lines
+
+extension UInt8 {
+  static let carriageReturn: UInt8 = 0x0D
+  static let space: UInt8 = 0x20
+
+  /// Whether a field's value may contain this byte: visible ones, SP, HTAB, and bytes of other
+  /// alphabets (RFC 9110 §5.5).
+  var isValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == 0x09 }
+
+  fileprivate var isOptionalWhitespace: Bool { self == .space || self == 0x09 }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Returns the offset of the next LF, at `offset` or after it.
+  func lineFeed(from offset: Int) -> Int? {
+    guard let base = baseAddress, offset < count,
+      let found = memchr(base + offset, 0x0A, count - offset)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5), strictly.
+  ///
+  /// - Parameter line: the place of the line, without its CRLF.
+  /// - Returns: the places of the name, and of the value without surrounding white space.
+  @inline(__always)
+  func field(at line: Range<Int>) throws(HTTPError) -> (name: Range<Int>, value: Range<Int>) {
+    var colon = line.lowerBound
+    while colon < line.upperBound, self[colon].isTokenCharacter { colon += 1 }
+    guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":") else {
+      throw HTTPError(
+        400,
+        part(line).first?.isOptionalWhitespace == true
+          ? "A header field spans two lines, which HTTP no longer allows."
+          : "A header field does not begin with a name and a colon.")
+    }
+    let value = trimmed(colon + 1..<line.upperBound)
+    guard part(value).allSatisfy(\.isValueByte) else {
+      throw HTTPError(400, "The value of a header field contains a control character.")
+    }
+    return (line.lowerBound..<colon, value)
+  }
+
+  /// Whether these bytes are this name or token, ignoring case.
+  ///
+  /// - Parameter lowercase: letters in lower case, digits and `-`.
+  func equals(_ lowercase: StaticString) -> Bool {
+    count == lowercase.utf8CodeUnitCount && starts(with: lowercase)
+  }
+
+  func starts(with lowercase: StaticString) -> Bool {
+    let length = lowercase.utf8CodeUnitCount
+    guard lowercase.hasPointerRepresentation, count >= length else { return false }
+    let expected = lowercase.utf8Start
+    for index in 0..<length {
+      let byte = self[index]
+      let isUppercase = byte >= 0x41 && byte <= 0x5A
+      guard (isUppercase ? byte | 0x20 : byte) == expected[index] else { return false }
+    }
+    return true
+  }
+
+  /// Returns a part of these bytes; the range is clamped to them.
+  func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
+  }
+
+  /// These bytes without surrounding optional white space (RFC 9110 §5.6.3).
+  var trimmed: UnsafeRawBufferPointer { part(trimmed(0..<count)) }
+
+  private func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var (from, to) = (range.lowerBound, range.upperBound)
+    while from < to, self[from].isOptionalWhitespace { from += 1 }
+    while from < to, self[to - 1].isOptionalWhitespace { to -= 1 }
+    return from..<to
+  }
+
+  /// Calls `body` for each element of a list (RFC 9110 §5.6.1), trimmed, without empty ones. For
+  /// lists of tokens: a comma inside quotes separates too.
+  func forEachElement(_ body: (UnsafeRawBufferPointer) -> Void) {
+    var rest = self[...]
+    while !rest.isEmpty {
+      let element = rest.prefix { $0 != UInt8(ascii: ",") }
+      rest = rest.dropFirst(element.count + 1)
+      let trimmed = UnsafeRawBufferPointer(rebasing: element).trimmed
+      if !trimmed.isEmpty { body(trimmed) }
+    }
+  }
+
+  /// The bytes as text; invalid UTF-8 becomes U+FFFD.
+  var text: String { String(decoding: self, as: UTF8.self) }
 }

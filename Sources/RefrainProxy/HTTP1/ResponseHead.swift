@@ -15,54 +15,34 @@ struct ResponseHead: Sendable {
   /// left there than fetched into the buffers of sockets.
   var isFetched = false
 
-  /// Writes the head in the form of HTTP/1.1, with the fields that describe the body's framing.
+  /// Replaces what the buffer contains by the head in the form of HTTP/1.1, with the fields that
+  /// describe the body's framing.
   ///
   /// - Parameter connection: the value of Connection; nil: there is none.
-  func write(into buffer: inout ByteBuffer, isChunked: Bool, connection: StaticString?) {
-    buffer.writeStaticString("HTTP/1.1 ")
-    buffer.writeDecimal(Int64(status))
-    buffer.writeString(" \(StatusPhrase.of(status))\r\n")
-    for field in fields.fields {
-      buffer.writeString(field.name)
-      buffer.writeStaticString(": ")
-      buffer.writeString(field.value)
-      buffer.writeStaticString("\r\n")
-    }
+  func write(into buffer: inout ByteBuffer, isChunked: Bool, connection: String?) {
+    buffer.clear()
+    buffer.writeString("HTTP/1.1 \(status) \(phrase)\r\n")
+    for field in fields.fields { buffer.writeString("\(field.name): \(field.value)\r\n") }
     if let length {
-      buffer.writeStaticString("Content-Length: ")
-      buffer.writeDecimal(length)
-      buffer.writeStaticString("\r\n")
+      buffer.writeString("Content-Length: \(length)\r\n")
     } else if hasBody, isChunked {
       buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
     }
-    if let connection {
-      buffer.writeStaticString("Connection: ")
-      buffer.writeStaticString(connection)
-      buffer.writeStaticString("\r\n")
-    }
+    if let connection { buffer.writeString("Connection: \(connection)\r\n") }
     buffer.writeStaticString("\r\n")
   }
-}
 
-extension ByteBuffer {
-  /// Writes a non-negative number without creating a string.
-  mutating func writeDecimal(_ number: Int64) {
-    var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
-    withUnsafeMutableBytes(of: &digits) { digits in
-      var rest = number.magnitude
-      var index = digits.count
-      repeat {
-        index -= 1
-        digits[index] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
-        rest /= 10
-      } while rest > 0
-      _ = writeBytes(UnsafeRawBufferPointer(rebasing: digits[index...]))
+  /// The reason phrase (RFC 9110 §15). Clients ignore it.
+  private var phrase: String {
+    if let phrase = Self.phrases[status] { return phrase }
+    return switch status {
+    case ..<200: "Interim"
+    case ..<300: "Success"
+    case ..<400: "Redirection"
+    default: "Error"
     }
   }
-}
 
-/// The reason phrases of statuses (RFC 9110 §15). Clients ignore them.
-enum StatusPhrase {
   private static let phrases = [
     102: "Processing", 103: "Early Hints", 200: "OK", 204: "No Content", 206: "Partial Content",
     301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request",
@@ -74,16 +54,11 @@ enum StatusPhrase {
     501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
     505: "HTTP Version Not Supported", 508: "Loop Detected",
   ]
+}
 
-  static func of(_ status: Int) -> String {
-    if let phrase = phrases[status] { return phrase }
-    return switch status {
-    case ..<200: "Interim"
-    case ..<300: "Success"
-    case ..<400: "Redirection"
-    default: "Error"
-    }
-  }
+extension ByteBuffer {
+  /// Writes the digits of a number. A string of up to 15 is not allocated.
+  mutating func writeDecimal(_ number: Int64) { writeString(String(number.magnitude)) }
 }
 
 /// An error response: a status, and one sentence for people.

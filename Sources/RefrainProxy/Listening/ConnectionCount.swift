@@ -3,12 +3,15 @@ import Foundation
 import NIOCore
 import RefrainLocks
 
-/// The number of connections, and its limit.
+/// The connections that are open, and their limit.
 final class ConnectionCount: Sendable {
-  private let count = Atomic(0)
-  /// The connections beyond the limit, until they are closed.
-  private let surplus = Mutex<Set<ObjectIdentifier>>([])
-  private let closed = Atomic(false)
+  private struct State {
+    /// With whether they were beyond the limit when they were accepted.
+    var open: [ObjectIdentifier: (channel: any Channel, isSurplus: Bool)] = [:]
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
   /// Called each time, because the limit of descriptors can be changed from outside (prlimit(1)).
   private let limit: @Sendable () -> Int
   /// The connections accepted beyond the limit, to be refused, and up to three more: SwiftNIO
@@ -17,37 +20,33 @@ final class ConnectionCount: Sendable {
 
   init(limit: @Sendable @escaping () -> Int) { self.limit = limit }
 
-  var current: Int { count.load(ordering: .relaxed) }
+  var current: Int { state.withLock(\.open.count) }
+
+  var channels: [any Channel] { state.withLock { $0.open.values.map { $0.channel } } }
 
   /// Counts a connection until it is closed.
   ///
   /// Called on the event loop that accepts, as soon as the connection has its descriptor. Its own
   /// event loop may be busy for long, while this one accepts further connections.
   func enter(_ channel: any Channel) {
-    let id = ObjectIdentifier(channel)
-    if count.add(1, ordering: .relaxed).newValue > limit() {
-      surplus.withLock { _ = $0.insert(id) }
-    }
-    channel.closeFuture.whenComplete { [self] _ in
-      surplus.withLock { _ = $0.remove(id) }
-      count.subtract(1, ordering: .relaxed)
-    }
+    let (id, limit) = (ObjectIdentifier(channel), limit())
+    state.withLock { $0.open[id] = (channel, isSurplus: $0.open.count >= limit) }
+    channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.open[id] = nil } }
   }
 
-  /// Whether a counted connection was beyond the limit when it was accepted: it is refused, and
-  /// closed.
+  /// Whether a counted connection is to be refused, and closed.
   func isSurplus(_ channel: any Channel) -> Bool {
-    let id = ObjectIdentifier(channel)
-    return surplus.withLock { $0.contains(id) }
+    state.withLock { $0.open[ObjectIdentifier(channel)]?.isSurplus == true }
   }
 
   /// Whether one more connection may be accepted, even if only to be refused.
   var mayAccept: Bool {
-    !closed.load(ordering: .relaxed) && current < limit() + Self.mostSurplus
+    let limit = limit()
+    return state.withLock { !$0.isClosed && $0.open.count < limit + Self.mostSurplus }
   }
 
   /// Lets no more connections be accepted.
-  func close() { closed.store(true, ordering: .relaxed) }
+  func close() { state.withLock { $0.isClosed = true } }
 }
 
 /// Accepts no more connections than the limit permits, and none while no descriptor is left for
@@ -57,8 +56,6 @@ final class AcceptGuard: ChannelDuplexHandler {
   typealias InboundOut = any Channel
   typealias OutboundIn = Never
 
-  private static let pause = TimeAmount.milliseconds(20)
-
   private let count: ConnectionCount
   private var isRemoved = false
 
@@ -67,8 +64,7 @@ final class AcceptGuard: ChannelDuplexHandler {
   func handlerRemoved(context: ChannelHandlerContext) { isRemoved = true }
 
   func read(context: ChannelHandlerContext) {
-    if count.mayAccept { return context.read() }
-    afterPause(context) { $0.read(context: $1) }
+    if count.mayAccept { context.read() } else { pause(context) }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -80,22 +76,16 @@ final class AcceptGuard: ChannelDuplexHandler {
     guard let code = (error as? IOError)?.errnoCode, code == EMFILE || code == ENFILE else {
       return context.fireErrorCaught(error)
     }
+    pause(context)
+  }
+
+  private func pause(_ context: ChannelHandlerContext) {
     // The listening socket would be reported ready again and again.
     try? context.channel.syncOptions?.setOption(.autoRead, value: false)
-    afterPause(context) { $0.acceptAgain(context: $1) }
-  }
-
-  private func acceptAgain(context: ChannelHandlerContext) {
-    guard count.mayAccept else { return afterPause(context) { $0.acceptAgain(context: $1) } }
-    try? context.channel.syncOptions?.setOption(.autoRead, value: true)
-  }
-
-  private func afterPause(
-    _ context: ChannelHandlerContext,
-    _ action: @escaping (AcceptGuard, ChannelHandlerContext) -> Void
-  ) {
-    context.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { [self] in
-      if !isRemoved { action(self, context) }
+    context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(20)) { [self] in
+      if isRemoved { return }
+      guard count.mayAccept else { return pause(context) }
+      try? context.channel.syncOptions?.setOption(.autoRead, value: true)
     }
   }
 }

@@ -55,58 +55,55 @@ public struct ListeningSocket: Sendable, Hashable {
   private static func address(of descriptor: CInt) -> ListeningAddress? {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
-    let result = withUnsafeMutablePointer(to: &storage) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        guard getsockname(descriptor, address, &size) == 0,
-          [AF_INET, AF_INET6].contains(CInt(address.pointee.sa_family))
-        else { return false }
-        // Numeric: nothing is looked up.
-        return getnameinfo(
-          address, size, &host, socklen_t(host.count), &port, socklen_t(port.count),
-          NI_NUMERICHOST | NI_NUMERICSERV) == 0
+    let bound: SocketAddress? = withUnsafeMutableBytes(of: &storage) { bytes in
+      guard let address = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress,
+        getsockname(descriptor, address, &size) == 0
+      else { return nil }
+      return switch CInt(address.pointee.sa_family) {
+      case AF_INET: SocketAddress(bytes.load(as: sockaddr_in.self))
+      case AF_INET6: SocketAddress(bytes.load(as: sockaddr_in6.self))
+      default: nil
       }
     }
-    func text(_ characters: [CChar]) -> String {
-      String(decoding: characters.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-    guard result, let port = Int(text(port)) else { return nil }
-    return ListeningAddress(host: text(host), port: port)
+    guard let host = bound?.ipAddress, let port = bound?.port else { return nil }
+    return ListeningAddress(host: host, port: port)
   }
 }
 
 /// Where a proxy listens, and by which address requests are recognized as meant for it.
 package final class ListeningPlace: Sendable {
   /// Has port 0 for any free one.
-  private let wanted: ListeningAddress
+  let wanted: ListeningAddress
   private let socket: ListeningSocket?
-  private let addresses: Mutex<(now: ListeningAddress?, known: ListeningAddress?)>
+  private let state: Mutex<(channel: (any Channel)?, known: ListeningAddress?)>
 
   /// The most connections that wait to be accepted.
   private static let longestQueue: CInt = 1024
 
-  /// - Parameter socket: a socket that listens at this address already.
+  /// - Parameter socket: a socket that listens already, at its own address.
   package init(_ address: ListeningAddress, _ socket: ListeningSocket? = nil) {
-    (wanted, self.socket) = (address, socket)
-    addresses = Mutex((nil, address.port == 0 ? nil : address))
+    (wanted, self.socket) = (socket?.address ?? address, socket)
+    state = Mutex((nil, wanted.port == 0 ? nil : wanted))
   }
 
+  /// What listens; nil while nothing does.
+  var channel: (any Channel)? { state.withLock { $0.channel } }
+
   /// The address on which the proxy listens; nil while it does not.
-  var address: ListeningAddress? { addresses.withLock { $0.now } }
+  var address: ListeningAddress? { state.withLock { $0.channel == nil ? nil : $0.known } }
 
   /// The address on which the proxy listens, has listened, or is going to: URLs with its port are in
   /// use, connections that were accepted before are still served, and the socket is bound there again.
-  var known: ListeningAddress? { addresses.withLock { $0.known } }
+  var known: ListeningAddress? { state.withLock { $0.known } }
 
   /// Opens a listening channel, which accepts nobody before its option `autoRead` is set: clients may
   /// wait already, and the address by which requests are recognized as meant for this proxy is not
   /// known yet.
   ///
-  /// - Parameter accept: adds the handlers of a connection.
+  /// - Parameter handler: returns the handler of a connection.
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   func open(
-    _ count: ConnectionCount, accept: @Sendable @escaping (any Channel) throws -> Void
+    _ count: ConnectionCount, handler: @Sendable @escaping (any Channel) -> any ChannelHandler
   ) async throws -> any Channel {
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: Self.longestQueue)
@@ -120,8 +117,11 @@ package final class ListeningPlace: Sendable {
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.maxMessagesPerRead, value: 2)
+      .childChannelOption(.autoRead, value: false)
       .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try accept(channel) }
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(handler(channel))
+        }
       }
     let asked = ListeningAddress(host: wanted.host, port: known?.port ?? wanted.port)
     do {
@@ -139,41 +139,44 @@ package final class ListeningPlace: Sendable {
       let bound = ListeningAddress(
         host: channel.localAddress?.ipAddress ?? asked.host,
         port: channel.localAddress?.port ?? asked.port)
-      addresses.withLock { $0 = (bound, bound) }
+      state.withLock { $0 = (channel, bound) }
+      channel.closeFuture.whenComplete { [self] _ in forget(channel) }
       return channel
     } catch {
       throw Self.explained(error, asked)
     }
   }
 
-  func noteClosed() { addresses.withLock { $0.now = nil } }
+  /// Notes that a channel listens no longer.
+  func forget(_ channel: any Channel) {
+    state.withLock { if $0.channel === channel { $0.channel = nil } }
+  }
 
   /// Returns the error for the user if the proxy cannot listen.
-  private static func explained(_ error: any Error, _ place: ListeningAddress) -> any Error {
-    func unavailable(
-      _ reason: String, remedy: String = "Use an address of this machine."
-    ) -> CacheProxyError {
-      CacheProxyError(.addressUnavailable, reason, remedy: remedy)
-    }
+  private static func explained(_ error: any Error, _ place: ListeningAddress) -> CacheProxyError {
+    var explained = CacheProxyError(
+      .addressUnavailable, "The proxy cannot listen on \(place): \(error).",
+      remedy: "Use an address of this machine.")
     if let unknown = error as? SocketAddressError.UnknownHost {
-      return unavailable(
+      explained.reason =
         "The proxy cannot listen on \(place): '\(place.host)' is not an address, and no address of that "
-          + "name was found (\(unknown.errorDescription)).",
-        remedy: "Use an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all of them.")
+        + "name was found (\(unknown.errorDescription))."
+      explained.remedy =
+        "Use an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all of them."
     }
     switch (error as? IOError)?.errnoCode {
-    case nil: return unavailable("The proxy cannot listen on \(place): \(error).")
+    case nil: break
     case EADDRINUSE:
-      return CacheProxyError(
-        .addressInUse, "\(place) is already in use.",
-        remedy: "Choose another port, or use the proxy there if it is this program.")
+      explained.code = .addressInUse
+      explained.reason = "\(place) is already in use."
+      explained.remedy = "Choose another port, or use the proxy there if it is this program."
     case EACCES:
-      return unavailable(
-        "Listening on \(place) is not permitted.", remedy: "Choose a port above 1023.")
+      explained.reason = "Listening on \(place) is not permitted."
+      explained.remedy = "Choose a port above 1023."
     case let code?:
-      return unavailable(
-        "The proxy cannot listen on \(place): \(String(cString: strerror(code))).")
+      explained.reason = "The proxy cannot listen on \(place): \(String(cString: strerror(code)))."
     }
+    return explained
   }
 }
 

@@ -108,7 +108,7 @@ struct RelayedAnswer: Sendable {
       record.isJoined = isJoined
     }
     // The origin did not receive the client's condition, and confirms nothing.
-    guard response.status != 304 || !delivery.request.head.marks.contains(.conditional)
+    guard response.status != 304 || !delivery.request.head.isConditional
     else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
     }

@@ -55,7 +55,7 @@ struct Responder: Sendable {
     let head = request.head
     if let open = front.open, open.isAsked(by: head) {
       delivery.note { $0.isSilent = true }
-      _ = try service.routes.ownTarget(of: request, listening: service.place.known)
+      _ = try service.routes.ownTarget(of: request)
       return try await ask([open.handler], target: head.target)
     }
     let own = service.rules.handlers
@@ -63,8 +63,7 @@ struct Responder: Sendable {
     guard !front.handlers.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
       return false
     }
-    var target = String(
-      try service.routes.ownTarget(of: request, listening: service.place.known))
+    var target = String(try service.routes.ownTarget(of: request))
     if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
     delivery.note { $0.isSilent = true }
     if try await ask(front.handlers, target: target) { return true }
@@ -72,12 +71,8 @@ struct Responder: Sendable {
     guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE", head.method != "CONNECT"
     else { return false }
     // Those that may change something. A page of another site can have the browser send them.
-    guard
-      ["GET", "HEAD", "OPTIONS"].contains(head.method)
-        || !service.requestPolicy.isFromAnotherSite(head.fields, host: head.fields["Host"])
-    else {
-      throw HTTPError(
-        403, "A page of another site may not send a \(head.method) through this proxy.")
+    if !["GET", "HEAD", "OPTIONS"].contains(head.method) {
+      try service.requestPolicy.checkSite(of: head.method, head.fields)
     }
     return try await ask(own, target: target)
   }
@@ -128,16 +123,14 @@ struct Responder: Sendable {
   private func exchange() async throws -> Exchange {
     let fields = request.head.fields
     let target = request.head.target
-    let named = try service.routes.named(by: request, listening: service.place.known)
+    let named = try service.routes.named(by: request)
     delivery.note { $0.served.url = named.url.absoluteString }
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
     }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.originFields.ofClient(fields) {
-      service.routes.referrer($0, of: request, listening: service.place.known)
-    }
+    let sent = service.originFields.ofClient(fields) { service.routes.referrer($0, of: request) }
     let exchange = Exchange(
       delivery: delivery, url: named.url, session: session,
       sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true, target: target,
@@ -166,8 +159,7 @@ struct Responder: Sendable {
   private func respond(to exchange: Exchange) async throws {
     let head = request.head
     guard (head.isGET || head.isHEAD) && !head.hasBody else {
-      let fields = head.fields
-      try service.requestPolicy.check(head.method, fields, host: fields["Host"])
+      try service.requestPolicy.check(head.method, head.fields)
       return try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
     do {

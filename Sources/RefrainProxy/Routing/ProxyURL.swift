@@ -40,10 +40,7 @@ enum ProxyURL {
     guard let scheme = parts.popFirst(), scheme == "http" || scheme == "https",
       let host = parts.first, let authority = Authority(decodingBrackets(host))
     else { throw malformed }
-    let path = target[host.endIndex..<end]
-    let url = try url(
-      "\(scheme)://\(authority.text)", path: path.isEmpty ? "/" : String(path),
-      query: String(target[end...]))
+    let url = try url("\(scheme)://\(authority.text)", target[host.endIndex...])
     return Named(url: url, session: session)
   }
 
@@ -75,15 +72,19 @@ enum ProxyURL {
 
   /// - Parameters:
   ///   - base: scheme and authority, and the beginning of a path if there is one.
-  ///   - path: begins with a slash.
+  ///   - rest: the rest of the path, and the query, of visible ASCII.
+  ///   - decodesSeparators: as for `URLSpelling.hasDotSegment`.
   fileprivate static func url(
-    _ base: String, path: String, query: String
+    _ base: String, _ rest: some StringProtocol, decodesSeparators: Bool = false
   ) throws(HTTPError) -> URL {
-    guard !URLSpelling.hasDotSegment(path: path) else { throw dotSegments }
-    // Another host would receive another's secrets.
-    guard let url = URL(text: base + path + query), url.absoluteString.hasPrefix("\(base)/") else {
-      throw malformed
+    let path = rest.prefix { $0 != "?" }
+    guard !URLSpelling.hasDotSegment(path: path, decodesSeparators: decodesSeparators) else {
+      throw HTTPError(400, "The path contains dot segments. Resolve them first.")
     }
+    // Another host would receive another's secrets.
+    guard let url = URL(text: "\(base)\(path.isEmpty ? "/" : "")\(rest)"),
+      url.absoluteString.hasPrefix("\(base)/")
+    else { throw malformed }
     return url
   }
 
@@ -92,10 +93,6 @@ enum ProxyURL {
     guard host.utf8.contains(UInt8(ascii: "%")) else { return String(host) }
     return host.lowercased().replacing("%5b", with: "[").replacing("%5d", with: "]")
       .replacing("%3a", with: ":")
-  }
-
-  fileprivate static var dotSegments: HTTPError {
-    HTTPError(400, "The path contains dot segments. Resolve them first.")
   }
 
   fileprivate static var malformed: HTTPError {
@@ -127,13 +124,8 @@ struct ServedOrigin: Sendable {
     guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
       throw ProxyURL.malformed
     }
-    let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-    let path = String(target[..<end])
     // The origin ends with its prefix, even if its server decodes a path first.
-    guard !URLSpelling.hasDotSegment(path: path, decodesSeparators: true) else {
-      throw ProxyURL.dotSegments
-    }
-    return try ProxyURL.url(text, path: path, query: String(target[end...]))
+    return try ProxyURL.url(text, target, decodesSeparators: true)
   }
 
   /// Returns the target for a URL, without its fragment; nil if it is not of this origin. A client

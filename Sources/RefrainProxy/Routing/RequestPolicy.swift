@@ -24,8 +24,7 @@ package struct RequestPolicy: Sendable {
     return (own + named).joined(separator: ", ")
   }
 
-  /// - Parameter host: the proxy's host as the request names it.
-  func check(_ method: String, _ fields: HeaderFields, host: String?) throws(HTTPError) {
+  func check(_ method: String, _ fields: HeaderFields) throws(HTTPError) {
     if method == "GET" || method == "HEAD" {
       guard relays else {
         throw HTTPError(400, "This proxy does not accept a \(method) with a body.")
@@ -41,14 +40,14 @@ package struct RequestPolicy: Sendable {
           ? "This proxy does not relay \(method). 'serve --methods \(method)' enables it."
           : "This proxy serves GET and HEAD only.")
     }
-    guard !isFromAnotherSite(fields, host: host) else {
-      throw HTTPError(403, "A page of another site may not send a \(method) through this proxy.")
-    }
+    try checkSite(of: method, fields)
   }
 
-  /// Whether a browser sends the request for a page of another site than the allowed one.
-  func isFromAnotherSite(_ fields: HeaderFields, host: String?) -> Bool {
-    Self.isFromAnotherSite(fields, host: host, allowing: allowedWebOrigin)
+  /// Refuses a request that a browser sends for a page of another site than the allowed one.
+  func checkSite(of method: String, _ fields: HeaderFields) throws(HTTPError) {
+    if Self.isFromAnotherSite(fields, allowing: allowedWebOrigin) {
+      throw HTTPError(403, "A page of another site may not send a \(method) through this proxy.")
+    }
   }
 
   /// Whether a browser sends the request for a page of another site, with all the rights of the
@@ -56,7 +55,7 @@ package struct RequestPolicy: Sendable {
   ///
   /// - Parameter allowedWebOrigin: the one other site whose pages may send it; nil: none.
   package static func isFromAnotherSite(
-    _ fields: HeaderFields, host: String?, allowing allowedWebOrigin: String? = nil
+    _ fields: HeaderFields, allowing allowedWebOrigin: String? = nil
   ) -> Bool {
     let origin = fields["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }
@@ -64,7 +63,7 @@ package struct RequestPolicy: Sendable {
       return site != "same-origin" && site != "none"
     }
     guard let origin else { return false }
-    guard let host, let slashes = origin.firstRange(of: "://") else { return true }
+    guard let host = fields["Host"], let slashes = origin.firstRange(of: "://") else { return true }
     return origin[slashes.upperBound...].lowercased() != host.lowercased()
   }
 }

@@ -9,6 +9,8 @@ struct Routes: Sendable {
   let token: String?
   /// The only origin; nil if there are many.
   let origin: ServedOrigin?
+  /// Where the requests come in.
+  var place: ListeningPlace
   private let hosts: AllowedHosts
   private let hostsFilter: URLFilter
   /// For what a URL of a private network refers to.
@@ -16,13 +18,14 @@ struct Routes: Sendable {
   private let hostCheck: HostCheck
 
   /// - Parameters:
-  ///   - address: that on which the proxy listens.
   ///   - token: nil: a new random one, unless there is an `origin`.
   ///   - names: those of the proxy besides its addresses.
   /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
   init(
-    address: String, token: String?, origin url: URL?, allowedHosts: [String], names: [String]
+    at place: ListeningPlace, token: String?, origin url: URL?, allowedHosts: [String],
+    names: [String]
   ) throws(CacheProxyError) {
+    self.place = place
     hostCheck = HostCheck(names: names, machine: ProcessInfo.processInfo.hostName)
     for name in names where Authority(name) == nil {
       throw CacheProxyError(
@@ -34,7 +37,13 @@ struct Routes: Sendable {
     self.hosts = hosts
     privateFilter = URLFilter(remedy: AllowedHosts.remedy) { hosts.allows($0) }
     if let url {
-      let origin = try Self.served(url)
+      guard url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url,
+        let origin = ServedOrigin(url)
+      else {
+        throw CacheProxyError(
+          .invalidConfiguration, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
+          remedy: "Use an http or https URL without a query, such as https://media.example.com.")
+      }
       // Other targets of the origin's redirects could be in the proxy's own network.
       hostsFilter = URLFilter(remedy: AllowedHosts.remedy) {
         origin.contains($0) || !hosts.isEmpty && hosts.allows($0)
@@ -54,24 +63,13 @@ struct Routes: Sendable {
         "The token is too short or contains characters that a URL must encode.",
         remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
     }
-    guard NetworkAddress.isLoopback(host: address) || !hosts.isEmpty else {
+    guard NetworkAddress.isLoopback(host: place.wanted.host) || !hosts.isEmpty else {
       throw CacheProxyError(
         .invalidConfiguration,
-        "On \(address) this would be an open proxy: others could fetch any URL.",
+        "On \(place.wanted.host) this would be an open proxy: others could fetch any URL.",
         remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
     }
     (self.origin, self.token) = (nil, token)
-  }
-
-  private static func served(_ url: URL) throws(CacheProxyError) -> ServedOrigin {
-    guard url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url,
-      let origin = ServedOrigin(url)
-    else {
-      throw CacheProxyError(
-        .invalidConfiguration, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
-        remedy: "Use an http or https URL without a query, such as https://media.example.com.")
-    }
-    return origin
   }
 
   // MARK: From a request
@@ -81,16 +79,17 @@ struct Routes: Sendable {
     token.map { TokenCheck.begins(target, with: $0) } ?? target.hasPrefix("/")
   }
 
-  func isOurs(host: String, localAddress: String?, listening: ListeningAddress?) -> Bool {
-    guard let listening else { return false }
+  /// Whether a host is that of this proxy.
+  ///
+  /// - Parameter localAddress: the one to which the client has connected.
+  func isOurs(host: String, localAddress: String?) -> Bool {
+    guard let listening = place.known else { return false }
     let addresses = [localAddress, listening.host].compactMap(\.self)
     return hostCheck.isOurs(host, at: addresses, port: listening.port)
   }
 
   /// Returns the target in origin form, after the check that the request is meant for this proxy.
-  func ownTarget(
-    of request: ClientRequest, listening: ListeningAddress?
-  ) throws(HTTPError) -> Substring {
+  func ownTarget(of request: ClientRequest) throws(HTTPError) -> Substring {
     let target = request.head.target
     var path = target[...]
     var authority = request.head.withHost { $0?.text }
@@ -103,23 +102,17 @@ struct Routes: Sendable {
       path = parts.target[...]
     }
     // HTTP/1.0 has no Host, and no browser uses it.
-    if let authority {
-      guard
-        isOurs(host: authority, localAddress: request.localAddress, listening: listening)
-      else {
-        throw HTTPError(
-          421,
-          "This proxy is not \(authority). Use its address or its name; 'serve --name' adds one.")
-      }
+    if let authority, !isOurs(host: authority, localAddress: request.localAddress) {
+      throw HTTPError(
+        421,
+        "This proxy is not \(authority). Use its address or its name; 'serve --name' adds one.")
     }
     return path
   }
 
   /// Returns the URL that a request names, and the session of its stream.
-  func named(
-    by request: ClientRequest, listening: ListeningAddress?
-  ) throws(HTTPError) -> ProxyURL.Named {
-    var path = try ownTarget(of: request, listening: listening)
+  func named(by request: ClientRequest) throws(HTTPError) -> ProxyURL.Named {
+    var path = try ownTarget(of: request)
     if path == "*" { path = "/" }
     if let origin { return ProxyURL.Named(url: try origin.url(of: path)) }
     let named = try ProxyURL.parse(target: path, token: token ?? "")
@@ -186,47 +179,42 @@ struct Routes: Sendable {
 
   /// Returns the place that a Referer or an Origin names. Whatever contains the token is a URL of
   /// this proxy, by whichever name the client has reached it.
-  func referrer(
-    _ text: String, of request: ClientRequest, listening: ListeningAddress?
-  ) -> Referrer {
+  func referrer(_ text: String, of request: ClientRequest) -> Referrer {
     guard let token else { return .other }
     let parts = WebURL(text)
     guard
       text.contains(token)
-        || parts.map({
-          isOurs(host: $0.authority, localAddress: request.localAddress, listening: listening)
-        }) == true
+        || parts.map({ isOurs(host: $0.authority, localAddress: request.localAddress) }) == true
     else { return .other }
     return .own(parts.flatMap { try? ProxyURL.parse(target: $0.requestTarget, token: token) }?.url)
   }
 
+  /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is known.
+  ///
   /// - Parameter host: a Host of this machine by which the client has come, and comes again.
-  func base(listening: ListeningAddress?, reachedAs host: String? = nil) -> String? {
-    guard let listening else { return nil }
-    return "http://\(Self.reachable(listening, as: host))/" + (token.map { "\($0)/" } ?? "")
+  func base(reachedAs host: String?) -> String? {
+    reachable(as: host).map { "http://\($0)/" + (token.map { "\($0)/" } ?? "") }
   }
 
-  /// Returns an address for clients. If the proxy listens on every address: the host by which the
+  /// Returns the address for clients. If the proxy listens on every address: the host by which the
   /// client has reached this machine; loopback, if it is unknown.
-  private static func reachable(
-    _ address: ListeningAddress, as host: String?
-  ) -> ListeningAddress {
+  private func reachable(as host: String?) -> ListeningAddress? {
+    guard var address = place.known else { return nil }
     let name = host.flatMap { Authority($0)?.plainHost.trimmingCharacters(in: ["[", "]"]) }
-    let found: String
     switch address.host {
     // Nobody listens at an IPv6 address.
-    case "0.0.0.0": found = name.flatMap { $0.contains(":") ? nil : $0 } ?? "127.0.0.1"
-    case "::": found = name ?? "::1"
-    default: return address
+    case "0.0.0.0": address.host = name.flatMap { $0.contains(":") ? nil : $0 } ?? "127.0.0.1"
+    case "::": address.host = name ?? "::1"
+    default: break
     }
-    return ListeningAddress(host: found, port: address.port)
+    return address
   }
 
+  /// Returns the proxy URL for a URL.
+  ///
   /// - Parameter host: as for `base`.
-  func proxied(
-    _ url: URL, session: String? = nil, listening: ListeningAddress?, reachedAs host: String? = nil
-  ) throws -> URL {
-    guard let listening else {
+  func proxied(_ url: URL, session: String? = nil, reachedAs host: String? = nil) throws -> URL {
+    guard let address = reachable(as: host) else {
       throw CacheProxyError(
         .notListening, "The proxy is not listening yet, so its port is unknown.",
         remedy: "Wait until the proxy is listening, or choose the port.")
@@ -238,9 +226,7 @@ struct Routes: Sendable {
     }
     let plain = url.withoutUserInfo
     guard let target = target(for: plain, session: session),
-      let proxied = URL(
-        string: "http://\(Self.reachable(listening, as: host))\(target)",
-        encodingInvalidCharacters: false)
+      let proxied = URL(string: "http://\(address)\(target)", encodingInvalidCharacters: false)
     else {
       throw MediaCacheError(
         .badURL, "This proxy cannot serve \(plain.absoluteString).",

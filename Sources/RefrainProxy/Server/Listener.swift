@@ -10,11 +10,7 @@ package final class Listener: Sendable {
   private let setup: ConnectionSetup
   private let place: ListeningPlace
   private let count: ConnectionCount
-  private let cache: MediaCache
-  private let respond: ProxyConnection.Respond
   private let state = Mutex(State())
-  /// When the program was last seen to run.
-  private let lastSeen = Mutex(ContinuousClock.now)
 
   private struct State {
     enum Phase {
@@ -23,24 +19,16 @@ package final class Listener: Sendable {
       case over(any Error)
     }
     var phase = Phase.idle
-    var channel: (any Channel)?
-    var connections: [ObjectIdentifier: NIOLoopBound<ProxyConnection>] = [:]
+    /// When the program was last seen to run.
+    var lastSeen = ContinuousClock.now
 
     var isRunning: Bool { if case .running = phase { true } else { false } }
     var isOver: Bool { if case .over = phase { true } else { false } }
   }
 
-  /// - Parameters:
-  ///   - place: where to listen.
-  ///   - count: counts its connections.
-  ///   - cache: reports why the socket cannot be bound again, once for each time that it is lost.
-  ///   - respond: responds to a request that cannot be served at once.
-  init(
-    _ setup: ConnectionSetup, at place: ListeningPlace, _ count: ConnectionCount,
-    _ cache: MediaCache, respond: @escaping ProxyConnection.Respond
-  ) {
+  /// - Parameter count: counts its connections.
+  init(_ setup: ConnectionSetup, at place: ListeningPlace, _ count: ConnectionCount) {
     (self.setup, self.place, self.count) = (setup, place, count)
-    (self.cache, self.respond) = (cache, respond)
   }
 
   /// The address on which it listens; nil while it does not.
@@ -60,12 +48,13 @@ package final class Listener: Sendable {
     mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
   ) async throws {
     try state.withLock { state in
-      guard case .idle = state.phase else {
-        if state.isOver { throw Self.closed }
+      switch state.phase {
+      case .idle: state.phase = .running
+      case .over: throw Self.closed
+      case .running, .stopping:
         throw CacheProxyError(
           .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
       }
-      state.phase = .running
     }
     var failure: (any Error)?
     do {
@@ -100,40 +89,29 @@ package final class Listener: Sendable {
 
   private func listenUntilStopped(_ mostFailures: Int) async throws {
     var (failures, hasListened) = (0, false)
-    while true {
+    repeat {
       do {
-        let channel = try await bind()
+        let channel = try await place.open(count) { [setup, count] in
+          ProxyConnection(setup, isSurplus: count.isSurplus($0))
+        }
         (failures, hasListened) = (0, true)
+        if state.withLock(\.isRunning) {
+          // Fails if it is closed already.
+          try? await channel.setOption(.autoRead, value: true).get()
+        } else {
+          // Whoever stopped may not have seen it.
+          channel.close(promise: nil)
+        }
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
         guard hasListened, failures < mostFailures else { throw error }
-        if failures == 0 { cache.report(warning: "\(error)") }
+        // Once for each time that the socket is lost.
+        if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-      place.noteClosed()
-      let goesOn = state.withLock { state in
-        state.channel = nil
-        return state.isRunning
-      }
-      guard goesOn else { return }
-    }
-  }
-
-  private func bind() async throws -> any Channel {
-    let channel = try await place.open(count) { [self] in try accept($0) }
-    let isLate = state.withLock { state in
-      state.channel = channel
-      return !state.isRunning
-    }
-    if isLate {
-      channel.close(promise: nil)
-    } else {
-      // Fails if it is closed already.
-      try? await channel.setOption(.autoRead, value: true).get()
-    }
-    return channel
+    } while state.withLock(\.isRunning)
   }
 
   // MARK: Lost sockets
@@ -148,19 +126,18 @@ package final class Listener: Sendable {
   func examineIfSuspended() async {
     let now = ContinuousClock.now
     // Until the examination has ended, further callers begin their own.
-    if now - lastSeen.withLock({ $0 }) > Self.longestSilence { await examine() }
+    if now - state.withLock(\.lastSeen) > Self.longestSilence { await examine() }
     // Not the time by then: the program may have been suspended again meanwhile.
-    lastSeen.withLock { $0 = max($0, now) }
+    state.withLock { $0.lastSeen = max($0.lastSeen, now) }
   }
 
   /// Closes a listening socket that refuses connections: it is then bound again.
   func examine() async {
-    let channel = state.withLock { $0.isRunning ? $0.channel : nil }
-    guard let channel, await Self.isRefused(at: channel) else { return }
-    state.withLock { state in
-      // Whoever waits until the proxy listens waits for the next socket.
-      if state.channel === channel { state.channel = nil }
-    }
+    guard state.withLock(\.isRunning), let channel = place.channel,
+      await Self.isRefused(at: channel)
+    else { return }
+    // Whoever waits until the proxy listens waits for the next socket.
+    place.forget(channel)
     channel.close(promise: nil)
   }
 
@@ -178,25 +155,6 @@ package final class Listener: Sendable {
     }
   }
 
-  // MARK: Connections
-
-  private func accept(_ channel: any Channel) throws {
-    let connection = ProxyConnection(
-      setup, isSurplus: count.isSurplus(channel), respond: respond)
-    let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
-    let id = ObjectIdentifier(connection)
-    let isWelcome = state.withLock { state in
-      guard !state.isOver else { return false }
-      state.connections[id] = bound
-      return true
-    }
-    channel.closeFuture.whenComplete { [self] _ in
-      state.withLock { $0.connections[id] = nil }
-    }
-    guard isWelcome else { throw Self.closed }
-    try channel.pipeline.syncOperations.addHandler(connection)
-  }
-
   // MARK: Ending
 
   package func stop() async {
@@ -207,18 +165,11 @@ package final class Listener: Sendable {
   }
 
   private func beginStopping() {
-    setup.phase.stop()
+    setup.service.phase.stop()
     count.close()
-    let channel = state.withLock { state in
-      if state.isRunning { state.phase = .stopping }
-      return state.channel
-    }
-    if let channel { Self.close(channel) }
-  }
-
-  /// Closes a listening socket after the clients that it has accepted were set up: they would be
-  /// closed with it.
-  private static func close(_ channel: any Channel) {
+    state.withLock { if $0.isRunning { $0.phase = .stopping } }
+    guard let channel = place.channel else { return }
+    // Closed after the clients that it has accepted were set up: they would be closed with it.
     channel.setOption(.autoRead, value: false).whenComplete { _ in
       // Connections are set up by tasks of these loops, and then of the socket's own.
       let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
@@ -229,23 +180,24 @@ package final class Listener: Sendable {
 
   /// Gives running responses their time, then ends them, and waits for what responds.
   func settle(within time: Duration) async {
-    setup.phase.stop()
+    setup.service.phase.stop()
     let deadline = ContinuousClock.now + time
     while true {
-      let connections = state.withLock { Array($0.connections.values) }
-      // One that was accepted while the socket was being closed is counted before it is listed.
+      let channels = count.channels
+      if channels.isEmpty { break }
       let isLate = ContinuousClock.now >= deadline
-      if connections.isEmpty, count.current == 0 || isLate { break }
-      for connection in connections {
-        connection.eventLoop.execute {
-          if isLate { connection.value.cut() } else { connection.value.stop() }
+      for channel in channels {
+        channel.eventLoop.execute {
+          // One that was accepted while the socket was being closed may not be set up yet.
+          let connection = try? channel.pipeline.syncOperations.handler(type: ProxyConnection.self)
+          if isLate { connection?.cut() } else { connection?.stop() }
         }
       }
       await Self.pause()
     }
     // A responder may outlive its connection for a moment: its request is logged before the end. Those
     // of closed connections are cancelled.
-    while setup.hasResponders { await Self.pause() }
+    while setup.responders.load(ordering: .acquiring) > 0 { await Self.pause() }
   }
 
   /// Not a sleep of this task, which could be cancelled: the responses have their time.
@@ -257,17 +209,13 @@ package final class Listener: Sendable {
   private static let closed = CacheProxyError(
     .closed, "The proxy was stopped.", remedy: "Create another one.")
 
+  /// - Throws: the error with which it has ended.
   func waitUntilListening() async throws {
     await examineIfSuspended()
-    while try !isListening() { try await Task.sleep(for: .milliseconds(2)) }
-    try Task.checkCancellation()
-  }
-
-  /// - Throws: the error with which it has ended.
-  private func isListening() throws -> Bool {
-    try state.withLock { state in
-      if case .over(let error) = state.phase { throw error }
-      return state.channel != nil
+    while place.channel == nil {
+      if case .over(let error) = state.withLock(\.phase) { throw error }
+      try await Task.sleep(for: .milliseconds(2))
     }
+    try Task.checkCancellation()
   }
 }

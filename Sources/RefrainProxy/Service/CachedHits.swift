@@ -137,7 +137,7 @@ final class CachedHit: Sendable {
     guard let known = lease.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore, known.freshness.pace == nil
     else { return nil }
-    if isShared, head.marks.contains(.cookie), !known.isForEverybody { return nil }
+    if isShared, head.hasCookie, !known.isForEverybody { return nil }
     var range = 0..<length
     var status = 200
     if !head.isHEAD, head.range != nil {

@@ -22,7 +22,6 @@ package final class ProxyService: Sendable {
   package let cache: MediaCache
   let rules: ServingRules
   let routes: Routes
-  let place: ListeningPlace
   package let phase = ProxyPhase()
   package let traffic = Traffic()
   let log: RequestLog
@@ -47,12 +46,11 @@ package final class ProxyService: Sendable {
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
   init(
-    _ rules: ServingRules, _ routes: Routes, at place: ListeningPlace, cache: MediaCache,
-    log: RequestLog, connections: ConnectionCount, headers: HeaderFields, nodeName: String,
-    token: String?
+    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, log: RequestLog,
+    connections: ConnectionCount, headers: HeaderFields, nodeName: String, token: String?
   ) {
     let isForManyOrigins = rules.origin == nil
-    (self.rules, self.routes, self.place, self.cache) = (rules, routes, place, cache)
+    (self.rules, self.routes, self.cache) = (rules, routes, cache)
     (self.log, self.connections) = (log, connections)
     fields = AnswerFields(
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
@@ -88,7 +86,7 @@ package final class ProxyService: Sendable {
   ///
   /// - Parameter host: a Host of this machine by which the client has come, and comes again.
   package func base(reachedAs host: String?) -> String? {
-    routes.base(listening: place.known, reachedAs: host)
+    routes.base(reachedAs: host)
   }
 
   /// Returns the proxy URL for a URL.
@@ -96,7 +94,7 @@ package final class ProxyService: Sendable {
   /// - Parameter host: as for `base`.
   /// - Throws: as `CacheProxy.url(for:)`.
   package func url(for url: URL, reachedAs host: String? = nil) throws -> URL {
-    try routes.proxied(url, listening: place.known, reachedAs: host)
+    try routes.proxied(url, reachedAs: host)
   }
 
   /// Returns the resource that a client's request for a URL would open, to which the same hosts are
