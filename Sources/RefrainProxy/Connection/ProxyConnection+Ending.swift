@@ -80,19 +80,19 @@ extension ProxyConnection {
     channel.closeFuture.whenComplete { _ in deadline.cancel() }
   }
 
-  /// Aborts a response that cannot be completed: the client must not take a part for the whole.
+  /// Aborts a response that cannot be completed: the client must not take a part for the whole. A
+  /// connection that is closing already is closed at once.
   func abortAnswer() {
+    if isClosing {
+      context?.close(promise: nil)
+      return
+    }
     if let context, case .toEnd? = answering?.framing {
       // The connection's end would end the body normally: only a reset differs (RFC 9112 §9.5).
       let options = context.channel as? any SocketOptionProvider
       _ = options?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
     }
     close()
-  }
-
-  /// Closes the connection now, whatever its state.
-  func cut() {
-    if isClosing { context?.close(promise: nil) } else { abortAnswer() }
   }
 
   /// Stops the connection: at once if it is idle, else after its response. At a given socket, the next
@@ -154,9 +154,9 @@ extension ProxyConnection {
 /// Responses to a client that has ended its side of the connection.
 ///
 /// It may still wait for its responses (RFC 9112 §9.6), or have closed the connection: both look the
-/// same until something is sent to it, to which only a closed connection responds with a reset. Nothing
-/// can be sent early that all such clients would understand, and TCP's own probes are acknowledged for
-/// a closed connection too, for a minute.
+/// same until something is sent to it, to which only a closed connection responds with a reset.
+/// Nothing can be sent early that all such clients would understand, and TCP's own probes are
+/// acknowledged for a closed connection too, for a minute.
 ///
 /// So the client receives what comes, and is taken for gone once nothing has come for as long as an
 /// origin may be silent; if there are many such clients, for a moment only.

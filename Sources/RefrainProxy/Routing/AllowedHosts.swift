@@ -12,8 +12,7 @@ struct AllowedHosts: Sendable {
   /// - Parameter patterns: empty for all hosts.
   /// - Throws: `.invalidConfiguration` for an invalid pattern.
   init(_ patterns: [String]) throws(CacheProxyError) {
-    var read: [(host: String, port: Int?)] = []
-    for text in patterns {
+    self.patterns = try patterns.map { (text) throws(CacheProxyError) in
       let isWildcard = text.hasPrefix("*.")
       guard let authority = Authority(isWildcard ? text.dropFirst(2) : text[...]) else {
         throw CacheProxyError(
@@ -27,9 +26,8 @@ struct AllowedHosts: Sendable {
           "\(String(reflecting: text.prefix(100))): an IP address has no subdomains.",
           remedy: "Name each address.")
       }
-      read.append(((isWildcard ? "." : "") + authority.plainHost, authority.port))
+      return ((isWildcard ? "." : "") + authority.plainHost, authority.port)
     }
-    self.patterns = read
   }
 
   /// Whether no host is named, and all are allowed.

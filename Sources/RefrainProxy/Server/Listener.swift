@@ -190,7 +190,7 @@ package final class Listener: Sendable {
         channel.eventLoop.execute {
           // One that was accepted while the socket was being closed may not be set up yet.
           let connection = try? channel.pipeline.syncOperations.handler(type: ProxyConnection.self)
-          if isLate { connection?.cut() } else { connection?.stop() }
+          if isLate { connection?.abortAnswer() } else { connection?.stop() }
         }
       }
       await Self.pause()
