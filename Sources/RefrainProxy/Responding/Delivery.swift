@@ -118,7 +118,7 @@ final class Delivery: Sendable {
     guard await !writer.hasBegun else { return await writer.abort() }
     var response = ProxyResponse(error)
     if error.status == 405 {
-      response.fields.append("Allow", error.allow ?? service.requestPolicy.allow)
+      response.fields.append("Allow", error.allow ?? service.rules.allow)
     }
     let isSilent = record.withLock { record in
       record.served.source = .proxy

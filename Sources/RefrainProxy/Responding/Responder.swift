@@ -72,7 +72,7 @@ struct Responder: Sendable {
     else { return false }
     // Those that may change something. A page of another site can have the browser send them.
     if !["GET", "HEAD", "OPTIONS"].contains(head.method) {
-      try service.requestPolicy.checkSite(of: head.method, head.fields)
+      try service.rules.checkSite(of: head.method, head.fields)
     }
     return try await ask(own, target: target)
   }
@@ -149,7 +149,7 @@ struct Responder: Sendable {
       return ProxyResponse(status: 204, fields: AnswerFields.preflight(fields))
     case "OPTIONS" where target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      return ProxyResponse(status: 204, fields: ["Allow": service.requestPolicy.allow])
+      return ProxyResponse(status: 204, fields: ["Allow": service.rules.allow])
     case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
     default: return nil
     }
@@ -159,7 +159,7 @@ struct Responder: Sendable {
   private func respond(to exchange: Exchange) async throws {
     let head = request.head
     guard (head.isGET || head.isHEAD) && !head.hasBody else {
-      try service.requestPolicy.check(head.method, head.fields)
+      try service.rules.check(head.method, head.fields)
       return try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
     do {

@@ -4,19 +4,6 @@ package import Refrain
 import RefrainLocks
 import RefrainStreams
 
-/// How a proxy responds, as it was configured (`CacheProxy.Configuration`).
-struct ServingRules: Sendable {
-  /// The only origin; nil if there are many.
-  var origin: URL?
-  var allowedWebOrigin: String?
-  var relayedMethods: RelayedMethods
-  /// The app's.
-  var handlers: [any ProxyHandler]
-  var servesOnePlay: Bool
-  var fetchesWhole: Bool
-  var redirectsPages: Bool
-}
-
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
@@ -29,7 +16,6 @@ package final class ProxyService: Sendable {
   let connections: ConnectionCount
   let fields: AnswerFields
   let originFields: OriginFields
-  let requestPolicy: RequestPolicy
   let cachePolicy: CachePolicy
   let hits = CachedHits()
   /// Keys found not to be cacheable, which are relayed without another attempt.
@@ -58,9 +44,6 @@ package final class ProxyService: Sendable {
     originFields = OriginFields(
       own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
-    requestPolicy = RequestPolicy(
-      hasOrigin: !isForManyOrigins, methods: rules.relayedMethods,
-      allowedWebOrigin: rules.allowedWebOrigin)
     cachePolicy = cache.isShared ? .shared : .personal
     invalidations = Invalidations(since: cache.now.wall)
     fills = BackgroundFills(cache: cache)

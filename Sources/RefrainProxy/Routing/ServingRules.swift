@@ -2,21 +2,27 @@
 import Foundation
 package import Refrain
 
-/// Decides which requests besides plain GET and HEAD are relayed to an origin.
-package struct RequestPolicy: Sendable {
-  /// Whether the proxy serves one origin, to which it relays OPTIONS and GET with a body.
-  let hasOrigin: Bool
-  let methods: RelayedMethods
+/// How a proxy responds, as it was configured (`CacheProxy.Configuration`), and which requests besides
+/// plain GET and HEAD it relays to an origin.
+struct ServingRules: Sendable {
+  /// The only origin, to which OPTIONS and GET with a body are relayed; nil if there are many.
+  var origin: URL?
   /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
-  let allowedWebOrigin: String?
+  var allowedWebOrigin: String?
+  var relayedMethods: RelayedMethods
+  /// The app's.
+  var handlers: [any ProxyHandler]
+  var servesOnePlay: Bool
+  var fetchesWhole: Bool
+  var redirectsPages: Bool
 
-  private var relays: Bool { hasOrigin || methods != .none }
+  private var relays: Bool { origin != nil || relayedMethods != .none }
 
   /// The value of Allow (RFC 9110 §10.2.1).
   var allow: String {
     let own = relays ? ["GET", "HEAD", "OPTIONS"] : ["GET", "HEAD"]
     let named =
-      switch methods {
+      switch relayedMethods {
       case .none: [String]()
       case .all: ["POST", "PUT", "PATCH", "DELETE"]
       case .only(let names): names.subtracting(own).sorted()
@@ -33,10 +39,10 @@ package struct RequestPolicy: Sendable {
     }
     // Safe (RFC 9110 §9.2.1), and sent before a request that a page wants to send.
     if method == "OPTIONS", relays { return }
-    guard methods.contain(method) else {
+    guard relayedMethods.contain(method) else {
       throw HTTPError(
         405,
-        hasOrigin
+        origin != nil
           ? "This proxy does not relay \(method). 'serve --methods \(method)' enables it."
           : "This proxy serves GET and HEAD only.")
     }
@@ -45,25 +51,25 @@ package struct RequestPolicy: Sendable {
 
   /// Refuses a request that a browser sends for a page of another site than the allowed one.
   func checkSite(of method: String, _ fields: HeaderFields) throws(HTTPError) {
-    if Self.isFromAnotherSite(fields, allowing: allowedWebOrigin) {
+    if fields.isFromAnotherSite(allowing: allowedWebOrigin) {
       throw HTTPError(403, "A page of another site may not send a \(method) through this proxy.")
     }
   }
+}
 
+extension HeaderFields {
   /// Whether a browser sends the request for a page of another site, with all the rights of the
   /// proxy at the origin. Other programs send neither field (Fetch Metadata §2.4, RFC 6454 §7).
   ///
   /// - Parameter allowedWebOrigin: the one other site whose pages may send it; nil: none.
-  package static func isFromAnotherSite(
-    _ fields: HeaderFields, allowing allowedWebOrigin: String? = nil
-  ) -> Bool {
-    let origin = fields["Origin"]?.trimmingOWS
+  package func isFromAnotherSite(allowing allowedWebOrigin: String? = nil) -> Bool {
+    let origin = self["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }
-    if let site = fields["Sec-Fetch-Site"]?.trimmingOWS.lowercased() {
+    if let site = self["Sec-Fetch-Site"]?.trimmingOWS.lowercased() {
       return site != "same-origin" && site != "none"
     }
     guard let origin else { return false }
-    guard let host = fields["Host"], let slashes = origin.firstRange(of: "://") else { return true }
+    guard let host = self["Host"], let slashes = origin.firstRange(of: "://") else { return true }
     return origin[slashes.upperBound...].lowercased() != host.lowercased()
   }
 }
