@@ -41,7 +41,7 @@ struct OperatorHandler: ProxyHandler {
     let isRead = method == "GET" || method == "HEAD"
     // A page of another site has the browser's right to reach this computer, and no other; not even
     // one that may read through the proxy.
-    guard isRead || !RequestPolicy.isFromAnotherSite(fields, host: fields["Host"]) else {
+    guard isRead || !fields.isFromAnotherSite() else {
       throw HTTPError(403, "A page of another site may not send a \(method) here.")
     }
     switch (method == "HEAD" ? "GET" : method, request.path) {

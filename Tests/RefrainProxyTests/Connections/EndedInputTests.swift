@@ -175,12 +175,12 @@ import Testing
       try await leave("/a", test)
       try await eventually("it counts") {
         try await time.advance(by: 3)
-        return test.proxy.setup.endedInputCount == 1
+        return test.proxy.setup.endedInputs.withLock(\.count) == 1
       }
       try await leave("/b", test)
       for _ in 0..<2 { try await time.settle() }
       #expect(test.proxy.connectionCount == 2)
-      #expect(test.proxy.setup.endedInputCount == 1)
+      #expect(test.proxy.setup.endedInputs.withLock(\.count) == 1)
       for path in ["/a", "/b"] { test.origin.release(path) }
     }
   }

@@ -153,9 +153,9 @@
       var configuration = CacheProxy.Configuration()
       configuration.socket = try ListeningSocket(descriptor: descriptor)
       #expect(configuration.socket?.address.host == "0.0.0.0")
-      #expect(throws: CacheProxyError.self) { try Routes(configuration.resolved) }
+      #expect(throws: CacheProxyError.self) { try Routes(configuration) }
       configuration.origin = URL(string: "https://example.org")
-      _ = try Routes(configuration.resolved)
+      _ = try Routes(configuration)
     }
 
     @Test func `A descriptor that does not listen is refused`() throws {

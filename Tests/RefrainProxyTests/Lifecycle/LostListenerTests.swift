@@ -51,7 +51,7 @@
           // Has the port, and does not listen: it cannot be bound again.
           defer { close(other) }
           try await eventually("the port is taken") { PortDescriptors.take(port, other) }
-          await test.proxy.examineListener()
+          await test.proxy.listener.examine()
           try await eventually("it no longer listens") { test.proxy.listeningAddress == nil }
           #expect(try await connection.reply(to: second, host: host).body == bytes)
         }
@@ -65,14 +65,14 @@
         test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
         let port = test.port
         // A working one stays as it is.
-        await test.proxy.examineListener()
+        await test.proxy.listener.examine()
         let descriptor = try #require(PortDescriptors.listener(at: port))
         let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         try #require(other >= 0 && dup2(other, descriptor) == descriptor)
         close(other)
         // A child of another test may have a copy until it runs its program.
         try await eventually("nobody accepts") { !FreePort.accepts(port) }
-        await test.proxy.examineListener()
+        await test.proxy.listener.examine()
         try await test.proxy.waitUntilListening()
         #expect(FreePort.accepts(port))
         #expect(test.port == port)

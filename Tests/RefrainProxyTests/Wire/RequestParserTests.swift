@@ -190,7 +190,8 @@ struct ParsedRequests: Equatable {
     var framing: BodyFraming
     var keepsAlive: Bool
     var expectsContinue: Bool
-    var marks: Marks
+    /// The presence of fields that decide how a request is handled.
+    var marks: [Bool]
     var body: [UInt8] = []
     var isComplete = false
   }
@@ -226,13 +227,16 @@ struct ParsedRequests: Equatable {
       requests.append(
         Request(
           head: String(buffer: head.bytes), framing: head.framing, keepsAlive: head.keepsAlive,
-          expectsContinue: head.expectsContinue, marks: head.marks, isComplete: !head.hasBody))
+          expectsContinue: head.expectsContinue,
+          marks: [head.isConditional, head.hasDirectives, head.hasAuthorization, head.hasCookie],
+          isComplete: !head.hasBody))
     case .body(let bytes):
-      if let last = requests.indices.last {
+      guard let last = requests.indices.last else { return }
+      if let bytes {
         requests[last].body += Array(bytes.readableBytesView)
+      } else {
+        requests[last].isComplete = true
       }
-    case .end:
-      if let last = requests.indices.last { requests[last].isComplete = true }
     }
   }
 }

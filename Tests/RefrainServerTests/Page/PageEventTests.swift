@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import RefrainLocks
 import TestSupport
 import Testing
 
@@ -85,7 +86,9 @@ import Testing
         }
         // Whoever collects answers, and keeps the connection.
         try await eventually("the client is gone") { test.proxy.connectionCount == 0 }
-        try await eventually("all responses have ended") { !test.proxy.setup.hasResponders }
+        try await eventually("all responses have ended") {
+          test.proxy.setup.responders.load(ordering: .acquiring) == 0
+        }
       }
     }
   }
