@@ -64,11 +64,11 @@ final class OriginExchange: Sendable {
   }
 
   /// Sends the request. Passes the response to `body`, or the reason for its absence to `failure`.
-  func run<Outcome: Sendable>(
-    _ body: @Sendable @escaping (Response) async -> Outcome,
-    failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
-    cancelled: @Sendable @escaping () -> Outcome
-  ) async -> Outcome {
+  func run<Value: Sendable>(
+    _ body: @Sendable @escaping (Response) async -> Value,
+    failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Value,
+    cancelled: @Sendable @escaping () -> Value
+  ) async -> Value {
     await origin.silence.run(watch) {
       do {
         let response = try await self.exchange()

@@ -48,10 +48,10 @@ final class SilenceTimeout: Sendable {
   /// task cancel it.
   ///
   /// - Parameter watch: used for one request alone.
-  func run<Outcome: Sendable, Failure: Error>(
-    _ watch: Watch, _ request: @Sendable @escaping () async throws(Failure) -> Outcome
-  ) async throws(Failure) -> Outcome {
-    let task = Task(executorPreference: IOThreads.shared) { () -> Result<Outcome, Failure> in
+  func run<Value: Sendable, Failure: Error>(
+    _ watch: Watch, _ request: @Sendable @escaping () async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    let task = Task(executorPreference: IOThreads.shared) { () -> Result<Value, Failure> in
       do throws(Failure) { return .success(try await request()) } catch { return .failure(error) }
     }
     let starts = state.withLock { state in

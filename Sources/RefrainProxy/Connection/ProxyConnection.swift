@@ -29,6 +29,8 @@ final class ProxyConnection: ChannelInboundHandler {
 
   /// The number of writes and requests so far.
   var writes: UInt64 = 0
+  /// The descriptor of the connection while it is open, where it has one.
+  var socket: NIOBSDSocket.Handle?
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
   var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
@@ -113,11 +115,13 @@ final class ProxyConnection: ChannelInboundHandler {
       isCounted = true
     }
     since = .now()
+    socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable { $0 }
     startClock()
     resumeReading()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    socket = nil
     if isCounted { setup.front?.gate?.leave(clientText) }
     beginClosing()
     failBodyWaiter(ClientDisconnected())
