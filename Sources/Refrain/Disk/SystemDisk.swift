@@ -110,7 +110,8 @@ struct SystemDisk: Disk {
   #endif
 
   func rename(_ old: String, to new: String) throws(DiskError) {
-    try call("rename", old) { systemRename(old, new) }
+    // Not repeated: had the interrupted call taken effect, the next one would find nothing.
+    guard systemRename(old, new) == 0 else { throw failure("rename", old) }
   }
 
   func removeFile(_ path: String) throws(DiskError) {

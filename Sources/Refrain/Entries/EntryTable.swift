@@ -173,7 +173,7 @@ final class EntryTable: Sendable {
 
   /// Runs the last work for an entry without readers, in the background.
   ///
-  /// - Parameter key: of the entry if it is closed by that; nil if it is only recorded.
+  /// - Parameter key: that of the entry if this closes it; nil if it is only recorded.
   func finish(closing key: CacheKey?, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let number = state.makeNumber()

@@ -36,7 +36,7 @@ extension Store {
     let lock = writer?.lock
     defer { withExtendedLifetime(lock) {} }
     endWriting(isClosed: true)
-    budget.remeasure(name) { $0.markClosed(name) }
+    budget.markClosed(name, isBrief: policy.keep != nil || policy.marked != nil)
     // Those before it may be over.
     if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in

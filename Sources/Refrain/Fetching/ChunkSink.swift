@@ -206,7 +206,11 @@ struct ChunkSink: Sendable {
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
       if budget.reserve(bytes) { return true }
     }
-    if await entry.storage.giveUpReplaced(generation), budget.reserve(bytes) { return true }
+    if generation.withState({ $0.storage.recordState == .replacing }),
+      await entry.storage.giveUpReplaced(generation), budget.reserve(bytes)
+    {
+      return true
+    }
     // Entries in use fill the limit; retried soon.
     generation.refuse(.noRoom, for: .milliseconds(500))
     return false

@@ -25,7 +25,7 @@ public protocol Transport: Sendable {
 
 /// One GET to an origin.
 ///
-/// Over a `RelayingTransport`, also a client's request that is passed on.
+/// Within the package, also a client's request that is passed on.
 public struct OriginRequest: Sendable {
   public var url: URL
   public var headers: HeaderFields
@@ -49,7 +49,7 @@ public struct OriginRequest: Sendable {
   /// particular thread. No timeout applies during the wait.
   public var onConnectivity: (@Sendable (Connectivity) -> Void)?
 
-  /// Another than GET, and a body, are sent by a `RelayingTransport` alone.
+  /// Methods other than GET, and bodies, are sent only by a `RelayingTransport`.
   package var method = "GET"
   package var body: Body?
   /// The longest silence in either direction; nil: other code watches it.
@@ -105,7 +105,7 @@ public struct OriginRequest: Sendable {
   }
 }
 
-/// GETs are equal if they request the same; `onConnectivity`, `documents`, `expectsDocument` and
+/// GETs are equal if they request the same; method and body are not compared, and `onConnectivity`, `documents`, `expectsDocument` and
 /// `requiresPublicAddress` make no difference.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {

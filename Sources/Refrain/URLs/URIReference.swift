@@ -80,6 +80,7 @@ package struct URIReference: Sendable, Hashable {
 
   /// RFC 3986 §5.2.4, segment by segment.
   package static func removingDotSegments(_ path: String) -> String {
+    guard mayHaveDotSegments(path) else { return path }
     let isAbsolute = path.utf8.first == UInt8(ascii: "/")
     let segments = path.utf8.dropFirst(isAbsolute ? 1 : 0).split(
       separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
@@ -91,6 +92,16 @@ package struct URIReference: Sendable, Hashable {
     }
     if segments.last == "." || segments.last == ".." { kept.append("") }
     return (isAbsolute ? "/" : "") + kept.joined(separator: "/")
+  }
+
+  /// Most paths have none: each key and each reference of a playlist passes here.
+  private static func mayHaveDotSegments(_ path: String) -> Bool {
+    var before = UInt8(ascii: "/")
+    for byte in path.utf8 {
+      if byte == UInt8(ascii: "."), before == UInt8(ascii: "/") { return true }
+      before = byte
+    }
+    return false
   }
 
   private static func isScheme(_ text: Substring.UTF8View) -> Bool {

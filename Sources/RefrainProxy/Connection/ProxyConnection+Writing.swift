@@ -185,7 +185,7 @@ extension ProxyConnection {
       service.note(served, of: head)
       finished(isSent: (try? result.get()) != nil)
     }
-    cork(hit.file != nil)
+    if hit.file != nil { cork(true) }
     context.write(
       wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
     if let file = hit.file {
@@ -198,7 +198,7 @@ extension ProxyConnection {
       }
     }
     context.flush()
-    cork(false)
+    if hit.file != nil { cork(false) }
     return true
   }
 
@@ -223,7 +223,7 @@ extension ProxyConnection {
       return true
     }
     guard isOurs else { return nil }
-    if let recent, recent.resource.isLeased, head.withTarget(recent.target.isEqual) {
+    if let recent, head.withTarget(recent.target.isEqual), recent.resource.isLeased {
       return recent.resource
     }
     let target = head.target

@@ -115,7 +115,9 @@ final class ProxyConnection: ChannelInboundHandler {
       isCounted = true
     }
     since = .now()
-    socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable { $0 }
+    #if os(Linux)
+      socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable { $0 }
+    #endif
     startClock()
     resumeReading()
   }

@@ -129,7 +129,7 @@ extension RequestHead {
   /// Notes what a field of the head decides.
   ///
   /// - Parameters:
-  ///   - namePlace: its place, as that of the value, in `bytes`.
+  ///   - namePlace: the place of the name in `bytes`, as `valuePlace` is that of the value.
   mutating func note(
     _ namePlace: Range<Int>, _ valuePlace: Range<Int>, in bytes: UnsafeRawBufferPointer
   ) throws(HTTPError) {

@@ -107,7 +107,7 @@ struct RequestParser: Sendable {
         _ = takeLines(&buffer)
         step = .chunkLine
       case .trailer:
-        // Those that are refused before a body are refused after it too, and no code here uses them
+        // Fields that are refused before a body are refused after it too, and no code here uses them
         // (RFC 9110 §6.5.1).
         guard try readFields(of: buffer, "trailer") else { return nil }
         _ = takeLines(&buffer)
@@ -132,7 +132,7 @@ struct RequestParser: Sendable {
     }
   }
 
-  /// - Returns: false if the end of the line has not arrived; so do the others.
+  /// - Returns: false if the end of the line has not arrived, as the functions below.
   private mutating func readRequestLine(of buffer: ByteBuffer) throws(HTTPError) -> Bool {
     try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
       if let first = bytes.first, !first.isTokenCharacter {

@@ -22,7 +22,12 @@ struct ResponseHead: Sendable {
   func write(into buffer: inout ByteBuffer, isChunked: Bool, connection: String?) {
     buffer.clear()
     buffer.writeString("HTTP/1.1 \(status) \(phrase)\r\n")
-    for field in fields.fields { buffer.writeString("\(field.name): \(field.value)\r\n") }
+    for field in fields.fields {
+      buffer.writeString(field.name)
+      buffer.writeStaticString(": ")
+      buffer.writeString(field.value)
+      buffer.writeStaticString("\r\n")
+    }
     if let length {
       buffer.writeString("Content-Length: \(length)\r\n")
     } else if hasBody, isChunked {

@@ -31,7 +31,7 @@ struct SelectedResponse: Sendable {
     let before = reader.spansBefore
     let bounded = wanted.map { $0.lowerBound..<min($0.upperBound, length ?? $0.upperBound) }
     let there = bounded.reduce(0) { $0 + before.byteCount(in: $1) }
-    let all = bounded.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    let all = bounded.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
     let isAsked = reader.statistics.requests > 0
     // Why the request was forwarded although a response was stored.
     let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }

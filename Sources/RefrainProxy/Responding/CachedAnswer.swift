@@ -159,7 +159,7 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  /// Returns what becomes of an error of the cache.
+  /// Decides what becomes of an error of the cache, and notes what it shows of the resource.
   ///
   /// - Parameter terms: those on which it was asked.
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {

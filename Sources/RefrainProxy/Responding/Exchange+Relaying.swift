@@ -219,8 +219,9 @@ extension Exchange {
     var body = Data()
     var isManifest: Bool? = isNamed ? true : nil
     func look(isWhole: Bool) {
+      guard isManifest == nil else { return }
       let beginning = Array(body.prefix(Manifest.longestBeginning))
-      isManifest = isManifest ?? Manifest.isBeginning(beginning, isWhole: isWhole)
+      isManifest = Manifest.isBeginning(beginning, isWhole: isWhole)
     }
     while let bytes = try await next() {
       body += bytes

@@ -45,8 +45,8 @@ extension DiskBudget {
   /// Scans one shard at a time, because others wait for the same threads.
   private func scan() async throws(DiskError) {
     let began = ContinuousClock.now
-    let start = usage.update { $0 }
-    let dead = LiveWriters.dead(among: start.writers)
+    // At once: a writer that ends in between gives its grant back, which would count twice.
+    let (start, dead) = usage.update { ($0, LiveWriters.dead(among: $0.writers)) }
     index.withLock { $0.beginScan() }
     var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     // In random order, so that the first entries are a sample of all.

@@ -110,7 +110,14 @@ final class DiskBudget: Sendable {
   /// on: call `Evictor.makeRoom` afterwards.
   var limit: Int64? {
     get { currentLimit.withLock { $0 } }
-    set { currentLimit.withLock { $0 = newValue } }
+    set {
+      let before = currentLimit.withLock { current in
+        defer { current = newValue }
+        return current
+      }
+      // Without a limit, closed entries are not measured.
+      if before == nil, newValue != nil { index.withLock { $0.forgetScan() } }
+    }
   }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
@@ -252,6 +259,13 @@ final class DiskBudget: Sendable {
   }
 
   // MARK: Entries
+
+  /// - Parameter isBrief: whether the entry stays only for a time.
+  func markClosed(_ name: String, isBrief: Bool) {
+    // Without a limit nothing else is evicted, and no scan forgets what other programs remove.
+    guard limit != nil || isBrief else { return index.withLock { $0.markClosed(name) } }
+    remeasure(name) { $0.markClosed(name) }
+  }
 
   /// Measures an entry for the index, whose known values remain if that fails.
   ///

@@ -29,7 +29,7 @@ struct EntryIndex: Sendable {
   /// The entries of `pinned` that are only about to be pinned: a scan that finds no pin yet changes
   /// nothing.
   private var claimed: Set<String> = []
-  /// Those of this process.
+  /// The entries that this process has open.
   private var open: Set<String> = []
   /// The next entries to evict, in order, the first one last: a look at all of a large cache takes
   /// milliseconds, and room is made for every few hundred kilobytes separately. Some may have been
@@ -39,7 +39,8 @@ struct EntryIndex: Sendable {
   private static let queueLength = 1000
   /// The names of entries that stay only for a time; some may be gone.
   private var brief: Set<String> = []
-  /// The entries measured since the last scan began, by it or by others; nil once it has ended.
+  /// The entries measured since the last scan began, by it or by others; nil once it has
+  /// completed.
   private var seen: Set<String>?
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
@@ -191,4 +192,7 @@ struct EntryIndex: Sendable {
   func isOld(at now: ContinuousClock.Instant) -> Bool {
     lastScan.map { now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
   }
+
+  /// Makes the next scan due: entries that were closed without being measured are unknown.
+  mutating func forgetScan() { lastScan = nil }
 }

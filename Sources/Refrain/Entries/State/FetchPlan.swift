@@ -82,8 +82,8 @@ struct FetchPlan: Sendable {
       return isMissing && coming == nil ? .start(0..<(length ?? .max)) : .none
     }
     let late = coming.flatMap { joins(running[$0], at: position) ? nil : $0 }
-    let others = running.enumerated().filter { $0.offset != late }
-    let covered = readable.with(others.map(\.element))
+    let others = running.indices.lazy.filter { $0 != late }
+    let covered = readable.with(others.map { running[$0] })
     if let late {
       // Only the bytes that the shortened fetch would still have brought are requested again.
       return .startAndTruncate(hole(at: position, for: reader, covered: covered), late)

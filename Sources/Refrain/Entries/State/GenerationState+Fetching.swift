@@ -44,7 +44,7 @@ extension GenerationState {
       }
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
-        let running = Array(fetches).filter(\.value.bringsBytes)
+        let running = Array(fetches.lazy.filter(\.value.bringsBytes))
         let range: ByteRange
         switch limits.decide(
           for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))

@@ -2,7 +2,7 @@
 import Foundation
 
 /// The bytes of a generation that are on disk, the files that hold them, and whether more may be
-/// stored. Changes by the transitions below alone.
+/// stored.
 struct StoredBytes: Sendable {
   /// Whether the record on disk describes this generation.
   enum RecordState: Sendable {

@@ -29,8 +29,17 @@
 
     private init(_ settings: CurlTransport.Settings) throws {
       events = try EventQueue()
+      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+      // Newer versions of libcurl open a descriptor here.
+      guard let multi = curl_multi_init() else { throw Self.nothingLeft }
+      guard let share = curl_share_init() else {
+        curl_multi_cleanup(multi)
+        throw Self.nothingLeft
+      }
+      // Used by the thread alone.
+      nonisolated(unsafe) let (lentMulti, lentShare) = (multi, share)
       let thread = Thread {
-        CurlThread(settings, self.events).run {
+        CurlThread(settings, self.events, multi: lentMulti, share: lentShare).run {
           self.work.withLock { work in
             defer { work = [] }
             return work
@@ -40,6 +49,9 @@
       thread.name = "refrain.curl"
       thread.start()
     }
+
+    private static let nothingLeft = TransportError(
+      .unreachable, "No request can be sent: no descriptor or no memory is left.")
 
     func post(_ next: @escaping Work) {
       let isFirst = work.withLock { work in
@@ -76,13 +88,11 @@
     private static let mostIdle = 32
 
     /// Called on the thread itself.
-    init(_ settings: CurlTransport.Settings, _ events: EventQueue) {
-      self.settings = settings
-      self.events = events
-      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-      // They fail for lack of memory alone, which ends any program in Swift.
-      multi = curl_multi_init()!
-      share = curl_share_init()!
+    init(
+      _ settings: CurlTransport.Settings, _ events: EventQueue, multi: UnsafeMutableRawPointer,
+      share: UnsafeMutableRawPointer
+    ) {
+      (self.settings, self.events, self.multi, self.share) = (settings, events, multi, share)
       refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION)
       let context = Unmanaged.passUnretained(self).toOpaque()
       refrain_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
@@ -160,11 +170,9 @@
     func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
       curl_multi_remove_handle(multi, transfer.handle.pointer)
-      if let login = transfer.login, transfer.hasValidChallenge, let idle = digests[login],
-        idle.count < 4
-      {
-        digests[login] = idle + [transfer.handle]
-      }
+      guard let login = transfer.login, transfer.hasValidChallenge else { return }
+      if digests[login] == nil { useDigest(for: login) }
+      if let idle = digests[login], idle.count < 4 { digests[login] = idle + [transfer.handle] }
     }
 
     // MARK: What transfers report

@@ -103,6 +103,8 @@ final class URLSessionRequests: RelayingTransport {
     /// - Parameter mostUnread: none by default, since without suspending the task any reader that is
     ///   slower than its origin would reach it.
     convenience init(mostUnread: Int = .max) { self.init(Settings(mostUnread: mostUnread)) }
+  #else
+    convenience init() { self.init(Settings()) }
   #endif
 
   init(_ settings: Settings) {
