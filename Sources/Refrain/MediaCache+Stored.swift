@@ -89,8 +89,8 @@ extension MediaCache {
   }
 }
 
-/// A part of a resource whose stored amount is looked up: a range, or nil for all of it, of the
-/// representation that request headers select, or nil for any.
+/// A part of a resource whose stored amount is looked up. Without a range: all of it. The headers, those
+/// of a request, select a representation; nil: any.
 package typealias WantedPart = (key: CacheKey, headers: HeaderFields?, range: ByteRange?)
 
 /// A whole stored body.

@@ -91,7 +91,7 @@ package struct CacheControl: Sendable, Hashable {
   var mustRevalidate: Bool { has("must-revalidate") }
   /// As `mustRevalidate`, for a shared cache.
   var proxyRevalidate: Bool { has("proxy-revalidate") }
-  /// Whether `noStore` is for those alone that do not know the status (RFC 9111 §5.2.2.3).
+  /// Whether `noStore` applies only to caches that do not know the status (RFC 9111 §5.2.2.3).
   var mustUnderstand: Bool { has("must-understand") }
   var maxAge: Int64? { seconds("max-age") }
   /// As `maxAge`, for a shared cache, which prefers it.

@@ -3,7 +3,7 @@
 extension Int64 {
   /// Parses `1*DIGIT` (RFC 5234 §B.1) and nothing else; nil also if it does not fit.
   package init?(digits: some StringProtocol) {
-    // A clamped value looks like the greatest one, which no resource is long: that is refused, too.
+    // A clamped value looks like the greatest one, so that is refused, too: no resource is that long.
     guard let value = Int64(saturatingDigits: digits, at: .max), value < .max else { return nil }
     self = value
   }

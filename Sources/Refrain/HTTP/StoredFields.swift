@@ -53,7 +53,7 @@ enum StoredFields {
     var bounded = HeaderFields()
     for field in fields {
       let size = field.name.utf8.count + field.value.utf8.count
-      // Without it, all requests would receive one representation. A response's head is bounded.
+      // Without Vary, all requests would receive one representation. A response's head is bounded.
       if field.name.lowercased() != "vary" {
         guard size <= min(longestField, room) else { continue }
         room -= size

@@ -18,7 +18,7 @@ extension EntryRequests {
     case shared
   }
 
-  struct HookAnswer: Sendable {
+  struct HookResult: Sendable {
     var refused: Resource
     /// Nil if the hook gave up.
     var renewed: Result<Resource?, any Error>
@@ -52,9 +52,9 @@ extension EntryRequests {
               origin.withMemory { $0.note(renewal, of: group) }
             }
           }
-          return HookAnswer(refused: refused, renewed: .success(renewed))
+          return HookResult(refused: refused, renewed: .success(renewed))
         } catch {
-          return HookAnswer(refused: refused, renewed: .failure(error))
+          return HookResult(refused: refused, renewed: .failure(error))
         }
       }
       // An answer that is not for this request may have renewed it, or it needs one of its own.

@@ -18,7 +18,7 @@ final class Origin: Sendable {
   /// Nil: every refusal stays.
   let authorize: Authorize?
   /// The running calls of `authorize`.
-  let authorizations = JoinedCalls<CacheKey, EntryRequests.HookAnswer?>()
+  let authorizations = JoinedCalls<CacheKey, EntryRequests.HookResult?>()
   let silence = SilenceTimeout()
   let counters = CacheCounters()
   private let clock: @Sendable () -> Moment

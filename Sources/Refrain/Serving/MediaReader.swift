@@ -204,8 +204,8 @@ public final class MediaReader: Sendable {
     case request
   }
 
-  /// For the response that was stored when the reader was opened; nil if it could be used at once,
-  /// or if there was none.
+  /// What kept the response that was stored when the reader was opened from being used at once; nil
+  /// for nothing, or if there was none.
   package var obstacle: Obstacle? { state.withLock { $0.obstacle } }
 
   /// The ranges that were stored when the reader was opened.

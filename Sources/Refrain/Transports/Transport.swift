@@ -105,8 +105,8 @@ public struct OriginRequest: Sendable {
   }
 }
 
-/// GETs are equal if they request the same; method and body are not compared, and `onConnectivity`, `documents`, `expectsDocument` and
-/// `requiresPublicAddress` make no difference.
+/// GETs are equal if they request the same; method and body are not compared, and `onConnectivity`,
+/// `documents`, `expectsDocument` and `requiresPublicAddress` make no difference.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
     left.url == right.url && left.headers == right.headers && left.purpose == right.purpose

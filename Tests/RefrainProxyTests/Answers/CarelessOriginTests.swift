@@ -183,6 +183,20 @@ import Testing
     }
   }
 
+  @Test func `Ranges of a resource longer than any disk are counted without overflow`()
+    async throws
+  {
+    try await withProxy { test in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      test.origin.script(
+        "/a", .on(.all, .header("Content-Range", "bytes 0-1999/9000000000000000000")))
+      let far = "0-4999999999999999999,5000000000001000000-"
+      let reply = try await test.get("/a", ["Range: bytes=\(far)"])
+      #expect(reply.status == 206 && !reply.isComplete)
+      #expect(try await test.get("/a", ["Range: bytes=0-99"]).status == 206)
+    }
+  }
+
   /// A part of the range at a time (RFC 9110 §15.3.7).
   @Test func `A range is complete though the origin sends less, and nothing is stored`()
     async throws
