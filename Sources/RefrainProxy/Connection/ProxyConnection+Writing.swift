@@ -185,7 +185,6 @@ extension ProxyConnection {
       service.note(served, of: head)
       finished(isSent: (try? result.get()) != nil)
     }
-    if hit.file != nil { cork(true) }
     context.write(
       wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
     if let file = hit.file {
@@ -198,19 +197,7 @@ extension ProxyConnection {
       }
     }
     context.flush()
-    if hit.file != nil { cork(false) }
     return true
-  }
-
-  /// Lets the socket hold back what is written until there is a full packet, or sends it: the head of
-  /// a hit would be a packet of its own, and wake the client twice (tcp(7), TCP_CORK).
-  private func cork(_ isHeld: Bool) {
-    #if os(Linux)
-      guard let socket else { return }
-      var value: CInt = isHeld ? 1 : 0
-      setsockopt(
-        socket, CInt(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout.size(ofValue: value)))
-    #endif
   }
 
   private func cachedHit(_ head: RequestHead) -> CachedHit? {

@@ -29,8 +29,6 @@ final class ProxyConnection: ChannelInboundHandler {
 
   /// The number of writes and requests so far.
   var writes: UInt64 = 0
-  /// The descriptor of the connection while it is open, where it has one.
-  var socket: NIOBSDSocket.Handle?
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
   var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
@@ -115,15 +113,11 @@ final class ProxyConnection: ChannelInboundHandler {
       isCounted = true
     }
     since = .now()
-    #if os(Linux)
-      socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable { $0 }
-    #endif
     startClock()
     resumeReading()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    socket = nil
     if isCounted { setup.front?.gate?.leave(clientText) }
     beginClosing()
     failBodyWaiter(ClientDisconnected())
