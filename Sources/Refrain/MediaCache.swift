@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
-import RefrainLocks
 
 /// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
@@ -9,9 +8,6 @@ public final class MediaCache: Sendable {
   let budget: DiskBudget
   let evictor: Evictor
   let starter: FetchStarter
-  /// What libraries over the core keep in memory, one value of each type: as long as the cache lives,
-  /// or until everything is removed from it.
-  let companions = Mutex<[ObjectIdentifier: any Sendable]>([:])
   let configuration: Configuration
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
@@ -303,7 +299,7 @@ public final class MediaCache: Sendable {
   ) async throws -> Int64 {
     let removal = removal
     // First: a cancelled removal leaves no credentials behind.
-    companions.withLock { $0 = [:] }
+    origin.withMemory { $0.companions = [:] }
     var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
