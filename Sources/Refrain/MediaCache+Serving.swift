@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
-import RefrainLocks
 
 /// For front ends that answer HTTP requests.
 extension MediaCache {
@@ -138,13 +137,13 @@ extension MediaCache {
   // MARK: For libraries over the core
 
   /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
-  /// time. `removeAll` forgets it.
+  /// time, which must only compute. `removeAll` forgets it.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
-    companions.withLock { companions in
+    origin.withMemory { memory in
       let type = ObjectIdentifier(Value.self)
-      if let known = companions[type] as? Value { return known }
+      if let known = memory.companions[type] as? Value { return known }
       let new = make()
-      companions[type] = new
+      memory.companions[type] = new
       return new
     }
   }

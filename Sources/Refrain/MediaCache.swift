@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
-import RefrainLocks
 
 /// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
@@ -9,11 +8,6 @@ public final class MediaCache: Sendable {
   let budget: DiskBudget
   let evictor: Evictor
   let starter: FetchStarter
-  /// What libraries over the core keep in memory, one value of each type: as long as the cache lives,
-  /// or until everything is removed from it.
-  let companions = Mutex<[ObjectIdentifier: any Sendable]>([:])
-  /// Warnings from opening the cache, when nobody could listen yet: for the first who does.
-  private let warnings: Mutex<[String]>
   let configuration: Configuration
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
@@ -54,16 +48,16 @@ public final class MediaCache: Sendable {
       limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
       clock: configuration.clock)
     do throws(DiskError) {
-      warnings = Mutex(try budget.create())
+      events = EventStreams(unheard: try budget.create().map { .warning($0) })
     } catch {
       throw error.problem(ofDirectory: path)
     }
     self.configuration = configuration
     self.budget = budget
-    let (events, table) = (EventStreams(), EntryTable(room: room))
-    (self.events, self.table) = (events, table)
+    let table = EntryTable(room: room)
+    self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
-    evictor = Evictor(budget: budget, table: table) { event in
+    evictor = Evictor(budget: budget, table: table) { [events] event in
       if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }
       events.send(event)
     }
@@ -305,7 +299,7 @@ public final class MediaCache: Sendable {
   ) async throws -> Int64 {
     let removal = removal
     // First: a cancelled removal leaves no credentials behind.
-    companions.withLock { $0 = [:] }
+    origin.withMemory { $0.companions = [:] }
     var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
@@ -345,12 +339,7 @@ public final class MediaCache: Sendable {
   /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
   ///   which occur with every chunk of bytes and cost a busy cache time.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
-    let warnings = warnings.withLock { warnings in
-      defer { warnings = [] }
-      return warnings
-    }
-    return events.stream(
-      includingTraffic: includingTraffic, after: warnings.map { .warning($0) })
+    events.stream(includingTraffic: includingTraffic, takesUnheard: true)
   }
 
   /// As `events` without traffic, for a listener that leaves warnings from opening the cache to

@@ -122,7 +122,7 @@ actor Evictor {
   }
 
   private func reportScanFailure() {
-    let failure = budget.scanning.withLock(\.failure)
+    let failure = budget.index.withLock(\.scanFailure)
     defer { scanFailure = failure?.code }
     guard let failure, failure.code != scanFailure else { return }
     report(

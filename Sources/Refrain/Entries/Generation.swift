@@ -101,14 +101,15 @@ final class Generation: Sendable {
   /// Like `wait`, but blocks the thread.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
     let id = withState { $0.makeID() }
-    let outcome = Mutex<Result<Void, any Error>?>(nil)
+    // Written once, before the signal; read after it.
+    nonisolated(unsafe) var outcome: Result<Void, any Error> = .success(())
     let hasOutcome = DispatchSemaphore(value: 0)
     register(id, reader, offset) { result in
-      outcome.withLock { $0 = result }
+      outcome = result
       hasOutcome.signal()
     }
     hasOutcome.wait()
-    try outcome.withLock { $0 }?.get()
+    try outcome.get()
   }
 
   private func register(

@@ -183,8 +183,11 @@ package struct PrivateFiles: Sendable {
   /// Whether this cache has removed all files since a time. Other caches of the directory are not
   /// considered. Does not block.
   package func isRemovedHere(since earlier: Uptime) -> Bool {
-    let time: Uptime? = budget?.privateRemoval.withLock { $0 }
-    return time?.seconds(since: earlier).map { $0 >= 0 } ?? false
+    guard let budget else { return false }
+    // Every removal of this process was in this run of the machine.
+    let seconds = budget.privateRemoval.load(ordering: .acquiring)
+    return Uptime(seconds: seconds, boot: BootIdentity.current).seconds(since: earlier)
+      .map { $0 >= 0 } ?? false
   }
 
   /// Removes all files but the permanent ones, and records that.
@@ -195,7 +198,7 @@ package struct PrivateFiles: Sendable {
     do {
       try withLock {
         let time = now()
-        budget?.privateRemoval.withLock { $0 = time }
+        budget?.privateRemoval.store(time.seconds, ordering: .releasing)
         var failure: (any Error)?
         // Before the record is written, for which there may be no room otherwise.
         for name in try disk.names(in: path) where !Self.permanent.contains(name) {

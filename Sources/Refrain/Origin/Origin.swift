@@ -34,6 +34,9 @@ final class Origin: Sendable {
     var renewals: [CacheKey: [GroupRenewal]] = [:]
     var moved = MovedResources()
     var redirected = RedirectedResponses()
+    /// What libraries over the core know of origins, one value of each type: as long as the cache
+    /// lives, or until everything is removed from it.
+    var companions: [ObjectIdentifier: any Sendable] = [:]
   }
 
   private let memory: Mutex<Memory>

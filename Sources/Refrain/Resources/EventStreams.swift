@@ -15,26 +15,33 @@ final class EventStreams: Sendable {
     var listeners: [UInt64: Listener] = [:]
     var nextID: UInt64 = 0
     var isFinished = false
+    /// Events of before anybody could listen, for the first who does.
+    var unheard: [CacheEvent]
   }
 
   private let hasListeners = Atomic(false)
   private let hasTrafficListeners = Atomic(false)
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+
+  init(unheard: [CacheEvent] = []) { state = Mutex(State(unheard: unheard)) }
 
   deinit { finish() }
 
   /// - Parameters:
-  ///   - earlier: the first events of the stream, which happened before.
+  ///   - takesUnheard: whether the stream begins with the events that nobody could hear.
   ///   - backlog: the number of events that a slow listener may lag before it loses the oldest.
   ///   - wants: chooses the events. Called on the sender's thread, which may hold locks.
   func stream(
-    includingTraffic: Bool, after earlier: [CacheEvent] = [], backlog: Int = 4096,
+    includingTraffic: Bool, takesUnheard: Bool = false, backlog: Int = 4096,
     where wants: @Sendable @escaping (CacheEvent) -> Bool = { _ in true }
   ) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(backlog))
-    for event in earlier { continuation.yield(event) }
     let (id, isFinished) = change { state in
+      if takesUnheard {
+        for event in state.unheard { continuation.yield(event) }
+        state.unheard = []
+      }
       state.nextID += 1
       state.listeners[state.nextID] = Listener(
         continuation: continuation, wantsTraffic: includingTraffic, wants: wants)

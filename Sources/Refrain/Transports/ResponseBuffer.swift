@@ -5,7 +5,8 @@ import RefrainLocks
 /// What has arrived of one response, between the thread of a library, which receives it, and the task
 /// that reads it.
 final class ResponseBuffer: Sendable {
-  typealias Head = (status: Int, headers: HeaderFields)
+  /// As in `OriginResponse`.
+  typealias Head = (status: Int, headers: HeaderFields, isDecoded: Bool)
 
   struct State {
     /// Until the task takes it.
@@ -105,7 +106,9 @@ extension TransportExchange {
       try end.get()
       throw CancellationError()
     }
-    return OriginResponse(status: head.status, headers: head.headers, body: body)
+    var response = OriginResponse(status: head.status, headers: head.headers, body: body)
+    response.isDecoded = head.isDecoded
+    return response
   }
 
   /// Returns the next bytes of the body; nil at its end. One caller at a time.

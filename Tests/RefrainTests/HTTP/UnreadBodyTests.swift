@@ -149,7 +149,7 @@
 
     @Test func `What has arrived is read before the end`() async throws {
       let exchange = Exchange()
-      exchange.response.receive((200, [:]))
+      exchange.response.receive((200, [:], false))
       exchange.receive(3)
       exchange.response.end(TransportError(.connectionLost, "It broke."))
       let head = try await exchange.head()

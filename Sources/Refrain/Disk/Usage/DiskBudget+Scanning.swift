@@ -4,13 +4,6 @@ import RefrainLocks
 
 /// Scans every entry in the background, to measure the directory and to find entries to evict.
 extension DiskBudget {
-  struct Scanning: Sendable {
-    var task: Task<Void, Never>?
-    var isClosed = false
-    /// Why the last scan failed; nil if it did not.
-    var failure: DiskError?
-  }
-
   /// The age of a measurement, by any cache, after which a cache measures the directory again on
   /// its first write: somebody may have removed files by hand.
   private static let checkInterval: TimeInterval = 3600
@@ -29,15 +22,15 @@ extension DiskBudget {
   /// Starts a scan unless one is running.
   @discardableResult
   func startScan() -> Task<Void, Never>? {
-    scanning.withLock { scanning in
-      if scanning.isClosed { return nil }
-      if let task = scanning.task { return task }
+    index.withLock { index in
+      if index.isClosed { return nil }
+      if let scan = index.scan { return scan }
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
         do throws(DiskError) { try await self.scan() } catch { failure = error }
-        self.scanning.withLock { [failure] in ($0.task, $0.failure) = (nil, failure) }
+        self.index.withLock { [failure] in ($0.scan, $0.scanFailure) = (nil, failure) }
       }
-      scanning.task = task
+      index.scan = task
       return task
     }
   }
@@ -88,7 +81,7 @@ extension DiskBudget {
     }
     guard !isEnough(), let scan = startScan() else { return }
     // If it fails, the next caller starts another one.
-    while scanning.withLock({ $0.task == scan }), !isEnough() {
+    while index.withLock({ $0.scan == scan }), !isEnough() {
       do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
     }
   }
@@ -99,7 +92,7 @@ extension DiskBudget {
   func rescan() async -> Bool {
     guard index.withLock({ $0.isOld(at: .now) }), let task = startScan() else { return false }
     await task.value
-    return scanning.withLock { $0.failure == nil }
+    return index.withLock { $0.scanFailure == nil }
   }
 
   /// Scans the directory unless it was scanned recently: other processes may have pinned entries.
@@ -111,12 +104,12 @@ extension DiskBudget {
   /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
   /// for it.
   func close() async {
-    let task = scanning.withLock { scanning in
-      scanning.isClosed = true
-      return scanning.task
+    let scan = index.withLock { index in
+      index.isClosed = true
+      return index.scan
     }
-    task?.cancel()
-    await task?.value
+    scan?.cancel()
+    await scan?.value
     await IOThreads.background.run { self.giveBack() }
   }
 }

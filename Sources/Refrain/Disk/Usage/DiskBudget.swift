@@ -10,23 +10,24 @@ import RefrainLocks
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
-  private let currentLimit: Mutex<Int64?>
+  /// `noLimit` for none.
+  private let currentLimit: Atomic<Int64>
   let bootIdentity: String
   let usage: UsageFile
   private let account = Mutex(Account())
   let index = Mutex(EntryIndex())
-  let scanning = Mutex(Scanning())
   let hasCheckedUsage = Atomic(false)
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
-  /// When this cache last removed all private files.
-  let privateRemoval = Mutex<Uptime?>(nil)
+  /// When this cache last removed all private files, in seconds of `Uptime`.
+  let privateRemoval = Atomic(-Double.infinity)
   private let clock: @Sendable () -> Moment
 
   /// The most that an open entry usually takes besides its data: its directory and the shard, the
   /// sidecar and its successor, two journals. Reserved before its files are made, and settled when
   /// it is closed.
   static let overhead: Int64 = 32 << 10
+  private static let noLimit = Int64.min
 
   init(
     directory: String, limit: Int64?, disk: any Disk,
@@ -34,7 +35,7 @@ final class DiskBudget: Sendable {
   ) {
     (self.directory, self.disk, self.clock) = (directory, disk, clock)
     self.bootIdentity = bootIdentity
-    currentLimit = Mutex(limit)
+    currentLimit = Atomic(limit ?? Self.noLimit)
     locks = WriterLocks(directory: directory, disk: disk)
     usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk, clock: clock)
     let id = account.withLock(\.id)
@@ -109,14 +110,15 @@ final class DiskBudget: Sendable {
   /// The most bytes of allocated blocks; nil for no limit. Applies to everything reserved from now
   /// on: call `Evictor.makeRoom` afterwards.
   var limit: Int64? {
-    get { currentLimit.withLock { $0 } }
+    get {
+      let limit = currentLimit.load(ordering: .acquiring)
+      return limit == Self.noLimit ? nil : limit
+    }
     set {
-      let before = currentLimit.withLock { current in
-        defer { current = newValue }
-        return current
-      }
+      let before = currentLimit.exchange(
+        newValue ?? Self.noLimit, ordering: .acquiringAndReleasing)
       // Without a limit, closed entries are not measured.
-      if before == nil, newValue != nil { index.withLock { $0.forgetScan() } }
+      if before == Self.noLimit, newValue != nil { index.withLock { $0.forgetScan() } }
     }
   }
 

@@ -17,8 +17,8 @@ struct MeasuredEntry: Sendable, Hashable {
   }
 }
 
-/// The known sizes and last accesses of entries, from which eviction selects. A pure value, filled
-/// in the background.
+/// The known sizes and last accesses of entries, from which eviction selects. A value, filled by
+/// scans in the background.
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
   /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
@@ -44,6 +44,12 @@ struct EntryIndex: Sendable {
   private var seen: Set<String>?
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
+  /// The scan that is running.
+  var scan: Task<Void, Never>?
+  /// Why the last scan failed; nil if it did not.
+  var scanFailure: DiskError?
+  /// Whether no further scan begins.
+  var isClosed = false
   /// The latest known time of access.
   private var newest = -Double.infinity
 

@@ -230,7 +230,7 @@
 
     private func pass(_ head: CurlHeadReader.Head) -> Bool {
       status = head.status
-      exchange.response.receive((head.status, head.headers))
+      exchange.response.receive((head.status, head.headers, false))
       // After a response that precedes the end of the request's body, libcurl stops sending it, but
       // would wait forever for its next part.
       if exchange.request.body != nil { exchange.goOn() }

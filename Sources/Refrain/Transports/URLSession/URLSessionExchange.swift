@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -24,8 +23,8 @@ final class URLSessionExchange: TransportExchange {
   private let settings: URLSessionRequests.Settings
   private let queue: OperationQueue
   private let errors: URLSessionErrors
-  /// Of the task. Changes on the queue alone.
-  private let state = Mutex(State())
+  /// Of the task. Used on the queue alone, which is serial: no lock.
+  private nonisolated(unsafe) var state = State()
 
   private struct State {
     var task: URLSessionTask?
@@ -63,23 +62,21 @@ final class URLSessionExchange: TransportExchange {
     queue.addOperation { [self] in
       guard !response.isOver else { return }
       let task = makeTask()
-      state.withLock { $0.task = task }
+      state.task = task
       task.resume()
     }
-    var received = try await head()
-    received.isDecoded = state.withLock(\.isDecoded)
-    return received
+    return try await head()
   }
 
   func abandon() {
-    queue.addOperation { [self] in state.withLock(\.task)?.cancel() }
+    queue.addOperation { [self] in state.task?.cancel() }
   }
 
   // MARK: Back-pressure
 
   /// On the queue, as `suspend`: tasks count both.
   func goOn() {
-    queue.addOperation { [self] in Self.resume(state.withLock(\.task)) }
+    queue.addOperation { [self] in Self.resume(state.task) }
   }
 
   #if canImport(FoundationNetworking)
@@ -115,30 +112,27 @@ final class URLSessionExchange: TransportExchange {
 
   /// - Throws: why the body cannot be used.
   private func headCame(_ response: HTTPURLResponse) throws(TransportError) {
-    var head: ResponseBuffer.Head = (response.statusCode, HeaderFields(response))
+    var head: ResponseBuffer.Head = (response.statusCode, HeaderFields(response), false)
     let codings = head.headers.contentCodings.joined(separator: ", ")
     let length = try announcedLength(head)
     let isWhole = WholeResponse.statuses.contains(head.status)
-    let isDecoded = isWhole && decodes(codings, head.headers)
-    if isDecoded || request.isRelayed, !codings.isEmpty {
+    head.isDecoded = isWhole && decodes(codings, head.headers)
+    if head.isDecoded || request.isRelayed, !codings.isEmpty {
       // The body is decoded, whatever the request.
       head.headers.dropCoding()
       // Clients use a tag for ranges, too.
       if request.isRelayed { head.headers["ETag"] = nil }
     }
     // A relayed body has to arrive as one.
-    let isContinuable =
+    state.isContinuable =
       !request.isRelayed && head.status == 206 && Validator(headers: head.headers).ifRange != nil
-    state.withLock { state in
-      state.hasHead = true
-      state.isContinuable = isContinuable
-      state.isDecoded = isDecoded
-      if codings.isEmpty { state.announced = length }
-      if isDecoded { state.announcedEncoded = length }
-    }
+    state.hasHead = true
+    state.isDecoded = head.isDecoded
+    if codings.isEmpty { state.announced = length }
+    if head.isDecoded { state.announcedEncoded = length }
     networkCame()
     self.response.receive(head)
-    if !codings.isEmpty, !isDecoded, !request.isRelayed, isWhole || head.status == 206 {
+    if !codings.isEmpty, !head.isDecoded, !request.isRelayed, isWhole || head.status == 206 {
       throw errors.malformed("a body encoded with \(codings.prefix(40)), which was declined")
     }
   }
@@ -170,31 +164,27 @@ final class URLSessionExchange: TransportExchange {
 
   func bytesCame(_ data: Data) {
     guard !data.isEmpty else { return }
-    let (task, isContinuable) = state.withLock { state in
-      state.received += Int64(data.count)
-      return (state.task, state.isContinuable)
-    }
+    state.received += Int64(data.count)
     let (suspends, cancels) = response.change { buffer in
       guard buffer.end == nil else { return ((false, false), wakes: false) }
       buffer.chunks.append(data)
       // Nothing is unread if the reader waits for it.
       let unread = buffer.waiter == nil ? buffer.byteCount : 0
-      let isTooMuch = isContinuable && unread > settings.mostUnread
+      let isTooMuch = state.isContinuable && unread > settings.mostUnread
       if isTooMuch { buffer.end = .failure(errors.unread()) }
       let rests = unread > Self.many && !buffer.isPaused
       if rests { buffer.isPaused = true }
       return ((rests, isTooMuch), wakes: true)
     }
-    if suspends { Self.suspend(task) }
-    if cancels { task?.cancel() }
+    if suspends { Self.suspend(state.task) }
+    if cancels { state.task?.cancel() }
   }
 
   #if !canImport(FoundationNetworking)
     /// Compares the announced length of an encoded body with the number of bytes received.
     func measured(_ metrics: URLSessionTaskMetrics) {
       let received = metrics.transactionMetrics.last?.countOfResponseBodyBytesReceived ?? 0
-      state.withLock { state in
-        guard let announced = state.announcedEncoded, received > 0 else { return }
+      if let announced = state.announcedEncoded, received > 0 {
         (state.received, state.announced) = (received, announced)
       }
       settings.onMetrics?(metrics)
@@ -203,10 +193,8 @@ final class URLSessionExchange: TransportExchange {
 
   /// Called when the task has ended, as its last callback.
   func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
-    let hasHead = state.withLock { state in
-      state.task = nil
-      return state.hasHead
-    }
+    state.task = nil
+    let hasHead = state.hasHead
     #if canImport(FoundationNetworking)
       // A 3xx without a target is delivered nowhere else.
       if error == nil, !hasHead, let response = task.response as? HTTPURLResponse {
@@ -221,7 +209,7 @@ final class URLSessionExchange: TransportExchange {
     func endedWith(_ response: HTTPURLResponse) {
       do throws(TransportError) {
         try headCame(response)
-        state.withLock { $0.announced = nil }
+        state.announced = nil
         end()
       } catch {
         end(error)
@@ -232,39 +220,36 @@ final class URLSessionExchange: TransportExchange {
   /// Ends the exchange for its callers; the task may still have to be cancelled.
   private func end(_ failure: TransportError? = nil) {
     networkCame()
-    let failure =
-      failure
-      ?? state.withLock { state in
-        // URLSession does not always notice missing bytes.
-        if let announced = state.announced, state.received < announced {
-          return .lost(
-            errors.host,
-            state.isDecoded
-              ? "some of the encoded body is missing"
-              : "\(announced - state.received) bytes are missing")
-        }
-        return state.hasHead
-          ? nil
-          : TransportError(
-            .connectionLost, "\(errors.host) closed the connection without a response.")
-      }
-    response.end(failure)
+    response.end(failure ?? shortcoming)
+  }
+
+  /// What a response lacks that has ended without an error.
+  private var shortcoming: TransportError? {
+    // URLSession does not always notice missing bytes.
+    if let announced = state.announced, state.received < announced {
+      return .lost(
+        errors.host,
+        state.isDecoded
+          ? "some of the encoded body is missing"
+          : "\(announced - state.received) bytes are missing")
+    }
+    if state.hasHead { return nil }
+    return TransportError(
+      .connectionLost, "\(errors.host) closed the connection without a response.")
   }
 
   // MARK: A network
 
   func networkIsAwaited() {
-    state.withLock { $0.isWaitingForNetwork = true }
+    state.isWaitingForNetwork = true
     request.onConnectivity?(.waiting)
   }
 
   /// Reports the end of a wait, which URLSession does not: a response or an end shows it.
   private func networkCame() {
-    let wasWaiting = state.withLock { state in
-      defer { state.isWaitingForNetwork = false }
-      return state.isWaitingForNetwork
-    }
-    if wasWaiting { request.onConnectivity?(.available) }
+    guard state.isWaitingForNetwork else { return }
+    state.isWaitingForNetwork = false
+    request.onConnectivity?(.available)
   }
 
   // MARK: A challenge

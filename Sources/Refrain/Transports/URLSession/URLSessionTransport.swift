@@ -5,7 +5,6 @@
 #else
   public import Foundation
 #endif
-import RefrainLocks
 
 /// Handles an authentication challenge of a server or an intermediary: a client certificate, trust
 /// in a certificate, a proxy's password. As
@@ -189,27 +188,23 @@ final class URLSessionRequests: RelayingTransport {
 ///
 /// `URLSessionTask.delegate` would replace it, but URLSession on Linux does not call that.
 final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
-  /// From before the task starts until it has ended.
-  private let exchanges = Mutex<[URLSessionTask: URLSessionExchange]>([:])
+  /// From before the task starts until it has ended. Used on the sessions' queue alone, which is
+  /// serial: no lock.
+  private nonisolated(unsafe) var exchanges: [URLSessionTask: URLSessionExchange] = [:]
 
-  func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
-    exchanges.withLock { $0[task] = exchange }
-  }
-
-  private func exchange(_ task: URLSessionTask) -> URLSessionExchange? {
-    exchanges.withLock { $0[task] }
-  }
+  /// On the queue.
+  func add(_ exchange: URLSessionExchange, for task: URLSessionTask) { exchanges[task] = exchange }
 
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
-    guard let exchange = exchange(dataTask) else { return completionHandler(.cancel) }
+    guard let exchange = exchanges[dataTask] else { return completionHandler(.cancel) }
     completionHandler(exchange.responseCame(response, of: dataTask))
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    exchange(dataTask)?.bytesCame(data)
+    exchanges[dataTask]?.bytesCame(data)
   }
 
   /// Ends with a redirect as with any response; the caller decides whether to follow it.
@@ -222,7 +217,7 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
       // The response has ended by now, without access to its body. The handler would end the
       // process if the task was cancelled meanwhile ("Received callback for HTTP redirection,
       // but we're not waiting for it"); cancelling the task works as well.
-      exchange(task)?.endedWith(response)
+      exchanges[task]?.endedWith(response)
       task.cancel()
     #else
       completionHandler(nil)
@@ -234,7 +229,7 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
     completionHandler:
       @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    guard let exchange = exchange(task) else {
+    guard let exchange = exchanges[task] else {
       return completionHandler(.cancelAuthenticationChallenge, nil)
     }
     exchange.answer(challenge, completionHandler)
@@ -243,20 +238,19 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    let exchange = exchanges.withLock { $0.removeValue(forKey: task) }
-    exchange?.taskEnded(task, error)
+    exchanges.removeValue(forKey: task)?.taskEnded(task, error)
   }
 
   #if !canImport(FoundationNetworking)
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
-      exchange(task)?.networkIsAwaited()
+      exchanges[task]?.networkIsAwaited()
     }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
-      exchange(task)?.measured(metrics)
+      exchanges[task]?.measured(metrics)
     }
   #endif
 }
