@@ -5,7 +5,7 @@ import RefrainLocks
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
-  typealias Respond = @Sendable (ClientRequest, ResponseWriter) async -> Void
+  typealias Respond = @Sendable (Delivery) async -> Void
 
   let settings: ConnectionSettings
   let service: ProxyService
