@@ -155,7 +155,7 @@ public final class CacheProxy: Sendable {
   ///   allowed, or it is not under `Configuration.origin`; `CacheProxyError`, `.notListening` if
   ///   the port is not known yet.
   public func url(for url: URL) throws -> URL {
-    try service.url(for: url)
+    try service.routes.proxied(url)
   }
 
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and

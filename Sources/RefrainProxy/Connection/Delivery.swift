@@ -81,7 +81,8 @@ final class Delivery: Sendable {
     }
     let head = ResponseHead(
       status: response.status,
-      fields: service.fields.own(response.fields, isForWebOrigin: response.isForWebOrigin))
+      fields: service.fields.completed(
+        ResponseFields.valid(response.fields), isForWebOrigin: response.isForWebOrigin))
     let isCounted = response.isCounted
     let write: @Sendable (Data) async throws -> Void = { [self] data in
       try await self.write(ByteBuffer(bytes: data), isCounted: isCounted)
@@ -106,11 +107,10 @@ final class Delivery: Sendable {
     if error.status == 405 {
       response.fields.append("Allow", error.allow ?? service.rules.allow)
     }
-    let isSilent = record.withLock { record in
+    note { record in
       record.served.source = .proxy
-      return record.isSilent
+      if record.isSilent { response = response.unlogged }
     }
-    if isSilent { response = response.unlogged }
     response.error = error.reason
     do { try await send(response) } catch { await abort() }
   }

@@ -88,7 +88,17 @@ struct Responder: Sendable {
       return try await delivery.body(limit: limit)
     }
     for handler in handlers {
-      if let response = try await response(of: handler, to: asked) {
+      let response: ProxyResponse?
+      do {
+        response = try await handler.response(to: asked)
+      } catch {
+        if error is HTTPError || error is MediaCacheError || error is ClientDisconnected {
+          throw error
+        }
+        if Task.isCancelled { throw CancellationError() }
+        throw failure(of: handler, at: target, "failed: \(error)")
+      }
+      if let response {
         try await delivery.send(response)
         return true
       }
@@ -97,20 +107,6 @@ struct Responder: Sendable {
       }
     }
     return false
-  }
-
-  private func response(
-    of handler: any ProxyHandler, to asked: ProxyRequest
-  ) async throws -> ProxyResponse? {
-    do {
-      return try await handler.response(to: asked)
-    } catch {
-      if error is HTTPError || error is MediaCacheError || error is ClientDisconnected {
-        throw error
-      }
-      if Task.isCancelled { throw CancellationError() }
-      throw failure(of: handler, at: asked.target, "failed: \(error)")
-    }
   }
 
   private func failure(of handler: any ProxyHandler, at target: String, _ what: String) -> HTTPError
