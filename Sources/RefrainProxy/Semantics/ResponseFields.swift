@@ -181,12 +181,6 @@ struct CacheStatus: Sendable, Hashable {
   /// The cache key of the response.
   var key: String?
 
-  /// Whether a text can name a node here and in Via: a token of RFC 9110 §5.6.2 and of RFC 8941
-  /// §3.3.4 alike.
-  static func isNodeName(_ text: String) -> Bool {
-    text.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil
-  }
-
   /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
   ///
   /// - Parameter node: the name of this cache.
