@@ -128,7 +128,8 @@ extension ProxyService {
     cache: MediaCache, configuration: CacheProxy.Configuration
   ) throws(CacheProxyError) {
     let node = configuration.nodeName
-    guard CacheStatus.isNodeName(node) else {
+    // A token of RFC 9110 §5.6.2, for Via, and of RFC 8941 §3.3.4, for Cache-Status, alike.
+    guard node.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil else {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",

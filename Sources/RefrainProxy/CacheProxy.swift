@@ -39,7 +39,7 @@ public final class CacheProxy: Sendable {
     settings.endedInputTimeout = settings.endedInputTimeout ?? service.cache.longestSilence
     settings.isSocketGiven = configuration.socket != nil
     setup = ConnectionSetup(settings, service, front) {
-      await Responder(delivery: Delivery(service, $0, $1)).run(front)
+      await Responder(delivery: $0).run(front)
     }
     listener = Listener(setup, at: service.routes.place, service.connections)
   }
@@ -53,8 +53,8 @@ public final class CacheProxy: Sendable {
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
     var routes = service.routes
     routes.place = place
-    let setup = ConnectionSetup(setup.settings, service, nil) { [service, routes] request, writer in
-      let responder = Responder(delivery: Delivery(service, request, writer, isOperators: true))
+    let setup = ConnectionSetup(setup.settings, service, nil) { [routes] delivery in
+      let (responder, request) = (Responder(delivery: delivery), delivery.request)
       await responder.run {
         _ = try routes.ownTarget(of: request)
         let target = request.head.target
@@ -155,7 +155,7 @@ public final class CacheProxy: Sendable {
   ///   allowed, or it is not under `Configuration.origin`; `CacheProxyError`, `.notListening` if
   ///   the port is not known yet.
   public func url(for url: URL) throws -> URL {
-    try service.url(for: url)
+    try service.routes.proxied(url)
   }
 
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and

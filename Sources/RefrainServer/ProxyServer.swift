@@ -65,7 +65,7 @@ public final class ProxyServer: Sendable {
   }
 
   /// The address of the operator's listener; nil while it does not listen.
-  public var adminListeningAddress: ListeningAddress? { listener?.address }
+  public var adminListeningAddress: ListeningAddress? { listener?.place.address }
 
   /// The URL of the page; nil if there is none, or nothing listens.
   public var pageURL: URL? {
@@ -75,5 +75,5 @@ public final class ProxyServer: Sendable {
   }
 
   /// The number of connections to the operator's listener.
-  var adminConnectionCount: Int { listener?.connectionCount ?? 0 }
+  var adminConnectionCount: Int { listener?.connections.current ?? 0 }
 }

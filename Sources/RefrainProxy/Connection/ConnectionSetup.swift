@@ -5,15 +5,13 @@ import RefrainLocks
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
-  typealias Respond = @Sendable (ClientRequest, ResponseWriter) async -> Void
-
   let settings: ConnectionSettings
   let service: ProxyService
   /// Nil for the connections of the operator, which have no limits, no figures and no log, and
   /// receive nothing at once.
   let front: FrontHandlers?
   /// Responds to a request that cannot be served at once.
-  let respond: Respond
+  let respond: @Sendable (Delivery) async -> Void
   /// The number of tasks that respond.
   let responders = Atomic(0)
   /// The connections whose clients have ended their side, and have received nothing for a while.
@@ -21,7 +19,7 @@ final class ConnectionSetup: Sendable {
 
   init(
     _ settings: ConnectionSettings, _ service: ProxyService, _ front: FrontHandlers?,
-    respond: @escaping Respond
+    respond: @escaping @Sendable (Delivery) async -> Void
   ) {
     (self.settings, self.service, self.front) = (settings, service, front)
     self.respond = respond

@@ -168,7 +168,7 @@ extension ProxyConnection {
       let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer)
     else { return false }
     let closes = !head.keepsAlive || phase != .open || setup.isEnding
-    CachedHit.finishHead(&headBuffer, closes: closes)
+    headBuffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
     let service = setup.service
     service.traffic.noteFirstByte(after: Self.seconds(since: started))
     if closes { closeAfterResponse() }

@@ -252,12 +252,12 @@ final class ProxyConnection: ChannelInboundHandler {
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
-    let writer = ResponseWriter(
-      connection: NIOLoopBound(self, eventLoop: context.eventLoop), number: number,
-      sendsFiles: setup.settings.sendsFiles, pace: gate?.pace(of: clientText))
+    let delivery = Delivery(
+      setup, request, on: NIOLoopBound(self, eventLoop: context.eventLoop), number: number,
+      pace: gate?.pace(of: clientText))
     setup.responders.add(1, ordering: .acquiringAndReleasing)
     answering?.task = Task { [setup] in
-      await setup.respond(request, writer)
+      await setup.respond(delivery)
       setup.responders.subtract(1, ordering: .acquiringAndReleasing)
     }
   }

@@ -4,7 +4,7 @@ import NIOCore
 import RefrainLocks
 
 /// The connections that are open, and their limit.
-final class ConnectionCount: Sendable {
+package final class ConnectionCount: Sendable {
   private struct State {
     /// With whether they were beyond the limit when they were accepted.
     var open: [ObjectIdentifier: (channel: any Channel, isSurplus: Bool)] = [:]
@@ -20,7 +20,7 @@ final class ConnectionCount: Sendable {
 
   init(limit: @Sendable @escaping () -> Int) { self.limit = limit }
 
-  var current: Int { state.withLock(\.open.count) }
+  package var current: Int { state.withLock(\.open.count) }
 
   var channels: [any Channel] { state.withLock { $0.open.values.map { $0.channel } } }
 

@@ -90,7 +90,7 @@ package final class ListeningPlace: Sendable {
   var channel: (any Channel)? { state.withLock { $0.channel } }
 
   /// The address on which the proxy listens; nil while it does not.
-  var address: ListeningAddress? { state.withLock { $0.channel == nil ? nil : $0.known } }
+  package var address: ListeningAddress? { state.withLock { $0.channel == nil ? nil : $0.known } }
 
   /// The address on which the proxy listens, has listened, or is going to: URLs with its port are in
   /// use, connections that were accepted before are still served, and the socket is bound there again.

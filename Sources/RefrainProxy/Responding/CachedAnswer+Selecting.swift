@@ -16,11 +16,6 @@ struct SelectedResponse: Sendable {
 
   var length: Int64? { known.information.length }
 
-  /// Whether all of a range was stored before the request.
-  func wasStored(_ range: ByteRange) -> Bool {
-    reader.spansBefore.byteCount(in: range) == range.upperBound - range.lowerBound
-  }
-
   /// Returns the source of ranges as it is now, and what Cache-Status reports of it.
   ///
   /// - Parameter isStale: whether a stale response is served because the origin must not be asked

@@ -120,10 +120,7 @@ extension CachedAnswer {
       switch try await reader.available(at: offset, count: Int(count)) {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)
-        let before = reader.spansBefore
-        try await delivery.writer.write(file, offset..<end) { part in
-          delivery.noteSent(Int64(part.count), stored: before.byteCount(in: part))
-        }
+        try await delivery.write(file, offset..<end, stored: reader.spansBefore)
         offset = end
       case .memory(let bytes):
         try await delivery.write(ByteBuffer(data: bytes))

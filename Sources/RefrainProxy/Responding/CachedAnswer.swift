@@ -261,7 +261,7 @@ struct CachedAnswer: Sendable {
     else { return }
     let wanted = if case .single(let range) = selection(of: length) { range } else { 0..<length }
     // A request for missing bytes confirms the stored ones, too.
-    guard isHEAD || selected.wasStored(wanted) else { return }
+    guard isHEAD || reader.spansBefore.byteCount(in: wanted) == wanted.count else { return }
     var terms = terms
     (terms.directives, terms.followsStaleDirectives) = (RequestDirectives(), false)
     terms.directives.maxAge = 0

@@ -56,7 +56,7 @@ extension Exchange {
     let target = delivery.request.head.target
     let key = RewrittenManifests.Key(
       url: base,
-      clientTarget: target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/",
+      clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
       session: session?.id, imported: session?.importable ?? [:])
     if let known = service.rewritten.rewritten(body, key) { return known }
     let routes = service.routes

@@ -49,15 +49,15 @@ extension Exchange {
     relayed.requiresPublicAddress = service.routes.filter(for: url).requiresPublicAddress(of: url)
     relayed.longestSilence = service.cache.longestSilence
     if !service.fields.isForManyOrigins {
-      relayed.onInterim = { [fields = service.fields, writer = delivery.writer] in
-        writer.interim($0, fields.passable($1))
+      relayed.onInterim = { [fields = service.fields, delivery] in
+        delivery.sendInterim($0, fields.passable($1))
       }
     }
     if request.framing != .none {
       let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
       // Read from the client's connection as the origin accepts it.
-      relayed.body = OriginRequest.Body(length: length) { [writer = delivery.writer] in
-        try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
+      relayed.body = OriginRequest.Body(length: length) { [delivery] in
+        try await delivery.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
       }
     }
     do {

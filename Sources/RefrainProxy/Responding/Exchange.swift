@@ -69,10 +69,11 @@ extension Exchange {
   /// - Parameter variables: those of the manifest, which its children may import.
   func session(defining variables: [String: String] = [:]) -> StreamSession? {
     guard service.rules.origin == nil else { return nil }
-    let (sessions, inherited) = (service.sessions, inherited)
+    let (sessions, inherited, own) = (service.sessions, inherited, service.originFields.own)
     let cookies = service.cache.cookies(of: beginning)
     guard
-      !variables.isEmpty || !inherited.isEmpty || service.originFields.distinguishesHosts
+      // A playlist may name hosts for which the proxy's own fields are not meant.
+      !variables.isEmpty || !inherited.isEmpty || own != own.harmless
         || !cookies.all(at: service.cache.now.wall).isEmpty
         || sessions.begun(with: inherited, for: url) != nil
     else { return nil }

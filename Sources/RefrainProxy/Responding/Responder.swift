@@ -35,13 +35,13 @@ struct Responder: Sendable {
     } catch let error as HTTPError {
       await delivery.send(error)
     } catch is ClientDisconnected, is CancellationError {
-      await delivery.writer.abort()
+      await delivery.abort()
     } catch let error as MediaCacheError {
       await delivery.send(HTTPError(error))
     } catch {
       // Usually a broken connection, which leaves no client to respond to: that is no error.
-      if await delivery.writer.hasBegun {
-        await delivery.writer.abort()
+      if await delivery.hasBegun {
+        await delivery.abort()
       } else {
         await delivery.send(HTTPError(502, "The request to the origin failed: \(error)."))
       }
@@ -85,10 +85,20 @@ struct Responder: Sendable {
     let hasReadBody = Atomic(false)
     let asked = ProxyRequest(request, target: target) { [delivery] limit in
       hasReadBody.store(true, ordering: .relaxed)
-      return try await delivery.writer.body(limit: limit)
+      return try await delivery.body(limit: limit)
     }
     for handler in handlers {
-      if let response = try await response(of: handler, to: asked) {
+      let response: ProxyResponse?
+      do {
+        response = try await handler.response(to: asked)
+      } catch {
+        if error is HTTPError || error is MediaCacheError || error is ClientDisconnected {
+          throw error
+        }
+        if Task.isCancelled { throw CancellationError() }
+        throw failure(of: handler, at: target, "failed: \(error)")
+      }
+      if let response {
         try await delivery.send(response)
         return true
       }
@@ -97,20 +107,6 @@ struct Responder: Sendable {
       }
     }
     return false
-  }
-
-  private func response(
-    of handler: any ProxyHandler, to asked: ProxyRequest
-  ) async throws -> ProxyResponse? {
-    do {
-      return try await handler.response(to: asked)
-    } catch {
-      if error is HTTPError || error is MediaCacheError || error is ClientDisconnected {
-        throw error
-      }
-      if Task.isCancelled { throw CancellationError() }
-      throw failure(of: handler, at: asked.target, "failed: \(error)")
-    }
   }
 
   private func failure(of handler: any ProxyHandler, at target: String, _ what: String) -> HTTPError

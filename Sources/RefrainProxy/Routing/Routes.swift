@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 import Refrain
 import RefrainStreams
 
 /// Maps requests to the proxy to URLs of origins, and back.
-struct Routes: Sendable {
+package struct Routes: Sendable {
   /// Nil if the proxy serves one origin.
   let token: String?
   /// The only origin; nil if there are many.
@@ -189,11 +189,14 @@ struct Routes: Sendable {
     return .own(parts.flatMap { try? ProxyURL.parse(target: $0.requestTarget, token: token) }?.url)
   }
 
+  /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
+  package var pathPrefix: String { token.map { "/\($0)" } ?? "" }
+
   /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is known.
   ///
   /// - Parameter host: a Host of this machine by which the client has come, and comes again.
-  func base(reachedAs host: String?) -> String? {
-    reachable(as: host).map { "http://\($0)/" + (token.map { "\($0)/" } ?? "") }
+  package func base(reachedAs host: String?) -> String? {
+    reachable(as: host).map { "http://\($0)\(pathPrefix)/" }
   }
 
   /// Returns the address for clients. If the proxy listens on every address: the host by which the
@@ -213,7 +216,10 @@ struct Routes: Sendable {
   /// Returns the proxy URL for a URL.
   ///
   /// - Parameter host: as for `base`.
-  func proxied(_ url: URL, session: String? = nil, reachedAs host: String? = nil) throws -> URL {
+  /// - Throws: as `CacheProxy.url(for:)`.
+  package func proxied(
+    _ url: URL, session: String? = nil, reachedAs host: String? = nil
+  ) throws -> URL {
     guard let address = reachable(as: host) else {
       throw CacheProxyError(
         .notListening, "The proxy is not listening yet, so its port is unknown.",
@@ -243,7 +249,7 @@ extension Routes {
   /// proxy's own names, as clients write it.
   ///
   /// - Throws: 400 for text that names nothing which this proxy serves.
-  func url(named text: String) throws(HTTPError) -> URL {
+  package func url(named text: String) throws(HTTPError) -> URL {
     if text.hasPrefix("/") { return try url(of: text) }
     guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")

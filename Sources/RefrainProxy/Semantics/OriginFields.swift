@@ -65,10 +65,6 @@ struct OriginFields: Sendable {
       })
   }
 
-  /// Whether the requests of a stream differ by host: a playlist may name hosts for which the
-  /// proxy's own fields are not meant.
-  var distinguishesHosts: Bool { isForManyOrigins && own != own.harmless }
-
   /// Returns the fields of a request that fills the cache.
   ///
   /// - Parameter sendsOwn: whether all of the proxy's own fields are sent, and not the harmless ones

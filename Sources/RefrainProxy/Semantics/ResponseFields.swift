@@ -35,14 +35,9 @@ struct ResponseFields: Sendable {
     return completed(fields)
   }
 
-  /// Returns the fields of a handler's response, or of the proxy's own.
+  /// Returns the fields with those that every response has.
   ///
   /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
-  func own(_ headers: HeaderFields, isForWebOrigin: Bool) -> HeaderFields {
-    completed(Self.valid(headers), isForWebOrigin: isForWebOrigin)
-  }
-
-  /// Returns the fields with those that every response has.
   func completed(
     _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
   ) -> HeaderFields {
@@ -67,7 +62,7 @@ struct ResponseFields: Sendable {
   }
 
   /// Returns the valid fields without those of the message.
-  private static func valid(_ headers: HeaderFields) -> HeaderFields {
+  static func valid(_ headers: HeaderFields) -> HeaderFields {
     headers.forwarded.filter { $0.name.lowercased() != "content-length" && isField($0) }
   }
 
@@ -185,12 +180,6 @@ struct CacheStatus: Sendable, Hashable {
   var detail: String?
   /// The cache key of the response.
   var key: String?
-
-  /// Whether a text can name a node here and in Via: a token of RFC 9110 §5.6.2 and of RFC 8941
-  /// §3.3.4 alike.
-  static func isNodeName(_ text: String) -> Bool {
-    text.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil
-  }
 
   /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
   ///

@@ -8,8 +8,8 @@ import RefrainLocks
 /// A listening socket, which is bound again if it is lost, and its connections.
 package final class Listener: Sendable {
   private let setup: ConnectionSetup
-  private let place: ListeningPlace
-  private let count: ConnectionCount
+  package let place: ListeningPlace
+  package let connections: ConnectionCount
   private let state = Mutex(State())
 
   private struct State {
@@ -26,16 +26,9 @@ package final class Listener: Sendable {
     var isOver: Bool { if case .over = phase { true } else { false } }
   }
 
-  /// - Parameter count: counts its connections.
-  init(_ setup: ConnectionSetup, at place: ListeningPlace, _ count: ConnectionCount) {
-    (self.setup, self.place, self.count) = (setup, place, count)
+  init(_ setup: ConnectionSetup, at place: ListeningPlace, _ connections: ConnectionCount) {
+    (self.setup, self.place, self.connections) = (setup, place, connections)
   }
-
-  /// The address on which it listens; nil while it does not.
-  package var address: ListeningAddress? { place.address }
-
-  /// The number of clients connected now.
-  package var connectionCount: Int { count.current }
 
   // MARK: Running
 
@@ -91,8 +84,8 @@ package final class Listener: Sendable {
     var (failures, hasListened) = (0, false)
     repeat {
       do {
-        let channel = try await place.open(count) { [setup, count] in
-          ProxyConnection(setup, isSurplus: count.isSurplus($0))
+        let channel = try await place.open(connections) { [setup, connections] in
+          ProxyConnection(setup, isSurplus: connections.isSurplus($0))
         }
         (failures, hasListened) = (0, true)
         if state.withLock(\.isRunning) {
@@ -166,7 +159,7 @@ package final class Listener: Sendable {
 
   private func beginStopping() {
     setup.service.phase.stop()
-    count.close()
+    connections.close()
     state.withLock { if $0.isRunning { $0.phase = .stopping } }
     guard let channel = place.channel else { return }
     // Closed after the clients that it has accepted were set up: they would be closed with it.
@@ -183,7 +176,7 @@ package final class Listener: Sendable {
     setup.service.phase.stop()
     let deadline = ContinuousClock.now + time
     while true {
-      let channels = count.channels
+      let channels = connections.channels
       if channels.isEmpty { break }
       let isLate = ContinuousClock.now >= deadline
       for channel in channels {

@@ -120,7 +120,7 @@ final class CachedHit: Sendable {
   }
 
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
-  /// head except its end (`finishHead`).
+  /// head except Connection and the empty line.
   func hit(
     for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
   ) -> Hit? {
@@ -191,9 +191,5 @@ final class CachedHit: Sendable {
       if state.lease != nil { (state.known, state.fields) = (known, bytes) }
     }
     return bytes
-  }
-
-  static func finishHead(_ buffer: inout ByteBuffer, closes: Bool) {
-    buffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
   }
 }

@@ -8,11 +8,11 @@ import RefrainStreams
 package final class ProxyService: Sendable {
   package let cache: MediaCache
   let rules: ServingRules
-  let routes: Routes
+  package let routes: Routes
   package let phase = ProxyPhase()
   package let traffic = Traffic()
   /// The clients that are connected now, without the operator's.
-  let connections: ConnectionCount
+  package let connections: ConnectionCount
   let fields: ResponseFields
   let originFields: OriginFields
   /// Nil if the cache is for one person: who sends which credentials then makes no difference.
@@ -54,44 +54,17 @@ package final class ProxyService: Sendable {
   /// The only origin; nil if the proxy serves many, under a token.
   package var origin: URL? { rules.origin }
 
-  /// The number of clients connected now, without the operator.
-  package var connectionCount: Int { connections.current }
-
-  /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
-  package var pathPrefix: String { routes.token.map { "/\($0)" } ?? "" }
-
-  /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is
-  /// known.
-  ///
-  /// - Parameter host: a Host of this machine by which the client has come, and comes again.
-  package func base(reachedAs host: String?) -> String? {
-    routes.base(reachedAs: host)
-  }
-
-  /// Returns the proxy URL for a URL.
-  ///
-  /// - Parameter host: as for `base`.
-  /// - Throws: as `CacheProxy.url(for:)`.
-  package func url(for url: URL, reachedAs host: String? = nil) throws -> URL {
-    try routes.proxied(url, reachedAs: host)
-  }
-
   /// Returns the resource that a client's request for a URL would open, to which the same hosts are
   /// allowed.
   ///
-  /// - Throws: as `url(for:reachedAs:)`.
+  /// - Throws: as `CacheProxy.url(for:)`.
   package func resource(for url: URL) throws -> Resource {
-    _ = try self.url(for: url)
+    _ = try routes.proxied(url)
     // A user and a password would be shown.
     var resource = Resource(url: url.withoutUserInfo, headers: originFields.forCache([:]))
     resource.filter = routes.filter(for: resource.url)
     return resource
   }
-
-  /// Returns the origin's URL for a target or a URL, as the operator names it.
-  ///
-  /// - Throws: 400 for text that names nothing which this proxy serves.
-  package func url(named text: String) throws(HTTPError) -> URL { try routes.url(named: text) }
 
   /// Removes entries in all their representations: no further request is answered with what the origin
   /// sent before.

@@ -61,7 +61,7 @@ struct OperatorHandler: ProxyHandler {
       let format = MetricsText.Format(fields)
       let metrics = Metrics(
         node: proxy.nodeName, isDraining: proxy.phase.isDraining,
-        connections: proxy.connectionCount, traffic: proxy.traffic.values,
+        connections: proxy.connections.current, traffic: proxy.traffic.values,
         purgedEntries: removal.count, cache: await proxy.cache.figures(), process: .now())
       var answer = ProxyResponse(type: format.contentType, metrics.text(format).utf8)
       answer.fields.append("Vary", "Accept")

@@ -48,9 +48,9 @@ final class Removal: Sendable {
   private func purge(_ order: PurgeOrder) async throws -> PurgeReport {
     var selection = PurgeSelection()
     for text in order.urls ?? [] {
-      selection.keys.insert(proxy.cache.key(for: Resource(url: try proxy.url(named: text))))
+      selection.keys.insert(proxy.cache.key(for: Resource(url: try proxy.routes.url(named: text))))
     }
-    for text in order.prefixes ?? [] { selection.insert(prefix: try proxy.url(named: text)) }
+    for text in order.prefixes ?? [] { selection.insert(prefix: try proxy.routes.url(named: text)) }
     selection.isEverything = order.everything ?? false
     guard !selection.isEmpty else {
       throw HTTPError(400, "The purge names nothing. Name urls or prefixes, or everything.")

@@ -43,7 +43,7 @@ struct PageHandler: ProxyHandler {
     case "":
       // The page's references are relative to a directory.
       var answer = answer([], to: request, status: 308)
-      answer.fields.append("Location", proxy.pathPrefix + "/")
+      answer.fields.append("Location", proxy.routes.pathPrefix + "/")
       return answer.unlogged
     case "/page/state":
       // Many rows take a while.
@@ -72,7 +72,7 @@ struct PageHandler: ProxyHandler {
     status: Int = 200
   ) -> ProxyResponse {
     var answer = ProxyResponse(status: status, type: type, bytes)
-    let media = place == .ownListener ? proxy.base(reachedAs: request.fields["Host"]) : nil
+    let media = place == .ownListener ? proxy.routes.base(reachedAs: request.fields["Host"]) : nil
     PageGuard.protect(&answer.fields, media: media.map { String($0.dropLast()) })
     return answer
   }
@@ -157,7 +157,8 @@ struct PageHandler: ProxyHandler {
     let query = URLComponents(string: request.target)?.queryItems ?? []
     guard let text = query.first(where: { $0.name == "url" })?.value, let url = URL(text: text)
     else { throw Page.noURL }
-    let proxied = try proxy.url(for: url, reachedAs: request.fields["Host"]).absoluteString
+    let proxied = try proxy.routes.proxied(url, reachedAs: request.fields["Host"])
+      .absoluteString
     switch place {
     case .ownListener: return proxied
     case .behindToken: return String(proxied.dropFirst("http://".count).drop { $0 != "/" })

@@ -20,7 +20,7 @@ import Testing
       var resource = OriginResource.synthetic(seed: 7, length: Self.length)
       resource.headers = [Field("Cache-Control", "max-age=3600")]
       test.origin.serve(resource, at: "/a.mp3")
-      let piece = Int(ResponseWriter.longestCopy)
+      let piece = Int(Delivery.longestCopy)
       for _ in 0..<3 {
         let reply = try await test.get("/a.mp3")
         #expect(reply.status == 200 && reply.isComplete)

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+import RefrainLocks
+
+/// The response to one request on its way to the client: writes it from a task, and records what is
+/// logged of it. Each call waits until the socket has accepted its bytes: a slow client costs no
+/// memory.
+final class Delivery: Sendable {
+  struct Record: Sendable {
+    /// What is logged. Its URL is empty until one is requested from the origin.
+    var served: ServedRequest
+    /// Whether the request is neither logged nor counted.
+    var isSilent: Bool
+    /// Whether it shares a request to the origin.
+    var isJoined = false
+  }
+
+  private let setup: ConnectionSetup
+  let request: ClientRequest
+  private let connection: NIOLoopBound<ProxyConnection>
+  /// That of the connection's request: late writes must not reach the next response.
+  private let number: UInt64
+  /// The pace of the body; nil: as fast as the client accepts it.
+  private let pace: ResponsePace?
+  private let record: Mutex<Record>
+
+  init(
+    _ setup: ConnectionSetup, _ request: ClientRequest,
+    on connection: NIOLoopBound<ProxyConnection>, number: UInt64, pace: ResponsePace?
+  ) {
+    (self.setup, self.request, self.connection) = (setup, request, connection)
+    (self.number, self.pace) = (number, pace)
+    record = Mutex(
+      Record(
+        served: ServedRequest(
+          method: request.head.method, url: "", status: 0, range: nil, bytesSent: 0, source: .proxy,
+          seconds: 0, client: request.client, error: nil),
+        isSilent: setup.front == nil))
+  }
+
+  var service: ProxyService { setup.service }
+
+  func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
+
+  // MARK: Responses
+
+  /// Sends a response.
+  ///
+  /// - Parameters:
+  ///   - length: that of the body; nil if it is unknown.
+  ///   - isCounted: whether the time to it is counted.
+  ///   - body: writes the body; not called for HEAD, and for statuses without one.
+  func send(
+    _ head: ResponseHead, length: Int64?, isCounted: Bool = true,
+    _ body: () async throws -> Void = {}
+  ) async throws {
+    var head = head
+    let mayHaveBody = ![204, 304].contains(head.status)
+    head.length = mayHaveBody ? length : nil
+    head.hasBody = mayHaveBody && !request.head.isHEAD
+    note { $0.served.status = head.status }
+    let seconds = ProxyConnection.seconds(since: request.started)
+    try await perform { [head] in $0.write(head) }
+    if isCounted { service.traffic.noteFirstByte(after: seconds) }
+    if head.hasBody { try await body() }
+    try await perform { $0.endAnswer() }
+  }
+
+  /// Sends a response that comes from no origin: a handler's, or the proxy's own.
+  func send(_ response: ProxyResponse) async throws {
+    guard (200...599).contains(response.status) else {
+      throw HTTPError(500, "This proxy made a response with the status \(response.status).")
+    }
+    // Nothing is logged or counted of the operator's listener.
+    let response = setup.front == nil ? response.unlogged : response
+    note { record in
+      record.served.error = response.error
+      record.isSilent = !response.isLogged
+    }
+    let head = ResponseHead(
+      status: response.status,
+      fields: service.fields.completed(
+        ResponseFields.valid(response.fields), isForWebOrigin: response.isForWebOrigin))
+    let isCounted = response.isCounted
+    let write: @Sendable (Data) async throws -> Void = { [self] data in
+      try await self.write(ByteBuffer(bytes: data), isCounted: isCounted)
+    }
+    switch response.body {
+    case .data(let data):
+      try await send(head, length: Int64(data.count), isCounted: isCounted) {
+        try await write(data)
+      }
+    case .stream(let body):
+      try await send(head, length: nil, isCounted: isCounted) {
+        try await body(ProxyBodyWriter(accept: write) { [self] in await isWanted })
+      }
+    }
+  }
+
+  /// Responds to an error: with its status, if nothing is sent yet.
+  func send(_ error: HTTPError) async {
+    note { $0.served.error = error.reason }
+    guard await !hasBegun else { return await abort() }
+    var response = ProxyResponse(error)
+    if error.status == 405 {
+      response.fields.append("Allow", error.allow ?? service.rules.allow)
+    }
+    note { record in
+      record.served.source = .proxy
+      if record.isSilent { response = response.unlogged }
+    }
+    response.error = error.reason
+    do { try await send(response) } catch { await abort() }
+  }
+
+  /// Sends an interim response (RFC 9110 §15.2), if the final one has not begun yet. Does not wait.
+  func sendInterim(_ status: Int, _ fields: HeaderFields) {
+    connection.eventLoop.execute { [connection, number] in
+      if connection.value.isAnswering(number) { connection.value.writeInterim(status, fields) }
+    }
+  }
+
+  /// Closes the connection in the middle of the response.
+  func abort() async { await onConnection { $0.abortAnswer() } }
+
+  var hasBegun: Bool {
+    get async { await onConnection { $0.hasWrittenHead } ?? true }
+  }
+
+  /// Whether the client may still read what is written: it has not closed its side, as a browser does
+  /// that wants no more, and the proxy does not stop.
+  private var isWanted: Bool {
+    get async {
+      await onConnection {
+        !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping
+      }
+        ?? false
+    }
+  }
+
+  // MARK: Bodies
+
+  /// Writes a part of the body.
+  ///
+  /// - Parameter isCounted: whether the bytes are counted.
+  func write(_ bytes: ByteBuffer, isCounted: Bool = true) async throws {
+    var rest = bytes
+    while rest.readableBytes > 0,
+      let part = rest.readSlice(length: min(rest.readableBytes, pace?.step ?? .max))
+    {
+      try await perform { $0.write(part) }
+      try await pace?.wait(part.readableBytes)
+    }
+    if isCounted { noteSent(Int64(bytes.readableBytes)) }
+  }
+
+  /// Writes a part of a file, and counts what the socket has accepted of it, also if this throws.
+  ///
+  /// - Parameter stored: the ranges that were stored before the request.
+  func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {
+    let accepted: @Sendable (ByteRange) -> Void = { [self] part in
+      noteSent(Int64(part.count), stored: stored.byteCount(in: part))
+    }
+    let sendsFiles = setup.settings.sendsFiles
+    let step = min(pace.map { Int64($0.step) } ?? .max, sendsFiles ? .max : Self.longestCopy)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let part = offset..<(range.upperBound - offset > step ? offset + step : range.upperBound)
+      offset = part.upperBound
+      if sendsFiles {
+        try await perform { $0.write(file, part, accepted) }
+      } else {
+        let bytes = await IOThreads.shared.run { ByteBuffer(file, part) }
+        // Truncated by another program, or unreadable: the client must not take a part for the whole.
+        guard bytes.readableBytes == part.count else { throw FileEnded() }
+        try await perform { $0.write(bytes) }
+        accepted(part)
+      }
+      try await pace?.wait(part.count)
+    }
+  }
+
+  /// The most bytes read from a file at a time.
+  static let longestCopy: Int64 = 256 << 10
+
+  /// - Parameter stored: the number of those that were stored before the request.
+  private func noteSent(_ count: Int64, stored: Int64 = 0) {
+    note { record in
+      record.served.bytesSent += count
+      record.served.bytesFromCache += stored
+    }
+    service.traffic.noteSent(count)
+  }
+
+  /// Returns the next part of the request's body; nil at its end.
+  func nextBodyPart() async throws -> ByteBuffer? {
+    try await perform { $0.nextBodyPart() }
+  }
+
+  /// Returns the whole body of the request.
+  ///
+  /// - Throws: 413 if it is longer than `limit`.
+  func body(limit: Int) async throws -> [UInt8] {
+    var body: [UInt8] = []
+    while let part = try await nextBodyPart() {
+      guard body.count + part.readableBytes <= limit else {
+        throw HTTPError(413, "The body is longer than \(limit) bytes.")
+      }
+      body += part.readableBytesView
+    }
+    return body
+  }
+
+  // MARK: The connection
+
+  /// Returns the result of `body`; nil if the connection does not respond to this request any more.
+  @discardableResult
+  private func onConnection<Value: Sendable>(
+    _ body: @Sendable @escaping (ProxyConnection) -> Value
+  ) async -> Value? {
+    // A closed event loop has no clients.
+    try? await perform { [connection] in connection.eventLoop.makeSucceededFuture(body($0)) }
+  }
+
+  /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
+  private func perform<Value: Sendable>(
+    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
+  ) async throws -> Value {
+    let eventLoop = connection.eventLoop
+    return try await eventLoop.flatSubmit { [connection, number] in
+      let done = connection.value.isAnswering(number) ? work(connection.value) : nil
+      return done ?? eventLoop.makeFailedFuture(ClientDisconnected())
+    }.get()
+  }
+
+  // MARK: The log
+
+  /// Logs and counts the request, which has ended.
+  func log() {
+    var record = record.withLock { $0 }
+    guard !record.isSilent else { return }
+    record.served.seconds = ProxyConnection.seconds(since: request.started)
+    service.note(record.served, of: request.head, isJoined: record.isJoined)
+  }
+}
+
+extension ByteBuffer {
+  /// Reads a part of a file; blocks. Contains less if the file ends before.
+  init(_ file: EntryFile, _ range: ByteRange) {
+    self.init()
+    writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { space in
+      let space = UnsafeMutableRawBufferPointer(rebasing: space[..<range.count])
+      return file.copy(into: space, at: range.lowerBound) ?? 0
+    }
+  }
+}
+
+/// The error of a cache file that ends before its stored bytes do.
+struct FileEnded: Error {}
