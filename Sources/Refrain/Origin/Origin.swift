@@ -34,8 +34,8 @@ final class Origin: Sendable {
     var renewals: [CacheKey: [GroupRenewal]] = [:]
     var moved = MovedResources()
     var redirected = RedirectedResponses()
-    /// What libraries over the core know of origins, one value of each type: as long as the cache
-    /// lives, or until everything is removed from it.
+    /// What libraries over the core know of origins, one value of each type: as long as this lives,
+    /// or until everything is removed from the cache.
     var companions: [ObjectIdentifier: any Sendable] = [:]
   }
 

@@ -15,7 +15,7 @@ final class EventStreams: Sendable {
     var listeners: [UInt64: Listener] = [:]
     var nextID: UInt64 = 0
     var isFinished = false
-    /// Events of before anybody could listen, for the first who does.
+    /// Events from before anybody could listen, for the first who does.
     var unheard: [CacheEvent]
   }
 

@@ -5,7 +5,7 @@ import Refrain
 import RefrainLocks
 
 /// The response to one request on its way to the client: writes it from a task, and records what is
-/// logged of it. Each call waits until the socket has accepted its bytes: a slow client costs no
+/// logged of it. Each write waits until the socket has accepted its bytes: a slow client costs no
 /// memory.
 final class Delivery: Sendable {
   struct Record: Sendable {

@@ -72,8 +72,9 @@ extension Exchange {
     let (sessions, inherited, own) = (service.sessions, inherited, service.originFields.own)
     let cookies = service.cache.cookies(of: beginning)
     guard
-      // A playlist may name hosts for which the proxy's own fields are not meant.
-      !variables.isEmpty || !inherited.isEmpty || own != own.harmless
+      !variables.isEmpty || !inherited.isEmpty
+        // A playlist may name hosts for which the proxy's own fields are not meant.
+        || own != own.harmless
         || !cookies.all(at: service.cache.now.wall).isEmpty
         || sessions.begun(with: inherited, for: url) != nil
     else { return nil }

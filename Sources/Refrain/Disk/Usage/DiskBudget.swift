@@ -19,7 +19,7 @@ final class DiskBudget: Sendable {
   let hasCheckedUsage = Atomic(false)
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
-  /// When this cache last removed all private files, in seconds of `Uptime`.
+  /// When this cache last removed all private files, in seconds of `Uptime`; −∞ for never.
   let privateRemoval = Atomic(-Double.infinity)
   private let clock: @Sendable () -> Moment
 
@@ -35,7 +35,7 @@ final class DiskBudget: Sendable {
   ) {
     (self.directory, self.disk, self.clock) = (directory, disk, clock)
     self.bootIdentity = bootIdentity
-    currentLimit = Atomic(limit ?? Self.noLimit)
+    currentLimit = Atomic(Self.value(of: limit))
     locks = WriterLocks(directory: directory, disk: disk)
     usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk, clock: clock)
     let id = account.withLock(\.id)
@@ -116,10 +116,14 @@ final class DiskBudget: Sendable {
     }
     set {
       let before = currentLimit.exchange(
-        newValue ?? Self.noLimit, ordering: .acquiringAndReleasing)
+        Self.value(of: newValue), ordering: .acquiringAndReleasing)
       // Without a limit, closed entries are not measured.
       if before == Self.noLimit, newValue != nil { index.withLock { $0.forgetScan() } }
     }
+  }
+
+  private static func value(of limit: Int64?) -> Int64 {
+    limit.map { max($0, noLimit + 1) } ?? noLimit
   }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
