@@ -30,8 +30,8 @@ actor Evictor {
     var attempts = 100
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    let closing = table.closing
-    var isClosing = !closing.isEmpty
+    let latestClosing = table.latestClosing
+    var isClosing = table.isClosing(since: latestClosing)
     while budget.shortage(of: bytes) > 0 {
       await budget.waitForCandidates()
       // Another caller may have made room in the meantime. From here to the end of the eviction no
@@ -47,7 +47,7 @@ actor Evictor {
       if table.releaseIdle() { isReleased = true }
       guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      isClosing = !table.closing.isDisjoint(with: closing)
+      isClosing = table.isClosing(since: latestClosing)
       try? await Task.sleep(for: .milliseconds(10))
     }
     return true

@@ -110,10 +110,9 @@ enum LiveWriters {
   /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is
   /// only detected after the next boot.
   static func dead(among writers: [UsageRecord.Writer]) -> Set<UInt64> {
-    let own = own.withLock { $0 }
     let dead = writers.filter { writer in
       guard let process = pid_t(exactly: writer.process), process > 0 else { return true }
-      if process == getpid() { return !own.contains(writer.id) }
+      if process == getpid() { return !own.withLock { $0.contains(writer.id) } }
       return kill(process, 0) != 0 && errno == ESRCH
     }
     return Set(dead.map(\.id))
