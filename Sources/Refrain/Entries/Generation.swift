@@ -101,7 +101,7 @@ final class Generation: Sendable {
   /// Like `wait`, but blocks the thread.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
     let id = withState { $0.makeID() }
-    // Written once, before the signal; read after it.
+    // No lock: it is written once, before the signal, and read after it, which orders both.
     nonisolated(unsafe) var outcome: Result<Void, any Error> = .success(())
     let hasOutcome = DispatchSemaphore(value: 0)
     register(id, reader, offset) { result in

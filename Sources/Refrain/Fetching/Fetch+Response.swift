@@ -194,7 +194,7 @@ extension Fetch {
     by response: OriginExchange.Response, to request: FetchRequest, _ exchange: OriginExchange
   ) async -> Outcome {
     let url = entry.resource.url
-    let (isNoPage, isInUse) = generation.withState { ($0.isNoPage(at: url), $0.isInUse) }
+    let (isNoPage, hasBeenRead) = generation.withState { ($0.isNoPage(at: url), $0.hasBeenRead) }
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
       statedLength: response.statedLength, isNoPage: isNoPage)
@@ -204,7 +204,7 @@ extension Fetch {
       .beyondEnd(length: 0) where request.known.length == 0:
       confirmed(response, bringing: nil)
       return .done
-    case _ where request.isConfirmed(by: verdict, isInUse: isInUse):
+    case _ where request.isConfirmed(by: verdict, hasBeenRead: hasBeenRead):
       guard confirmed(response, bringing: verdict) else { return .done }
       events.send(.fetchStarted(entry.key, request.range))
     case .part, .whole, .changed, .beyondEnd:
@@ -274,7 +274,7 @@ extension GenerationState {
   /// response begins a generation with that validator. A reader in the middle continues, and every
   /// later response has to agree with the validator (`Validator.learn`).
   func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
-    guard info != nil, !isLive, validator.isEmpty, !isInUse else { return false }
+    guard info != nil, !isLive, validator.isEmpty, !hasBeenRead else { return false }
     switch verdict {
     case .part(_, let facts), .whole(let facts): return !facts.validator.isEmpty
     default: return false

@@ -74,7 +74,7 @@ extension GenerationState {
       let isUnconditional = validator.conditional.isEmpty
       // Without a validator, and with a reader that continues whatever the response, the next hole
       // is more useful than bytes that are stored.
-      let asksBeyond = isUnconditional && isInUse
+      let asksBeyond = isUnconditional && hasBeenRead
       let hole = asksBeyond ? there.end(from: start) : start
       let isInReach = start >= reader.end || hole < reader.end
       if isInReach, !there.contains(hole), length.map({ hole < $0 }) != false {

@@ -48,18 +48,18 @@ struct FetchRequest: Sendable {
   ///
   /// - Parameters:
   ///   - verdict: of the response, judged by what is known of the generation.
-  ///   - isInUse: whether a reader has received bytes of the generation. If nothing shows whether the
-  ///     origin has another one, ending that reader would be worse than continuing.
-  func isConfirmed(by verdict: ResponseCheck.Verdict, isInUse: Bool) -> Bool {
+  ///   - hasBeenRead: whether a reader has received bytes of the generation. If nothing shows
+  ///     whether the origin has another one, ending that reader would be worse than continuing.
+  func isConfirmed(by verdict: ResponseCheck.Verdict, hasBeenRead: Bool) -> Bool {
     switch verdict {
     case .part(_, let facts), .whole(let facts):
       switch known.validator.matches(facts.validator) {
-      case .same, .weaklySame: return known.validator.isForStored || isInUse
+      case .same, .weaklySame: return known.validator.isForStored || hasBeenRead
       case .different: return false
       case .unknown:
         // The origin itself has compared the validator that was sent.
         if case .part = verdict, ifRange != nil { return true }
-        return isInUse
+        return hasBeenRead
       }
     default:
       return false

@@ -18,7 +18,8 @@ package final class IOThreads: TaskExecutor {
   /// wait for a long sweep of the others.
   static let trial = IOThreads(name: "refrain.trial", count: 1)
 
-  /// First in, first out. `waiting` counts those that no thread has taken.
+  /// First in, first out; few wait at a time. `waiting` counts those that no thread has taken: only
+  /// these threads wait for it, which are nobody else's.
   private let jobs = Mutex<[UnownedJob]>([])
   private let waiting = DispatchSemaphore(value: 0)
 

@@ -96,7 +96,7 @@ extension GenerationState {
     // Readers of a closed cache are told of nothing else.
     if life != .closed { life = .superseded }
     // The file has no users here: closing it frees its blocks once it is removed.
-    if !storage.isPrepared, !isInUse { storage.releaseFile() }
+    if !storage.isPrepared, !hasBeenRead { storage.releaseFile() }
     endAll(waitsWith: nil)
   }
 

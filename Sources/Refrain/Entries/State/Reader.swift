@@ -62,7 +62,7 @@ extension GenerationState {
   var hasReaders: Bool { !readers.isEmpty || !expected.isEmpty }
 
   /// Whether a reader has received bytes.
-  var isInUse: Bool { readers.values.contains(where: \.hasRead) }
+  var hasBeenRead: Bool { readers.values.contains(where: \.hasRead) }
 
   // MARK: Waiting
 

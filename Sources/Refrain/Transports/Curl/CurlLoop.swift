@@ -36,7 +36,7 @@
         curl_multi_cleanup(multi)
         throw Self.nothingLeft
       }
-      // Used by the thread alone.
+      // Handed over to the thread, which alone uses them from here on.
       nonisolated(unsafe) let (lentMulti, lentShare) = (multi, share)
       let thread = Thread {
         CurlThread(settings, self.events, multi: lentMulti, share: lentShare).run {

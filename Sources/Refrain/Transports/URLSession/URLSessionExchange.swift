@@ -23,7 +23,8 @@ final class URLSessionExchange: TransportExchange {
   private let settings: URLSessionRequests.Settings
   private let queue: OperationQueue
   private let errors: URLSessionErrors
-  /// Of the task. Used on the queue alone, which is serial: no lock.
+  /// Of the task. No lock: it is used only on `queue`, which is serial, and on which the session calls
+  /// its delegate.
   private nonisolated(unsafe) var state = State()
 
   private struct State {

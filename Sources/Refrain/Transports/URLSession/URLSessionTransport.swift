@@ -188,8 +188,8 @@ final class URLSessionRequests: RelayingTransport {
 ///
 /// `URLSessionTask.delegate` would replace it, but URLSession on Linux does not call that.
 final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
-  /// From before the task starts until it has ended. Used on the sessions' queue alone, which is
-  /// serial: no lock.
+  /// From before the task starts until it has ended. No lock: it is used only on the sessions' queue,
+  /// which is serial, and on which they call this delegate.
   private nonisolated(unsafe) var exchanges: [URLSessionTask: URLSessionExchange] = [:]
 
   /// On the queue.
