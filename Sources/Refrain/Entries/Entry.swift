@@ -101,35 +101,6 @@ final class Entry: Sendable {
     }
   }
 
-  /// Writes a deferred record after a delay, so that other processes see a small entry that is held
-  /// open for long. Most entries are closed before that.
-  func recordSoon(_ generation: Generation) {
-    Task(executorPreference: IOThreads.background) { [weak self, weak generation] in
-      while true {
-        // Nothing cancels this task, so `sleep` cannot throw.
-        try? await Task.sleep(for: .seconds(1))
-        guard let self, let generation else { return }
-        await self.recordNow(generation)
-        // Unless nothing has arrived yet.
-        if generation.withState({ $0.isOver || $0.storage.recordState != .deferred }) { return }
-      }
-    }
-  }
-
-  /// Writes a deferred record now, for programs that read the directory. Files without a byte are
-  /// not worth one: closing removes them.
-  func recordNow(_ generation: Generation? = nil) async {
-    guard let generation = generation ?? current,
-      generation.withState({
-        $0.storage.recordState == .deferred && (!$0.stored.isEmpty || $0.isComplete)
-      }), beginTask()
-    else { return }
-    await withTaskExecutorPreference(IOThreads.background) {
-      await storage.recordFirstBytes(generation)
-    }
-    endTask()
-  }
-
   /// Ends every reader, fetch and confirmation.
   func shutDown() {
     state.withLock(\.filler)?.cancel()

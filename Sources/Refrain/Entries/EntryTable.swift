@@ -127,19 +127,10 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// Writes the deferred records of the open entries of some keys, or of all, for a look at the
-  /// directory.
-  @discardableResult
-  func record(_ keys: Set<CacheKey>? = nil) async -> [Entry] {
-    let entries = await settledEntries(for: keys)
-    for entry in entries { await entry.recordNow() }
-    return entries
-  }
-
   /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
   /// have found it on disk before its last record was written, and not in memory any more.
   func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
-    let entries = await record(keys)
+    let entries = await settledEntries(for: keys)
     let found = try await look()
     let closed = entries.filter(\.isClosed)
     guard !closed.isEmpty else { return found }

@@ -8,9 +8,10 @@ extension Store {
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
       let isFinished = attempt { try finish(generation, open.files) } != nil
-      let recordState = recordState(of: generation)
       // No record names the files, which are useless.
-      if !isFinished, recordState != .written { attempt { try discard(open.files, recordState) } }
+      if !isFinished, isReplacing(generation) {
+        attempt { try discard(open.files, isReplacing: true) }
+      }
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
@@ -46,18 +47,17 @@ extension Store {
   }
 
   private func finish(_ generation: Generation, _ files: Files) throws {
-    let recordState = recordState(of: generation)
-    let (isStale, isWorthless, journal) = generation.withState { state in
-      let isRecorded = recordState == .written
-      return (
-        state.storage.isRecordStale || state.stored != state.storage.synced || !isRecorded,
-        state.isUnrepeatable || !isRecorded && state.stored.isEmpty && !state.isComplete,
-        state.storage.journal
+    let (isReplacing, isStale, isUnrepeatable, isEmpty, journal) = generation.withState { state in
+      (
+        state.storage.isReplacing,
+        state.storage.isRecordStale || state.stored != state.storage.synced,
+        state.isUnrepeatable, state.stored.isEmpty && !state.isComplete, state.storage.journal
       )
     }
-    if isWorthless || isUnwanted(generation) {
-      try discard(files, recordState)
-    } else if isStale {
+    let isWorthless = isEmpty && (isReplacing || (try? directory.isPinned) != true)
+    if isWorthless || isUnrepeatable || isUnwanted(generation) {
+      try discard(files, isReplacing: isReplacing)
+    } else if isStale || isReplacing {
       try writeDown(generation, isLast: true)
     } else if let journal {
       // Nothing was written to it since the record was written.

@@ -70,12 +70,9 @@ extension Store {
     // Commits from here on go to the next journal. A crash before the record is replaced leaves the
     // old record and both journals; a crash after it, the new record and the next journal.
     let next = isLast ? nil : try makeJournal(files)
-    let (stored, file, last, recordState, changes) = generation.withState { state in
-      let last = state.storage.journal
+    let (stored, file, isReplacing, changes) = generation.withState { state in
       state.storage.beginSync(at: .now, nextJournal: next)
-      return (
-        state.stored, state.file, last, state.storage.recordState, state.storage.changes
-      )
+      return (state.stored, state.file, state.storage.isReplacing, state.storage.changes)
     }
     open?.files = files
     do throws(DiskError) {
@@ -85,36 +82,30 @@ extension Store {
       return false
     }
     // A record must not replace another until its data file's name survives a power cut.
-    if recordState == .replacing { try directory.disk.syncDirectory(directory.path) }
+    if isReplacing { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if writer?.isAnchored == false {
       try directory.syncParents()
       writer?.isAnchored = true
     }
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
-    if recordState != .deferred || last != nil {
-      try directory.removeJournals(of: files.id, before: files.epoch)
-    }
-    if recordState == .replacing { try removeOthers(than: [files]) }
+    try directory.removeJournals(of: files.id, before: files.epoch)
+    if isReplacing { try removeOthers(than: [files]) }
     return true
   }
 
-  // MARK: The first record
+  // MARK: Replacing a generation
 
-  /// Returns the state of the record of a generation; `written` if it is not being written to.
-  func recordState(of generation: Generation) -> StoredBytes.RecordState {
-    open?.generation === generation ? generation.withState(\.storage.recordState) : .written
+  /// Whether a generation is being written whose record has not replaced another's yet.
+  func isReplacing(_ generation: Generation) -> Bool {
+    open?.generation === generation && generation.withState(\.storage.isReplacing)
   }
 
-  /// Records the first stored bytes of a generation: its record replaces the old generation's. If
-  /// there is no old one, it is written with the journal, once enough bytes are stored.
-  func recordFirstBytes(_ generation: Generation) {
+  /// Records the first stored bytes of a generation: its record replaces the old generation's.
+  func replaceRecord(_ generation: Generation) {
+    guard isReplacing(generation) else { return }
     do {
-      switch recordState(of: generation) {
-      case .written: return
-      case .deferred: try beginJournal(generation)
-      case .replacing: try writeDown(generation)
-      }
+      try writeDown(generation)
     } catch let error as DiskError where error.isMissing {
       vanish(generation)
     } catch let error as DiskError where error.isNoSpace {
@@ -124,24 +115,12 @@ extension Store {
     }
   }
 
-  /// Writes a first record, and journals the spans from now on, so that a killed process loses none
-  /// of them.
-  private func beginJournal(_ generation: Generation) throws {
-    guard var files = open?.files else { return }
-    files.epoch += 1
-    open?.files = files
-    let journal = try makeJournal(files)
-    try directory.write(record(generation, files, spans: .init()), durably: false)
-    let spans = generation.withState { $0.storage.beginJournal(journal) }
-    for (number, span) in spans.enumerated() { try journal.write(span, number: number) }
-  }
-
   /// Removes the replaced generation before the first byte of the new one is stored, if there is no
   /// room for both.
   ///
   /// - Returns: false if there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
-    guard let files = open?.files, recordState(of: generation) == .replacing else { return false }
+    guard let files = open?.files, isReplacing(generation) else { return false }
     return attempt {
       try removeOthers(than: [files])
       return try writeDown(generation)
@@ -154,13 +133,13 @@ extension Store {
   /// neither claimed nor read any more, and nothing is written to this file until the entry is
   /// reopened.
   private func distrust(_ generation: Generation, _ error: DiskError) {
-    let recordState = recordState(of: generation)
+    let isReplacing = isReplacing(generation)
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
     open = nil
     attempt {
-      if recordState != .written { return try discard(files, recordState) }
+      if isReplacing { return try discard(files, isReplacing: true) }
       try directory.removeJournals(of: files.id, before: .max)
     }
   }
@@ -188,8 +167,8 @@ extension Store {
   // MARK: Removing files
 
   /// Removes the files of a generation; the generation that it was to replace stays.
-  func discard(_ files: Files, _ recordState: StoredBytes.RecordState) throws(DiskError) {
-    guard recordState == .replacing else { return try removeFiles() }
+  func discard(_ files: Files, isReplacing: Bool) throws(DiskError) {
+    guard isReplacing else { return try removeFiles() }
     try removeFiles { files.owns($0) }
   }
 

@@ -147,11 +147,10 @@ actor Store {
     // Another fetch may have been faster while room was made.
     let ready = generation.withState { $0.storage.isPrepared ? $0.file : nil }
     if let ready { return ready }
-    let recordState = recordState(of: generation)
-    if let files = open?.files, recordState != .written {
+    if let files = open?.files, isReplacing(generation) {
       // The bytes written to the files have been lost.
       open = nil
-      try discard(files, recordState)
+      try discard(files, isReplacing: true)
       generation.withState { $0.storage.vanish() }
     }
     guard try becomeWriter() else {
@@ -185,7 +184,7 @@ actor Store {
       let isNew = try directory.create()
       // The bytes stored of this generation are gone, with the directory.
       generation.withState { $0.storage.vanish() }
-      return try start(generation, replacing: contents, isAlone: isNew)
+      return try start(generation, replacing: contents, removesOthers: !isNew)
     }
   }
 
@@ -232,11 +231,12 @@ actor Store {
 
   /// Makes the files of a new generation.
   ///
-  /// - Parameter found: the stored generation. It stays until bytes of the new generation are
-  ///   stored, unless none of its bytes are readable.
-  /// - Parameter isAlone: whether the directory is otherwise empty.
+  /// - Parameters:
+  ///   - found: the stored generation. It stays until bytes of the new generation are stored, unless
+  ///     none of its bytes are readable.
+  ///   - removesOthers: whether there may be files of yet other generations.
   private func start(
-    _ generation: Generation, replacing found: EntryDirectory.Contents?, isAlone: Bool
+    _ generation: Generation, replacing found: EntryDirectory.Contents?, removesOthers: Bool
   ) throws -> EntryFile? {
     let information = generation.withState { $0.info }
     // An empty resource is complete before any byte comes.
@@ -249,14 +249,12 @@ actor Store {
       mimeType: information?.mimeType, url: resource.url, documents: resource.policy.documents)
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
-    let recordState: StoredBytes.RecordState =
-      isAlone ? .deferred : replaced == nil ? .written : .replacing
     let file: EntryFile
-    var journal: JournalFile?
+    let journal: JournalFile
     do {
       file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      if recordState != .deferred { journal = try makeJournal(files) }
-      if recordState == .written {
+      journal = try makeJournal(files)
+      if replaced == nil {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
@@ -267,9 +265,8 @@ actor Store {
       throw error
     }
     open = (generation, files)
-    generation.withState { [journal] in $0.storage.begin(id, in: file, journal, recordState) }
-    if recordState == .deferred { generation.entry.recordSoon(generation) }
-    if !isAlone { try removeOthers(than: [files] + [replaced].compactMap(\.self)) }
+    generation.withState { $0.storage.begin(id, in: file, journal, isReplacing: replaced != nil) }
+    if removesOthers { try removeOthers(than: [files] + [replaced].compactMap(\.self)) }
     return file
   }
 

@@ -206,7 +206,7 @@ struct ChunkSink: Sendable {
       guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
       if budget.reserve(bytes) { return true }
     }
-    if generation.withState({ $0.storage.recordState == .replacing }),
+    if generation.withState(\.storage.isReplacing),
       await entry.storage.giveUpReplaced(generation), budget.reserve(bytes)
     {
       return true
@@ -244,7 +244,7 @@ struct ChunkSink: Sendable {
       events.send(.warning("The journal of \(url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
-    if commit.wantsRecord { await entry.storage.recordFirstBytes(generation) }
+    if commit.replacesRecord { await entry.storage.replaceRecord(generation) }
   }
 
   // MARK: Comparing

@@ -13,7 +13,7 @@ struct CacheInspector: Sendable {
   /// Returns all entries, the most recently used first, and the disk usage, which includes that of
   /// unreadable ones.
   func entries() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
-    await table.record()
+    _ = await table.settledEntries()
     let locks = budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
     let all = try await Sweep(budget: budget).run { name -> (EntrySummary?, size: Size)? in
@@ -108,7 +108,7 @@ struct CacheInspector: Sendable {
     @Sendable func isFirst(_ key: CacheKey) -> Bool {
       key == group || Selection.isRepresentation(key, ofAny: [group])
     }
-    await table.record()
+    _ = await table.settledEntries()
     var recorded = try await records { key, record -> (key: CacheKey, group: CacheKey?)? in
       guard record.group != nil || isFirst(key) else { return nil }
       return (key, record.group.map { CacheKey(rawValue: $0) })

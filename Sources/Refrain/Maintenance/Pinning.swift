@@ -109,7 +109,6 @@ extension MediaCache {
     // Held: its storage knows whether this process has the entry's lock.
     let open = await table.heldEntry(for: key)
     defer { open?.release() }
-    await open?.recordNow()
     return try await withTaskExecutorPreference(IOThreads.background) {
       guard let entry = inspector.entry(for: key) else { return .notStored }
       // Never refused: lowering the limit lifts no pin.

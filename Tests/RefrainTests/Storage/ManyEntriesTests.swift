@@ -82,8 +82,13 @@ struct ManyEntriesTests {
     try await directory.withCache(disk: disk) { cache in
       for number in 0..<Self.count { try await cache.prefetch(directory.url("\(number)")) }
     }
-    #expect(disk[.create] == 2 * Self.count)
-    #expect(disk[.remove] == 0)
+    for number in 0..<Self.count {
+      let path = try directory.stored("\(number)").directory.path
+      #expect(SystemFiles.names(in: path).count == 2)
+    }
+    // Besides the data, the journal, and the record at the beginning and at the end.
+    #expect(disk[.create] == 4 * Self.count)
+    #expect(disk[.remove] == Self.count)
   }
 
   @Test func `Listing opens one file per entry`() async throws {

@@ -68,7 +68,8 @@ extension GenerationState {
     var journal: JournalRun?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
-    var wantsRecord: Bool
+    /// Whether the record of the replaced generation is to be replaced now.
+    var replacesRecord: Bool
   }
 
   /// Commits bytes that have been written: readers may use them from now on.
@@ -89,7 +90,7 @@ extension GenerationState {
     if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
     return Commit(
       actions: takeActions(), journal: note(range, of: id), syncDelay: storage.nextSync(now),
-      wantsRecord: storage.wantsRecord)
+      replacesRecord: storage.isReplacing)
   }
 
   /// Extends the span of a fetch in the journal: two records take turns, one of which is whole at any

@@ -4,16 +4,6 @@ import Foundation
 /// The bytes of a generation that are on disk, the files that hold them, and whether more may be
 /// stored.
 struct StoredBytes: Sendable {
-  /// Whether the record on disk describes this generation.
-  enum RecordState: Sendable {
-    case written
-    /// Its files lie beside those of the generation that it replaces, whose record still stands.
-    case replacing
-    /// There are no other files and no record yet: a small resource arrives whole before a record
-    /// or a journal would be useful.
-    case deferred
-  }
-
   private(set) var spans = RangeSet<Int64>()
   /// The part of `spans` that survives a power cut.
   private(set) var synced = RangeSet<Int64>()
@@ -28,7 +18,9 @@ struct StoredBytes: Sendable {
   var generationID: String?
   /// Stored generations that this one replaces.
   private(set) var replaced: Set<String> = []
-  private(set) var recordState = RecordState.written
+  /// Whether its files lie beside those of the generation that it replaces, whose record still stands:
+  /// that is to be replaced before further bytes are written.
+  private(set) var isReplacing = false
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
   /// The changes that the record on disk has.
@@ -69,7 +61,7 @@ struct StoredBytes: Sendable {
   // MARK: Files
 
   /// Whether the files are ready to be written to.
-  var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
+  var isPrepared: Bool { file != nil && journal != nil }
 
   mutating func replace(_ generations: Set<String>) { replaced = generations }
 
@@ -78,10 +70,10 @@ struct StoredBytes: Sendable {
 
   /// Begins to store in new files.
   mutating func begin(
-    _ id: String, in file: EntryFile, _ journal: JournalFile?, _ recordState: RecordState
+    _ id: String, in file: EntryFile, _ journal: JournalFile?, isReplacing: Bool
   ) {
     (generationID, self.file) = (id, file)
-    (self.journal, self.recordState) = (journal, recordState)
+    (self.journal, self.isReplacing) = (journal, isReplacing)
     accounted = (0, 0)
     allow()
   }
@@ -106,7 +98,7 @@ struct StoredBytes: Sendable {
   /// Stops storing in the files, whose bytes stay readable.
   mutating func stopWriting() {
     journal = nil
-    recordState = .written
+    isReplacing = false
     unsyncedBytes = 0
   }
 
@@ -191,32 +183,11 @@ struct StoredBytes: Sendable {
   /// Whether the record lacks something that is known now, besides spans.
   var isRecordStale: Bool { changes != recordedChanges }
 
-  /// Whether the record is to be written before further bytes.
-  var wantsRecord: Bool {
-    switch recordState {
-    case .written: false
-    case .replacing: true
-    // As much of what was received may be lost with a killed process: the size of a first request.
-    case .deferred: unsyncedBytes >= 64 << 10
-    }
-  }
-
-  /// Records that a first record without spans was written: those so far go to the journal.
-  ///
-  /// - Returns: the spans to write to the journal, in the order of its records.
-  mutating func beginJournal(_ journal: JournalFile) -> [ByteRange] {
-    let all = Array(spans.ranges)
-    self.journal = journal
-    _ = journal.reserve(all.count)
-    recordState = .written
-    return all
-  }
-
   /// - Parameter changes: those that the record has.
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
     recordedChanges = changes
-    recordState = .written
+    isReplacing = false
   }
 
   // MARK: Syncing
