@@ -77,11 +77,18 @@ extension MediaCache {
   }
 
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
-    try await table.entry(for: key) { [self] in
+    let entry = try await table.entry(for: key) { [self] in
       Entry(
         key: key, resource: resource, starter: starter, evictor: evictor, events: events,
         table: table)
     }
+    // It may have been open for long.
+    if entry.current?.isRemoved == true {
+      await withTaskExecutorPreference(IOThreads.shared) {
+        await entry.storage.noticeRemoval(of: entry)
+      }
+    }
+    return entry
   }
 
   // MARK: Without a request

@@ -95,12 +95,6 @@ extension MediaCache {
 
   package func forgetIdleLeases(_ id: UInt64) { table.removeHolder(id) }
 
-  /// Looks at the files of open entries: what another process has purged, replaced or made stale is
-  /// not used for further requests. To be called now and then by whoever holds entries for long.
-  package func noticeOtherProcesses() async {
-    await withTaskExecutorPreference(IOThreads.background) { await table.noticeOthers() }
-  }
-
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {

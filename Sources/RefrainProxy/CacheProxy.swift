@@ -84,7 +84,7 @@ public final class CacheProxy: Sendable {
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called after the last response.
   package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
-    var housekeeping: [Task<Void, Never>] = []
+    var housekeeping: Task<Void, Never>?
     var holds: UInt64?
     try await listener.run {
       await service.sessions.refresh()
@@ -92,7 +92,7 @@ public final class CacheProxy: Sendable {
       housekeeping = keepHouse()
       try await atStart()
     } atEnd: {
-      for task in housekeeping { task.cancel() }
+      housekeeping?.cancel()
       if let holds { service.cache.forgetIdleLeases(holds) }
       await listener.settle(within: configuration.stopTimeout)
       await service.fills.stop()
@@ -102,18 +102,13 @@ public final class CacheProxy: Sendable {
     }
   }
 
-  private func keepHouse() -> [Task<Void, Never>] {
-    func every(_ step: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-      Task { while (try? await Task.sleep(for: Listener.pace)) != nil { await step() } }
-    }
-    return [
-      every { [self] in
+  private func keepHouse() -> Task<Void, Never> {
+    Task {
+      while (try? await Task.sleep(for: Listener.pace)) != nil {
         service.hits.releaseUnused()
         await listener.examineIfSuspended()
-      },
-      // Follows what other processes do in the cache directory; a slow disk holds up nothing else.
-      every { [self] in await service.cache.noticeOtherProcesses() },
-    ]
+      }
+    }
   }
 
   /// Reports from now on that the proxy is about to end: connections are closed after the responses

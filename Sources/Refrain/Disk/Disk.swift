@@ -75,6 +75,8 @@ struct FileStatus: Sendable, Hashable {
   var size: Int64
   /// The time of the last change, in seconds since 1970.
   var changed: Double
+  /// The number of names: 0 for an open file that was removed.
+  var links: Int
   /// Device and inode: no two files of a running system share both.
   var identity: Identity
 

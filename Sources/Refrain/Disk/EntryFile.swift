@@ -72,5 +72,8 @@ package final class EntryFile: Sendable {
   /// it.
   func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
+  /// Whether the file has no name any more. Does not wait for the disk on a local file system.
+  var isRemoved: Bool { (try? status())?.links == 0 }
+
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

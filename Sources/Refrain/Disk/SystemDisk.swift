@@ -305,6 +305,7 @@ extension FileStatus {
       let time = status.st_mtim
     #endif
     changed = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    links = Int(status.st_nlink)
     identity = Identity(
       device: UInt64(truncatingIfNeeded: status.st_dev),
       inode: UInt64(truncatingIfNeeded: status.st_ino))

@@ -22,11 +22,15 @@ package final class EntryLease: Sendable {
   /// The current time of the cache's clock.
   package var now: Moment { entry.now }
 
-  /// Returns the stored response, if it may be used without asking the origin.
+  /// Returns the stored response, if it may be used without asking the origin, and no other process
+  /// has removed it.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
-    entry.current?.withState { state in
-      state.isOver || !state.isUsable(on: terms, at: now) ? nil : state.known
-    }
+    let (known, file) =
+      entry.current?.withState { state -> (StoredResponse?, EntryFile?) in
+        let isUsable = !state.isOver && state.isUsable(on: terms, at: now)
+        return (isUsable ? state.known : nil, state.file)
+      } ?? (nil, nil)
+    return file?.isRemoved == true ? nil : known
   }
 
   /// Returns the file if all of the range is stored in it and `known` is still current.

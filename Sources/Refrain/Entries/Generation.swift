@@ -48,6 +48,10 @@ final class Generation: Sendable {
     withState { $0.setOffline(origin.isOffline) }
   }
 
+  /// Whether the file of the stored bytes was removed: by another process, if this one does not write
+  /// to the entry.
+  var isRemoved: Bool { withState(\.file)?.isRemoved == true }
+
   private func watchAbandoned() async {
     repeat {
       // Nothing cancels this task, so `sleep` cannot throw.

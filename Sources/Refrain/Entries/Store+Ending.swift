@@ -186,36 +186,12 @@ extension Store {
 
   // MARK: Other processes
 
-  /// Compares the record on disk with the current generation, which other processes may have purged,
-  /// evicted or replaced, since this one holds no lock. If the record is gone or another one, further
-  /// readers begin with what is stored now, and those of the generation before continue. A response
-  /// that was made stale is confirmed before it is used again.
-  func noticeOthers(_ entry: Entry) {
+  /// Notices that another process has removed or replaced the files of the current generation, since
+  /// this one holds no lock: further readers begin with what is stored now, and those of the
+  /// generation before continue.
+  func noticeRemoval(of entry: Entry) {
     // No other process changes the files of a writer.
-    guard writer == nil, let current = entry.current,
-      current.withState({ $0.generationID != nil })
-    else { return }
-    do {
-      guard let status = try directory.disk.status(of: directory.recordPath) else {
-        return startAnew(entry, after: current)
-      }
-      if status == seenRecord { return }
-      seenRecord = status
-      let record = try directory.loadRecord().record
-      guard record.key == key.rawValue, record.generation == current.withState(\.generationID)
-      else { return startAnew(entry, after: current) }
-      current.withState { $0.representation.outdate(by: record) }
-    } catch EntryDirectory.Problem.empty {
-      startAnew(entry, after: current)
-    } catch EntryDirectory.Problem.newer, EntryDirectory.Problem.broken {
-      // Left as it is, as on opening.
-    } catch {
-      // The next look may succeed, and reading reports what is wrong with the disk.
-      seenRecord = nil
-    }
-  }
-
-  private func startAnew(_ entry: Entry, after last: Generation) {
+    guard writer == nil, let last = entry.current, last.isRemoved else { return }
     var (next, found) = load(entry.emptyState())
     if let found { entry.withPolicy { $0.adopt(found) } }
     if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
@@ -234,28 +210,5 @@ extension GenerationState {
   /// Ends a replaced generation that nobody reads: its requests are of no use.
   fileprivate mutating func endWithoutReaders() {
     if readers.isEmpty { supersede() }
-  }
-}
-
-extension Representation {
-  /// Adopts that another process has made the stored response stale.
-  fileprivate mutating func outdate(by record: EntryRecord) {
-    if let time = record.invalidatedAt, time > invalidatedAt ?? .distantPast {
-      outdate(since: time)
-    } else if record.freshness.isOutdated == true, let freshness, freshness.isOutdated != true,
-      record.freshness.confirmedAt >= freshness.confirmedAt
-    {
-      outdate()
-    }
-  }
-}
-
-extension EntryTable {
-  /// Notices what other processes have done to the files of the open entries.
-  func noticeOthers() async {
-    for entry in openEntries where entry.tryHold() {
-      await entry.storage.noticeOthers(entry)
-      entry.release()
-    }
   }
 }

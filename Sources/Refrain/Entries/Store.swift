@@ -24,8 +24,6 @@ actor Store {
   private var hasOverhead = false
   /// Bytes of removed files that somebody still reads.
   var held: Int64 = 0
-  /// The record's file as `noticeOthers` last found it.
-  var seenRecord: FileStatus?
 
   /// The right to write to the entry.
   struct Writer {

@@ -118,7 +118,6 @@ import Testing
         let other = try MediaCache(directory: directory, configuration: TestProxy.configuration())
         #expect(try await other.remove(test.key("/a.mp3")) != nil)
         await other.close()
-        await test.cache.noticeOtherProcesses()
         for source in [ServedRequest.Source.miss, .hit] {
           #expect(try await test.get("/a.mp3").body == bytes(2))
           try await eventually("it is recorded") { test.log.all.last?.source == source }

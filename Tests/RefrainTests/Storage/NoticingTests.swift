@@ -20,14 +20,13 @@ import Testing
 
   /// Runs a test with a cache that holds an entry, which it has not written, and another cache.
   private func holding(
-    _ configure: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (TestCache, EntryLease, _ other: TestCache) async throws -> Void
   ) async throws {
     try await withCache { test in
       serve(1, test.origin)
       try await #expect(test.read("/a") == bytes(1))
-      try await test.reopened(configure) { test in
-        try await withCache(directory: test.directory, origin: test.origin, configure) { other in
+      try await test.reopened { test in
+        try await withCache(directory: test.directory, origin: test.origin) { other in
           let reader = try await test.reader("/a")
           try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
           let lease = try #require(test.cache.hold(reader))
@@ -53,7 +52,6 @@ import Testing
       try await #expect([UInt8](earlier.bytes(in: 0..<10)) == [UInt8](bytes(1)[0..<10]))
       #expect(try await other.cache.remove(key(test)) != nil)
       serve(2, test.origin)
-      await test.cache.noticeOtherProcesses()
       #expect(known(lease) == nil)
       try await #expect(test.read("/a") == bytes(2))
       // A reader from before continues with the version with which it began.
@@ -69,52 +67,9 @@ import Testing
       try await #expect(other.read("/a") == bytes(2))
       try await other.closed()
       test.origin.resetLog("/a")
-      await test.cache.noticeOtherProcesses()
-      #expect(known(lease)?.information.validator == "\"seed-2\"")
-      try await #expect(test.read("/a") == bytes(2))
-      #expect(test.origin.log("/a").requests.isEmpty)
-    }
-  }
-
-  @Test(arguments: [false, true])
-  func `A response that another process made stale is confirmed`(trusts: Bool) async throws {
-    try await holding {
-      $0.trustStored = trusts
-    } _: { test, lease, other in
-      try await other.cache.invalidate(Resource(url: test.origin.url("/a")))
-      try await other.closed()
-      await test.cache.noticeOtherProcesses()
       #expect(known(lease) == nil)
-      try await #expect(test.read("/a") == bytes(1))
-      #expect(test.origin.log("/a").requests.map(\.status) == [304])
-      // Once: the record on disk still says so.
-      await test.cache.noticeOtherProcesses()
-      try await #expect(test.read("/a") == bytes(1))
-      #expect(test.origin.log("/a").requests.count == 1)
-    }
-  }
-
-  @Test func `An entry that nobody has changed stays as it is`() async throws {
-    try await holding { test, lease, _ in
-      let before = known(lease)
-      for _ in 0..<3 { await test.cache.noticeOtherProcesses() }
-      #expect(known(lease) === before)
-      try await #expect(test.read("/a") == bytes(1))
-      #expect(test.origin.log("/a").requests.isEmpty)
-    }
-  }
-
-  @Test func `A writer keeps what it stores`() async throws {
-    try await withCache { test in
-      serve(1, test.origin)
-      let reader = try await test.reader("/a")
-      defer { reader.cancel() }
-      _ = try await reader.bytes(in: 0..<100)
-      await test.cache.noticeOtherProcesses()
-      try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
-      await test.cache.noticeOtherProcesses()
-      test.origin.resetLog("/a")
-      try await #expect(test.read("/a") == bytes(1))
+      try await #expect(test.read("/a") == bytes(2))
+      #expect(known(lease)?.information.validator == "\"seed-2\"")
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
