@@ -85,7 +85,9 @@ extension MediaCache {
     at keys: Set<CacheKey>, _ look: @Sendable @escaping (CacheInspector) -> Found
   ) async -> Found {
     let inspector = inspector
-    return await table.look(at: keys) { await IOThreads.background.run { look(inspector) } }
+    // What is being closed is on disk then.
+    _ = await table.settledEntries(for: keys)
+    return await IOThreads.background.run { look(inspector) }
   }
 }
 

@@ -127,18 +127,6 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// Looks at entries in memory and on disk, and again if one closed meanwhile: the first look may
-  /// have found it on disk before its last record was written, and not in memory any more.
-  func look<Look>(at keys: Set<CacheKey>, _ look: () async throws -> Look) async rethrows -> Look {
-    let entries = await settledEntries(for: keys)
-    let found = try await look()
-    let closed = entries.filter(\.isClosed)
-    guard !closed.isEmpty else { return found }
-    for entry in closed { await entry.waitUntilClosed() }
-    // All that was stored before the call is on disk now, whoever has opened the entries since.
-    return try await look()
-  }
-
   // MARK: Idle entries
 
   /// - Parameter release: asks a holder to release entries that it keeps open only for speed; returns
