@@ -96,13 +96,8 @@ enum BootIdentity {
     }
   #else
     private static func session() -> String? {
-      // Files under /proc report no size, so this one is read in one call.
-      let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-      guard descriptor >= 0 else { return nil }
-      defer { close(descriptor) }
-      var buffer = [UInt8](repeating: 0, count: 64)
-      let count = read(descriptor, &buffer, buffer.count)
-      return count >= 36 ? String(decoding: buffer.prefix(36), as: UTF8.self) : nil
+      FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id")
+        .map { String(decoding: $0.prefix(36), as: UTF8.self) }
     }
 
     private static func bootTime() -> (seconds: Int, microseconds: Int)? { nil }

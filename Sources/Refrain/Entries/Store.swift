@@ -3,7 +3,11 @@ import Foundation
 
 /// The owner of an open entry's files: data, record, journal and lock. They are made when the first
 /// byte arrives, synced while bytes arrive, and recorded when the last holder leaves. Calls are
-/// serialized. Called from tasks on `IOThreads` only, because every method blocks.
+/// serialized.
+///
+/// Called from tasks on `IOThreads` only, because every method blocks. A default actor runs where its
+/// caller's task prefers: what a player waits for on `IOThreads.shared`, behind no sync of another
+/// entry, and the syncs on `IOThreads.background`. An executor of its own could not tell them apart.
 actor Store {
   let directory: EntryDirectory
   let name: String
@@ -99,14 +103,7 @@ actor Store {
   ///
   /// - Returns: the file; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
-    let now = ContinuousClock.now
-    let (file, isRefused) = generation.withState { state -> (EntryFile?, Bool) in
-      if state.storage.isRefused(at: now) { return (nil, true) }
-      guard state.storage.isPrepared, let file = state.file else { return (nil, false) }
-      state.storage.allow()
-      return (file, false)
-    }
-    if file != nil || isRefused { return file }
+    if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
     guard await reserveOverhead(generation) else {
       generation.refuse(.noRoom, for: .milliseconds(500))
       return nil
@@ -140,11 +137,13 @@ actor Store {
 
   /// Makes or opens the files of a generation (`StoringDecision`).
   private func begin(_ generation: Generation) throws -> EntryFile? {
-    // The files belong to another generation now.
-    if generation.withState({ $0.isOver }) { return nil }
-    // Another fetch may have been faster while room was made.
-    let ready = generation.withState { $0.storage.isPrepared ? $0.file : nil }
-    if let ready { return ready }
+    let (isOver, ready) = generation.withState { state -> (Bool, EntryFile?) in
+      guard state.storage.isPrepared, !state.isOver else { return (state.isOver, nil) }
+      state.storage.allow()
+      return (false, state.file)
+    }
+    // The files belong to another generation now, or another fetch has been faster.
+    if isOver || ready != nil { return ready }
     if let files = open?.files, isReplacing(generation) {
       // The bytes written to the files have been lost.
       open = nil
@@ -263,7 +262,11 @@ actor Store {
       throw error
     }
     open = (generation, files)
-    generation.withState { $0.storage.begin(id, in: file, journal, isReplacing: replaced != nil) }
+    generation.withState { state in
+      state.storage.begin(id, in: file, journal, isReplacing: replaced != nil)
+      // It is durable only once it has been written again.
+      state.storage.noteRecordStale()
+    }
     if removesOthers { try removeOthers(than: [files] + [replaced].compactMap(\.self)) }
     return file
   }

@@ -110,8 +110,8 @@
       withExtendedLifetime(response) {}
     }
 
-    /// Each keeps the chunk that it was given when it was the last one to begin. Together with the
-    /// bytes that precede an entry's first record, a killed process loses no more than 256 KiB.
+    /// Each keeps the chunk that it was given when it was the last one to begin: a killed process
+    /// loses no more than 256 KiB.
     @Test func `Four exchanges that start at the worst moments hold less than 192 KiB`() {
       let chunks = (1...5).map { CurlExchange.limits(exchanges: $0).bytes }
       #expect(chunks.reduce(0, +) <= 192 << 10)
