@@ -170,7 +170,7 @@ final class Entry: Sendable {
   /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
     if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
-      startAnew(after: current, with: emptyState())
+      startAnew(after: current)
     }
     return current
   }
@@ -255,16 +255,13 @@ final class Entry: Sendable {
     return nil
   }
 
-  /// Makes an empty generation the current one, in place of one whose response was handed to a reader.
-  func setApart(_ generation: Generation) {
-    startAnew(after: generation, with: emptyState(after: generation))
-  }
-
   /// Makes a new generation the current one in place of `last`, whose readers continue with it: see
   /// `replace`.
+  ///
+  /// - Parameter next: its state; nil: empty.
   @discardableResult
-  func startAnew(after last: Generation, with next: GenerationState) -> Bool {
-    let next = Generation(entry: self, state: next)
+  func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
+    let next = Generation(entry: self, state: next ?? emptyState(after: last))
     guard replace(last, with: next, keepsLast: true) else { return false }
     last.withState { $0.stopExpecting() }
     return true
@@ -303,5 +300,41 @@ final class Entry: Sendable {
 
   func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
     policy.withLock { body(&$0) }
+  }
+}
+
+/// The group of an entry, and how long it stays (`ResourcePolicy`), across its generations: the newest
+/// that a reader gave, otherwise as recorded. A pure value.
+///
+/// A reader without a group changes nothing, nor does one to which the resource is the first of its
+/// group: a part that is opened by itself stays a part.
+struct RecordedPolicy: Sendable {
+  private let key: CacheKey
+  /// The key of the first resource of the group; nil if none is known.
+  private(set) var group: String?
+  /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
+  private(set) var keep: Int64?
+  /// As marked on disk.
+  private(set) var marked: Int64?
+
+  init(of key: CacheKey, for resource: Resource) {
+    self.key = key
+    note(resource)
+  }
+
+  /// Adopts the group in a record, unless another one is known.
+  mutating func adopt(_ record: EntryRecord) { group = group ?? record.group }
+
+  /// Adopts the group in a stored entry, and how long it is marked to stay.
+  mutating func adopt(_ contents: EntryDirectory.Contents) {
+    adopt(contents.record)
+    (keep, marked) = (contents.keep, contents.keep)
+  }
+
+  /// Notes the policy of a resource that a reader opens: the record is often written after the
+  /// reader has left.
+  mutating func note(_ resource: Resource) {
+    if let first = resource.policy.group?.first, first != key { group = first.rawValue }
+    keep = resource.policy.keep.map { max(0, $0.components.seconds) }
   }
 }

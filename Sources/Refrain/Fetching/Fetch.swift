@@ -171,7 +171,7 @@ struct Fetch: Sendable {
       let (verdict, actions) = judged(
         response, asked: request.range, sentIfRange: request.ifRange != nil,
         mayHand: entry.storage.isShared)
-      if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
+      if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
       await prepareIfEmpty()
       generation.carryOut(actions)
       guard let verdict else { return .done }
