@@ -36,7 +36,7 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk: any Disk,
-    bootIdentity: String = BootIdentity.current, room: EntryRoom = .ofProcess
+    bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
@@ -54,7 +54,7 @@ public final class MediaCache: Sendable {
     }
     self.configuration = configuration
     self.budget = budget
-    let table = EntryTable(room: room)
+    let table = EntryTable(places: places)
     self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, table: table) { [events] event in
