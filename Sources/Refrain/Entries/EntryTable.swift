@@ -185,14 +185,9 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// A number that is not less than those of the entries without readers that are being recorded or
-  /// closed, and less than those of all later ones.
-  var latestClosing: UInt64 { state.withLock(\.lastNumber) }
-
-  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
-  func isClosing(since latest: UInt64) -> Bool {
-    state.withLock { state in state.closing.contains { $0 <= latest } }
-  }
+  /// The numbers of the entries without readers that are being recorded or closed: later ones have
+  /// others.
+  var closing: Set<UInt64> { state.withLock(\.closing) }
 
   /// Prevents entries from opening from now on, and returns those that are open.
   func shutDown() -> [Entry] {
