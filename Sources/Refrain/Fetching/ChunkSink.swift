@@ -66,7 +66,7 @@ struct ChunkSink: Sendable {
         let isForFile = admission.map { $0.isPrepared && !$0.missing.isEmpty } == true
         return (admission, isForFile ? Self.measure(&state) : nil)
       }
-      let hasLost = settle(0, by: measured)
+      let hasLost = measured != nil && settle(0, by: measured)
       guard let admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission

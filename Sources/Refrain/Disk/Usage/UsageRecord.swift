@@ -162,7 +162,7 @@ struct Account: Sendable {
     let growth = max(0, actual)
     reserved -= bytes
     allowance += bytes - growth
-    if let name { grown[name, default: 0] += growth }
+    if let name, growth > 0 { grown[name, default: 0] += growth }
   }
 
   mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
