@@ -2,6 +2,27 @@
 public import Foundation
 
 extension MediaCache {
+  /// Makes a cache directory. Blocks.
+  ///
+  /// - Returns: warnings of attributes that could not be set and are not essential.
+  static func create(_ directory: String, on disk: any Disk) throws(DiskError) -> [CacheEvent] {
+    let path = DiskBudget.entriesPath(in: directory)
+    try disk.makeDirectories(path)
+    do {
+      // Only the directory that is entirely ours: the cache may lie in a folder with other files.
+      // Set on every opening, because a process may end between the two steps; this costs next to
+      // nothing.
+      try disk.setStoredMediaAttributes(path)
+      return []
+    } catch {
+      return [
+        .warning(
+          "\(path) could not be excluded from backups and kept readable on a locked device: "
+            + error.localizedDescription)
+      ]
+    }
+  }
+
   /// The default directory of a cache. Reading it creates nothing. May be called on any thread.
   ///
   /// - iOS, tvOS, visionOS: `Refrain` in the Caches folder of the app's container. The system may

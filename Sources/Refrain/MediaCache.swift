@@ -36,25 +36,26 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk: any Disk,
-    bootIdentity: String = BootIdentity.current, room: EntryRoom = .ofProcess
+    bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
         .storage, "\(directory) is not a directory on this machine.", remedy: "Use a file URL.")
     }
     let path = directory.standardizedFileURL.path(percentEncoded: false)
-    let budget = DiskBudget(
-      directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
-      limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
-      clock: configuration.clock)
+    let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     do throws(DiskError) {
-      events = EventStreams(unheard: try budget.create().map { .warning($0) })
+      events = EventStreams(unheard: try Self.create(folder, on: disk))
     } catch {
       throw error.problem(ofDirectory: path)
     }
     self.configuration = configuration
+    let budget = DiskBudget(
+      directory: folder, limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
+      clock: configuration.clock
+    ) { [events] in events.send($0) }
     self.budget = budget
-    let table = EntryTable(room: room)
+    let table = EntryTable(places: places)
     self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, table: table) { [events] event in

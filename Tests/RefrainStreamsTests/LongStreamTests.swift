@@ -75,10 +75,16 @@ import Testing
     for number in 0..<Self.count {
       index.note(.init(name: "\(number)", lastAccess: Double(number), allocatedBytes: 4096))
     }
-    for number in 0..<Self.count {
-      let oldest = index.oldest()?.name
-      #expect(oldest == "\(number)")
-      index.forget("\(number)")
+    var number = 0
+    while true {
+      let oldest = index.oldest()
+      if oldest.isEmpty { break }
+      for entry in oldest.reversed() {
+        #expect(entry.name == "\(number)")
+        index.forget(entry.name)
+        number += 1
+      }
     }
+    #expect(number == Self.count)
   }
 }

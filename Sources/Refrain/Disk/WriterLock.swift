@@ -58,13 +58,32 @@ final class WriterLocks: Sendable {
 
   static let fileName = "locks"
 
-  private let path: String
+  private let directory: String
   private let disk: any Disk
   private let state = Mutex(State())
+  private let hasWarned = Atomic(false)
 
-  init(directory: String, disk: any Disk) {
-    path = "\(directory)/\(Self.fileName)"
-    self.disk = disk
+  init(directory: String, disk: any Disk) { (self.directory, self.disk) = (directory, disk) }
+
+  private var path: String { "\(directory)/\(Self.fileName)" }
+
+  /// Returns, once, why files cannot be locked (`WriterLock.failure`), and what to do about it.
+  func warning(of failure: DiskError) -> String? {
+    guard !hasWarned.exchange(true, ordering: .relaxed) else { return nil }
+    let (why, remedy) =
+      SystemDisk.isInGroupContainer(directory)
+      ? (
+        "Files in the app group's container \(directory) are not locked, because the system "
+          + "ends an app that is suspended with a lock there.",
+        "A directory of the app's own has no such limit."
+      )
+      : (
+        "The file system of \(directory) cannot lock files (\(failure)).",
+        "A local directory has no such limit."
+      )
+    return
+      "\(why) Use the directory from one process at a time: several would overwrite each other's "
+      + "data. \(remedy)"
   }
 
   /// Returns the lock of an entry's byte. Two entries that share a byte only cannot be stored at the

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
+
+#if canImport(Darwin)
+  import Darwin
+#endif
 
 /// Divides the files and sockets that this process may have open (sysconf(3)).
 ///
@@ -12,7 +17,7 @@ import Foundation
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
   /// the process; and for the connections to origins that stay open without a request
-  /// (`CurlThread`), which belong to no open entry.
+  /// (`CurlLoop`), which belong to no open entry.
   private static let reserve = 64 + 32
 
   package static var limit: Int {
@@ -36,4 +41,66 @@ package enum DescriptorBudget {
 
   /// The largest number of clients that can be configured.
   package static var forClientsAtMost: Int { max(8, limit - reserve) }
+
+  /// Raises the soft limit to the hard one (setrlimit(2)): the usual soft limit of 1024 exists for
+  /// programs that use select(2). Never lowers it; on failure it stays.
+  package static func raiseLimit() {
+    #if canImport(Glibc)
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+      let resource = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    guard getrlimit(resource, &limit) == 0 else { return }
+    #if canImport(Darwin)
+      // setrlimit(2) refuses a higher limit there.
+      let most = rlim_t(OPEN_MAX)
+    #else
+      let most = rlim_t.max
+    #endif
+    guard let raised = raised(limit.rlim_cur, hard: limit.rlim_max, most: most) else { return }
+    limit.rlim_cur = raised
+    _ = setrlimit(resource, &limit)
+  }
+
+  /// Returns the soft limit to set in place of `soft`; nil if it is as high already.
+  static func raised<Limit: FixedWidthInteger>(_ soft: Limit, hard: Limit, most: Limit) -> Limit? {
+    let target = min(hard, most)
+    return target > soft ? target : nil
+  }
+}
+
+/// The number of open entries, of all tables that share descriptors.
+final class EntryPlaces: Sendable {
+  /// Those of this process, to which the limit of descriptors applies.
+  static let ofProcess = EntryPlaces()
+
+  private let taken = Atomic(0)
+  /// Called each time, because the limit can be changed from outside (prlimit(1)).
+  private let most: @Sendable () -> Int
+  /// The longest wait for a place.
+  let patience: Duration
+
+  init(
+    most: @escaping @Sendable () -> Int = { DescriptorBudget.forEntries },
+    patience: Duration = .seconds(5)
+  ) {
+    (self.most, self.patience) = (most, patience)
+  }
+
+  func take() -> Bool {
+    if taken.add(1, ordering: .relaxed).newValue <= most() { return true }
+    giveBack()
+    return false
+  }
+
+  func giveBack() { taken.subtract(1, ordering: .relaxed) }
+
+  /// The error of a caller for whom no place has become free.
+  var problem: MediaCacheError {
+    MediaCacheError(
+      .storage,
+      "Too many resources are open at once: the limit of open files allows only \(most()).",
+      remedy: "Close readers, or raise the limit (ulimit -n).")
+  }
 }

@@ -2,7 +2,7 @@
 import RefrainLocks
 
 /// The open entries, one per key, while they are held. No more are open at a time than leave
-/// descriptors to the rest of the process (`DescriptorBudget`): further callers wait for one to close.
+/// descriptors to the rest of the process (`DescriptorBudget`).
 final class EntryTable: Sendable {
   private enum Slot {
     case open(Entry)
@@ -30,25 +30,23 @@ final class EntryTable: Sendable {
   }
 
   private let state = Mutex(State())
-  private let room: EntryRoom
+  private let places: EntryPlaces
 
-  /// - Parameter room: shared by the tables that share its descriptors.
-  init(room: EntryRoom = .ofProcess) { self.room = room }
+  init(places: EntryPlaces = .ofProcess) { self.places = places }
 
-  /// Returns the entry of a key, held once more, and opened by `open` if necessary. Waits in the
-  /// caller's task until one more entry may be open: cancelling the task ends the wait.
+  /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may be
+  /// open, those held only for speed are released, and the caller's task waits a little for a place.
   func entry(
     for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
   ) async throws -> Entry {
-    var ticket: EntryRoom.Ticket?
-    defer { if let ticket { room.leave(ticket) } }
+    var end: ContinuousClock.Instant?
     while true {
       try Task.checkCancellation()
       var opening: Task<Entry, any Error>?
       let slot = try state.withLock { state throws(MediaCacheError) -> Slot? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
         if let slot = state.slots[key] { return slot }
-        guard room.take(ticket) else { return nil }
+        guard places.take() else { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
           do {
             let entry = try await open()
@@ -70,9 +68,11 @@ final class EntryTable: Sendable {
       case .open(let entry): if entry.tryHold() { return entry }
       case .busy(let end): await end()
       case nil:
-        let mine = ticket ?? room.queue()
-        ticket = mine
-        try await room.wait(mine) { _ = releaseIdle() }
+        releaseIdle()
+        let latest = end ?? .now + places.patience
+        end = latest
+        guard .now < latest else { throw places.problem }
+        try await Task.sleep(for: .milliseconds(10))
       }
       await Task.yield()
     }
@@ -80,16 +80,13 @@ final class EntryTable: Sendable {
 
   private func free(_ key: CacheKey) {
     state.withLock { $0.slots[key] = nil }
-    room.giveBack()
+    places.giveBack()
   }
 
   /// The number of entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
   var isEmpty: Bool { count == 0 }
-
-  /// The number of callers that wait until one more entry may be open.
-  var waiting: Int { room.waiting }
 
   var openEntries: [Entry] { state.withLock { $0.slots.values.compactMap(\.entry) } }
 
@@ -143,6 +140,7 @@ final class EntryTable: Sendable {
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
   /// Asks all holders to release their entries, and returns whether anything was held.
+  @discardableResult
   func releaseIdle() -> Bool {
     let releases = state.withLock { Array($0.holders.values) }
     return releases.reduce(false) { $1() || $0 }
@@ -166,14 +164,9 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// A number that is not less than those of the entries without readers that are being recorded or
-  /// closed, and less than those of all later ones.
-  var latestClosing: UInt64 { state.withLock(\.lastNumber) }
-
-  /// Whether an entry that was being recorded or closed when `latestClosing` had this value still is.
-  func isClosing(since latest: UInt64) -> Bool {
-    state.withLock { state in state.closing.contains { $0 <= latest } }
-  }
+  /// The numbers of the entries without readers that are being recorded or closed: later ones have
+  /// others.
+  var closing: Set<UInt64> { state.withLock(\.closing) }
 
   /// Prevents entries from opening from now on, and returns those that are open.
   func shutDown() -> [Entry] {
@@ -190,5 +183,58 @@ final class EntryTable: Sendable {
         await entry.waitUntilClosed()
       }
     }
+  }
+}
+
+/// An entry that is held open between requests, so that requests for stored and fresh bytes are
+/// answered without waiting. Releases the entry when deallocated.
+package final class EntryLease: Sendable {
+  private let entry: Entry
+
+  init?(_ entry: Entry) {
+    guard entry.tryHold() else { return nil }
+    self.entry = entry
+  }
+
+  deinit {
+    // The time of last use decides the order of eviction.
+    let (budget, name) = (entry.storage.budget, entry.name)
+    Task(executorPreference: IOThreads.background) { budget.touch(name) }
+    entry.release()
+  }
+
+  package var key: CacheKey { entry.key }
+
+  /// The current time of the cache's clock.
+  package var now: Moment { entry.now }
+
+  /// Returns the stored response, if it may be used without asking the origin, and no other process
+  /// has removed it.
+  package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
+    let (known, file) =
+      entry.current?.withState { state -> (StoredResponse?, EntryFile?) in
+        let isUsable = !state.isOver && state.isUsable(on: terms, at: now)
+        return (isUsable ? state.known : nil, state.file)
+      } ?? (nil, nil)
+    return file?.isRemoved == true ? nil : known
+  }
+
+  /// Returns the file if all of the range is stored in it and `known` is still current.
+  package func file(of known: StoredResponse, holding range: ByteRange) -> EntryFile? {
+    guard let generation = entry.current else { return nil }
+    let found = generation.withState { state -> EntryFile? in
+      let stored = state.stored.range(containing: range.lowerBound)
+      let isStored = stored.map { $0.upperBound >= range.upperBound } ?? false
+      return state.known === known && isStored ? state.file : nil
+    }
+    guard let file = found else { return nil }
+    // Another program has truncated the file: sendfile(2) would wait for bytes that never come.
+    guard file.reaches(range.upperBound) else {
+      generation.lose(range, of: file)
+      return nil
+    }
+    entry.events.sendTraffic(
+      .servedFromDisk(entry.key, Int(range.upperBound - range.lowerBound)))
+    return file
   }
 }

@@ -8,8 +8,8 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  /// The code of the last failure of a scan, which is reported once.
-  private var scanFailure: Int32?
+  /// The next entries to evict, the first one last. Some may have been used since, or be gone.
+  private var queue: [MeasuredEntry] = []
   /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
@@ -21,6 +21,28 @@ actor Evictor {
     (self.budget, self.table, self.report) = (budget, table, report)
   }
 
+  /// Reserves room for an entry (`DiskBudget.reserve`), after an eviction if need be.
+  ///
+  /// - Parameters:
+  ///   - length: of the entry's resource, if it is known. Nothing is evicted for one that would not
+  ///     fit beside the pinned entries: it is stored as far as there is room.
+  ///   - evicts: called before each eviction, which may take a while.
+  /// - Returns: false if entries in use or pinned fill the limit.
+  nonisolated func reserve(
+    _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
+    evicts: @Sendable () -> Void = {}
+  ) async -> Bool {
+    if budget.reserve(bytes) { return true }
+    guard budget.canHold(length(), for: name) else { return false }
+    // Others may take the room that was made.
+    for _ in 0..<4 {
+      evicts()
+      guard await makeRoom(for: bytes) else { break }
+      if budget.reserve(bytes) { return true }
+    }
+    return false
+  }
+
   /// Frees the room that `bytes` more need, from entries that are not in use.
   ///
   /// - Returns: whether there is room now.
@@ -30,9 +52,9 @@ actor Evictor {
     var attempts = 100
     var isReleased = false
     // Those that begin to close later are not waited for: on a busy server there are always some.
-    let latestClosing = table.latestClosing
-    var isClosing = table.isClosing(since: latestClosing)
+    let closing = table.closing
     while budget.shortage(of: bytes) > 0 {
+      let isClosing = !closing.isDisjoint(with: table.closing)
       await budget.waitForCandidates()
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
@@ -47,7 +69,6 @@ actor Evictor {
       if table.releaseIdle() { isReleased = true }
       guard attempts > 0, isReleased || isClosing else { return false }
       attempts -= 1
-      isClosing = table.isClosing(since: latestClosing)
       try? await Task.sleep(for: .milliseconds(10))
     }
     return true
@@ -89,25 +110,29 @@ actor Evictor {
 
   /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
   ///
-  /// - Parameter time: the time after which it ends, once anything was freed.
+  /// - Parameter time: the time after which it ends, once anything was freed. The next call with a
+  ///   time goes on where it was; one without looks at all entries again.
   private func evictOldest(_ bytes: Int64, within time: Duration? = nil) -> Int64 {
-    reportScanFailure()
     guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
+    if time == nil { queue = [] }
     var freed = removeOverdue()
-    var spared: Set<String> = []
-    var used: Set<String> = []
-    while freed < bytes,
-      let entry = budget.index.withLock({ [spared] in $0.oldest(except: spared) })
-    {
-      // Selecting an entry may already have taken longer than `time`.
+    // Looks at all entries since one was evicted: those that were used since they were measured, or
+    // could not be evicted, have another place after the first.
+    var looks = 0
+    while freed < bytes {
       if let time, freed > 0, ContinuousClock.now - start > time { break }
-      let more = evict(entry, toFree: bytes - freed)
-      freed += more ?? 0
-      // An entry that was used since is ranked again, and may have its turn once more.
-      if more == 0 || (more == nil && !used.insert(entry.name).inserted) {
-        spared.insert(entry.name)
+      guard let entry = queue.last else {
+        looks += 1
+        queue = budget.index.withLock { $0.oldest() }
+        if queue.isEmpty || looks > 2 { break }
+        continue
       }
+      let more = evict(entry, toFree: bytes - freed)
+      if more > 0 { looks = 0 }
+      freed += more
+      // One that was shortened may be shortened further.
+      if freed < bytes { queue.removeLast() }
     }
     return freed
   }
@@ -118,57 +143,48 @@ actor Evictor {
     if isClosed { return 0 }
     let now = budget.wallSeconds
     return budget.index.withLock { $0.overdue(at: now) }
-      .reduce(0) { $0 + (evict($1, toFree: .max) ?? 0) }
-  }
-
-  private func reportScanFailure() {
-    let failure = budget.index.withLock(\.scanFailure)
-    defer { scanFailure = failure?.code }
-    guard let failure, failure.code != scanFailure else { return }
-    report(
-      .warning(
-        "\(budget.directory) could not be scanned: \(failure). The last known sizes are used; "
-          + "without any, little is stored until a scan succeeds, to stay within the limit."
-      ))
+      .reduce(0) { $0 + evict($1, toFree: .max) }
   }
 
   /// Evicts an entry. One of which most may stay is only shortened: its end is dropped, because the
   /// next play needs its beginning first.
   ///
-  /// - Returns: the bytes that were freed; nil if the entry was used or pinned since it was measured:
-  ///   it has another place in the index now.
-  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
+  /// - Returns: the bytes that were freed. If none were, the entry has another place in the index
+  ///   now: that of its last use, or of an entry that is used now.
+  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64 {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
       let lock = try WriterLock.acquire(directory, waits: false)
       defer { withExtendedLifetime(lock) {} }
-      guard lock != nil, !budget.isOpen(name), let files = try directory.files() else {
+      if lock != nil, !budget.isOpen(name), let files = try directory.files() {
+        let before = budget.measured(name, directory, files)
+        // Another process may have pinned it. The time may also be earlier, if the clock was set
+        // back.
+        if before.pinnedBytes != nil || before.lastAccess != entry.lastAccess {
+          budget.index.withLock { $0.note(before) }
+          return 0
+        }
+        let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
+        var key: CacheKey?
+        let freed = try budget.changing(name, before: before.allocatedBytes) {
+          key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused(files)
+        }
+        budget.remeasure(name)
+        if let freed, freed > 0 {
+          if let key { report(.evicted(key, bytes: freed)) }
+          return freed
+        }
+      } else {
         // It is written or open, or another process has removed it.
         budget.remeasure(name)
-        return 0
       }
-      let before = budget.measured(name, directory, files)
-      // Another process may have pinned it. The time may also be earlier, if the clock was set back.
-      if before.pinnedBytes != nil || before.lastAccess != entry.lastAccess {
-        budget.index.withLock { $0.note(before) }
-        return nil
-      }
-      let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
-      var key: CacheKey?
-      let freed = try budget.changing(name, before: before.allocatedBytes) {
-        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused(files)
-      }
-      budget.remeasure(name)
-      guard let freed, freed > 0 else { return 0 }
-      if let key { report(.evicted(key, bytes: freed)) }
-      return freed
     } catch is EntryDirectory.InUse {
-      // Another process reads it, so it was last used now.
-      budget.index.withLock { _ = $0.touch(name, at: budget.wallSeconds) }
+      // Another process reads it.
     } catch {
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
+    budget.index.withLock { _ = $0.touch(name, at: budget.wallSeconds) }
     return 0
   }
 }

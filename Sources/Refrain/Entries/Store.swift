@@ -123,16 +123,15 @@ actor Store {
   }
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
-    // See `ChunkSink.reserve`.
-    let mayEvict = budget.canHold(generation.withState(\.length), for: name)
-    for _ in 0..<4 where !hasOverhead {
-      if budget.reserve(DiskBudget.overhead) {
-        hasOverhead = true
-      } else {
-        guard mayEvict, await evictor.makeRoom(for: DiskBudget.overhead) else { break }
-      }
-    }
-    return hasOverhead
+    if hasOverhead { return true }
+    guard
+      await evictor.reserve(
+        DiskBudget.overhead, for: name, length: generation.withState(\.length))
+    else { return false }
+    // Another fetch may have been faster.
+    if hasOverhead { budget.settle(DiskBudget.overhead, actual: 0, for: name) }
+    hasOverhead = true
+    return true
   }
 
   /// Makes or opens the files of a generation (`StoringDecision`).
@@ -191,7 +190,7 @@ actor Store {
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     writer = Writer(lock: lock, sizeBefore: try budget.begin(name))
-    if let failure = lock.failure, let warning = budget.warning(ofNoLocks: failure) {
+    if let failure = lock.failure, let warning = directory.locks.warning(of: failure) {
       warn(warning)
     }
     return true

@@ -7,8 +7,6 @@ struct ChunkSink: Sendable {
   let generation: Generation
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
-  /// The room that was granted for bytes which have been written since the file was last measured.
-  var granted: Int64 = 0
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
@@ -18,7 +16,7 @@ struct ChunkSink: Sendable {
   /// Stores the missing bytes of a chunk. Blocks on the disk.
   ///
   /// - Returns: nil if the fetch goes on.
-  mutating func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
+  func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return nil }
     if let isSame = isSame(chunk, range, admission) {
@@ -61,14 +59,14 @@ struct ChunkSink: Sendable {
   /// a hole that reads as zeros, so lost bytes are dropped first.
   ///
   /// - Returns: nil if the fetch is over.
-  private mutating func admit(_ range: ByteRange) async -> GenerationState.Admission? {
+  private func admit(_ range: ByteRange) async -> GenerationState.Admission? {
     attempts: for _ in 0..<5 {
       let (decision, measured) = generation.withState { state in
         let admission = state.admit(id, range)
         let isForFile = admission.map { $0.isPrepared && !$0.missing.isEmpty } == true
         return (admission, isForFile ? Self.measure(&state) : nil)
       }
-      let hasLost = settle(by: measured)
+      let hasLost = measured != nil && settle(0, by: measured)
       guard let admission = decision else { return nil }
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
@@ -81,8 +79,6 @@ struct ChunkSink: Sendable {
       }
       switch measured {
       case nil:
-        // While the file is the one that was written to.
-        settle()
         if await entry.storage.prepare(generation) == nil { break attempts }
       case .success(let found)? where found.size < admission.storedEnd:
         reportCut(found.file)
@@ -108,12 +104,14 @@ struct ChunkSink: Sendable {
     var growth: (file: Int64, record: Int64)
   }
 
-  /// Measures the generation's file; nil if it has none any more.
+  /// Measures the generation's file; nil if it has none any more, or not the expected one.
   ///
   /// Looked up under the lock, which takes a microsecond: two fetches must not report sizes in another
   /// order than they saw them.
-  private static func measure(_ state: inout GenerationState) -> Result<Measured, DiskError>? {
-    guard let file = state.file else { return nil }
+  private static func measure(
+    _ state: inout GenerationState, _ expected: EntryFile? = nil
+  ) -> Result<Measured, DiskError>? {
+    guard let file = state.file, file === expected ?? file else { return nil }
     do throws(DiskError) {
       let status = try file.status()
       let growth = state.storage.account(status.allocated)
@@ -123,27 +121,20 @@ struct ChunkSink: Sendable {
     }
   }
 
-  /// Settles what was granted for the bytes written so far.
-  mutating func settle() {
-    if granted == 0 { return }
-    settle(by: generation.withState { Self.measure(&$0) })
-    // There is no file any more, or it cannot be measured.
-    if granted != 0 { budget.settle(granted, actual: granted, for: entry.name) }
-    granted = 0
-  }
-
-  /// Settles what was granted, if the file was measured. If it uses less disk space than before the
-  /// last write, another program may have cut it short between `admit` and that write: what lies in a
-  /// hole of the file, which reads as zeros, is dropped.
+  /// Settles room that was reserved for a write, by what the file has grown. If it uses less disk
+  /// space than before, another program may have cut it short between `admit` and the write: what
+  /// lies in a hole of the file, which reads as zeros, is dropped.
   ///
   /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
   ///
   /// - Returns: whether the file may have been cut.
-  @discardableResult
-  private mutating func settle(by measured: Result<Measured, DiskError>?) -> Bool {
-    guard case .success(let found)? = measured else { return false }
-    budget.settle(granted, actual: found.growth.file + found.growth.record, for: entry.name)
-    granted = 0
+  private func settle(_ room: Int64, by measured: Result<Measured, DiskError>?) -> Bool {
+    guard case .success(let found)? = measured else {
+      // There is no file any more, or it cannot be measured.
+      budget.settle(room, actual: room, for: entry.name)
+      return false
+    }
+    budget.settle(room, actual: found.growth.file + found.growth.record, for: entry.name)
     guard found.growth.file < 0 else { return false }
     // What cannot be looked at is as it was.
     let holes = (try? found.file.holes()) ?? RangeSet()
@@ -167,7 +158,7 @@ struct ChunkSink: Sendable {
   // MARK: Storing
 
   /// Writes bytes; once more if there was no room on the disk, and some could be made.
-  private mutating func store(
+  private func store(
     _ bytes: Data, at range: ByteRange, _ admission: GenerationState.Admission
   ) async -> Bool {
     guard admission.isPrepared, let file = admission.file else { return false }
@@ -175,13 +166,13 @@ struct ChunkSink: Sendable {
     let room = Int64(bytes.count) + 8192
     for isLast in [false, true] {
       guard await reserve(room) else { return false }
-      granted += room
       do throws(DiskError) {
         try file.write(bytes, at: range.lowerBound)
-        await commit(range, to: file, isExamined: admission.mayBeDocument)
+        await commit(range, to: file, room, isExamined: admission.mayBeDocument)
         return true
       } catch {
-        settle()
+        // Part of the bytes may have been written.
+        _ = settle(room, by: generation.withState { Self.measure(&$0, file) })
         if !isLast, error.isNoSpace {
           generation.withState { $0.announce(id) }
           if await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0 { continue }
@@ -195,17 +186,13 @@ struct ChunkSink: Sendable {
   }
 
   private func reserve(_ bytes: Int64) async -> Bool {
-    if budget.reserve(bytes) { return true }
-    // Nothing is evicted for a resource that would not fit in the limit beside pinned entries: it
-    // is stored as far as there is room.
-    let mayEvict = budget.canHold(generation.withState(\.length), for: entry.name)
-    // Others may take the room that was made.
-    for _ in 0..<4 {
-      // Eviction may take a while: nobody should wait for bytes that are already stored.
+    let isReserved = await entry.storage.evictor.reserve(
+      bytes, for: entry.name, length: generation.withState(\.length)
+    ) { [generation, id] in
+      // Nobody should wait for bytes that are already stored.
       generation.withState { $0.announce(id) }
-      guard mayEvict, await entry.storage.evictor.makeRoom(for: bytes) else { break }
-      if budget.reserve(bytes) { return true }
     }
+    if isReserved { return true }
     if generation.withState(\.storage.isReplacing),
       await entry.storage.giveUpReplaced(generation), budget.reserve(bytes)
     {
@@ -216,7 +203,12 @@ struct ChunkSink: Sendable {
     return false
   }
 
-  private mutating func commit(_ range: ByteRange, to file: EntryFile, isExamined: Bool) async {
+  /// Commits bytes that were written.
+  ///
+  /// - Parameter room: what was reserved for them.
+  private func commit(
+    _ range: ByteRange, to file: EntryFile, _ room: Int64, isExamined: Bool
+  ) async {
     let isKnown = !isExamined || generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
@@ -225,13 +217,13 @@ struct ChunkSink: Sendable {
       state.commit(id, range, to: file, announces: announces, now: now)
     }
     var (measured, outcome) = generation.withState { state in
-      let measured = announces && file === state.file ? Self.measure(&state) : nil
+      let measured = Self.measure(&state, file)
       let mayBeCut =
         if case .success(let found)? = measured { found.growth.file < 0 } else { false }
       return (measured, mayBeCut ? nil : commit(&state))
     }
-    // Before anybody reads what may be zeros. Where the next chunk has arrived, `admit` finds it.
-    if settle(by: measured) { outcome = generation.withState(commit) }
+    // Before anybody reads what may be zeros.
+    if settle(room, by: measured) { outcome = generation.withState(commit) }
     guard let commit = outcome else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }

@@ -8,10 +8,9 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     generation.withState { $0.beginBody(id) }
     defer {
-      bytes.settle()
       generation.withState { state in
         state.announce(id)
         state.endBody(id)
@@ -26,8 +25,6 @@ extension Fetch {
       case .over: return .done
       case .unwanted:
         note(&meter)
-        // The fetch may rest for long.
-        bytes.settle()
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
           return .done

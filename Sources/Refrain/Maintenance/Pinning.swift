@@ -75,7 +75,7 @@ extension MediaCache {
     let budget = budget
     let wasPinned = try await IOThreads.background.run { () throws(MediaCacheError) in
       let name = KeyHash.name(of: key)
-      defer { budget.notePinned(name) }
+      defer { budget.remeasure(name) }
       do throws(DiskError) {
         return try budget.entryDirectory(named: name).unpin()
       } catch {
@@ -119,7 +119,7 @@ extension MediaCache {
       guard budget.claimPinned(bytes, for: name) else {
         throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: [name]))
       }
-      defer { budget.notePinned(name) }
+      defer { budget.remeasure(name) }
       do {
         let isStored =
           if let open { try await open.storage.pin() } else {

@@ -223,7 +223,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    OpenFileLimit.raise()
+    DescriptorBudget.raiseLimit()
     let (command, options) = (self, options)
     try await withCache(options, configuration: cacheConfiguration()) { cache in
       let file = ProxyFile(directory: options.directory)

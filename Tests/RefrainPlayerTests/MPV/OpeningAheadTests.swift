@@ -244,7 +244,7 @@
       try await Listening.with { listening in
         try await listening.withFullCache { cache in
           let opening = try #require(OpeningAhead(listening.media, in: cache, fill: .onDemand))
-          try await eventually("it waits") { cache.table.waiting == 1 }
+          try await cache.waitForWaiter()
           let playback = MPVPlayback(item: item(listening.media), cache: cache, ahead: opening)
           let reading = Task { try await onThread { try playback.openReader() } }
           // Whether the thread of mpv waits by now or not.

@@ -141,7 +141,7 @@
       try await withFullCache { media, cache in
         let playback = MPVPlayback(item: EngineItem(media, fill: .wholeResource), cache: cache)
         let opening = Task { try await onThread { try playback.openReader() } }
-        try await eventually("it waits") { cache.table.waiting == 1 }
+        try await cache.waitForWaiter()
         playback.end()
         await #expect(throws: CancellationError.self) { try await opening.value }
       }
@@ -162,7 +162,7 @@
       try await withFullCache { media, cache in
         let engine = try await MPVEngine(cache: cache, output: .silent)
         engine.load(EngineItem(media, fill: .wholeResource), at: .zero, isPaused: true)
-        try await eventually("it waits") { cache.table.waiting == 1 }
+        try await cache.waitForWaiter()
         await engine.close()
       }
     }

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -32,10 +33,9 @@
       let cache = try MediaCache(
         directory: directory.appending(path: "full"),
         configuration: MediaCache.Configuration(), disk: SystemDisk(),
-        room: EntryRoom(entries: { 1 }, patience: .seconds(1000)))
+        places: EntryPlaces(most: { 1 }, patience: .seconds(1000)))
       let other = try await cache.open(Resource(url: tracks[0].url))
       try await body(cache)
-      try await eventually("nothing waits any more") { cache.table.waiting == 0 }
       other.cancel()
       await cache.close()
     }
@@ -138,6 +138,19 @@
       try await eventually("it plays on from \(position)") {
         self.position(of: item).map { $0 > position } == true
       }
+    }
+  }
+
+  extension MediaCache {
+    /// Waits until somebody waits for one more entry to be open: asks for idle entries all the time.
+    func waitForWaiter() async throws {
+      let isAsked = Mutex(false)
+      let id = releaseIdleLeases {
+        isAsked.withLock { $0 = true }
+        return false
+      }
+      try await eventually("somebody waits") { isAsked.withLock(\.self) }
+      forgetIdleLeases(id)
     }
   }
 #endif

@@ -43,17 +43,17 @@ import Testing
     let table = EntryTable()
     let gates = (0..<3).map { _ in Gate() }
     for gate in gates[..<2] { table.finish(closing: nil) { try? await gate.wait() } }
-    let latest = table.latestClosing
-    #expect(table.isClosing(since: latest) && table.isClosing(since: latest - 1))
+    let closing = table.closing
+    #expect(closing.count == 2)
     gates[0].open()
-    try await eventually("the first has ended") { !table.isClosing(since: latest - 1) }
-    #expect(table.isClosing(since: latest) && !table.releaseIdle())
+    try await eventually("the first has ended") { table.closing.count == 1 }
+    #expect(table.closing.isSubset(of: closing) && !table.releaseIdle())
     // One that begins later is none of those.
     table.finish(closing: nil) { try? await gates[2].wait() }
     gates[1].open()
-    try await eventually("the second has ended") { !table.isClosing(since: latest) }
-    #expect(table.isClosing(since: table.latestClosing))
+    try await eventually("the second has ended") { table.closing.isDisjoint(with: closing) }
+    #expect(table.closing.count == 1)
     gates[2].open()
-    try await eventually("all have ended") { !table.isClosing(since: table.latestClosing) }
+    try await eventually("all have ended") { table.closing.isEmpty }
   }
 }

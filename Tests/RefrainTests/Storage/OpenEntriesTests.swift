@@ -28,7 +28,7 @@ struct OpenEntriesTests {
     let configuration = TestCache.configuration { $0.transport = directory.transport() }
     let cache = try MediaCache(
       directory: directory.url, configuration: configuration, disk: SystemDisk(),
-      room: EntryRoom(entries: { entries }, patience: patience))
+      places: EntryPlaces(most: { entries }, patience: patience))
     try await body(cache)
     await cache.close()
   }
@@ -44,7 +44,6 @@ struct OpenEntriesTests {
       }
       try await #expect(cache.entries().count == 40)
       #expect((1...3).contains(most))
-      #expect(cache.table.waiting == 0)
     }
   }
 
@@ -57,7 +56,7 @@ struct OpenEntriesTests {
         defer { reader.cancel() }
         return try await reader.bytes(in: 0..<2000).count
       }
-      try await eventually("the second waits") { cache.table.waiting == 1 }
+      try await cache.waitForWaiter()
       // The same resource takes no more room.
       let again = try await cache.open(directory.url("1"))
       again.cancel()
@@ -71,11 +70,11 @@ struct OpenEntriesTests {
       let first = try await cache.open(directory.url("1"))
       _ = try await first.bytes(in: 0..<10)
       let second = Task { [url = try directory.url("2")] in try await cache.open(url) }
-      try await eventually("the second waits") { cache.table.waiting == 1 }
+      try await cache.waitForWaiter()
       try await #expect(cache.entries().count == 1)
       second.cancel()
       await #expect(throws: CancellationError.self) { try await second.value }
-      #expect(cache.table.waiting == 0 && cache.table.count == 1)
+      #expect(cache.table.count == 1)
       first.cancel()
     }
   }
@@ -95,16 +94,45 @@ struct OpenEntriesTests {
     }
   }
 
+  @Test func `Caches share the places of their process`() async throws {
+    let places = EntryPlaces(most: { 2 }, patience: .zero)
+    let caches = try (0..<2).map { number in
+      let configuration = TestCache.configuration { $0.transport = directory.transport() }
+      return try MediaCache(
+        directory: directory.url.appending(path: "\(number)"), configuration: configuration,
+        disk: SystemDisk(), places: places)
+    }
+    let urls = try (0..<3).map { try directory.url("\($0)") }
+    let readers = [try await caches[0].open(urls[0]), try await caches[1].open(urls[1])]
+    _ = await expectError(.storage) { try await caches[1].open(urls[2]) }
+    for reader in readers { reader.cancel() }
+    try await eventually("the places are free") { !caches.contains { !$0.table.isEmpty } }
+    try await caches[0].open(urls[2]).cancel()
+    for cache in caches { await cache.close() }
+  }
+
   @Test func `A timed-out wait for room is an error that names ulimit -n`() async throws {
     try await withCache(room: 1, patience: .milliseconds(20)) { cache in
       let reader = try await cache.open(directory.url("1"))
       let error = await expectError(.storage) { try await cache.open(directory.url("2")) }
       #expect(error?.description.contains("ulimit -n") == true)
-      #expect(cache.table.waiting == 0)
       reader.cancel()
       try await eventually("the first is closed") { cache.table.count == 0 }
       let other = try await cache.open(directory.url("2"))
       other.cancel()
     }
+  }
+}
+
+extension MediaCache {
+  /// Waits until somebody waits for one more entry to be open: asks for idle entries all the time.
+  fileprivate func waitForWaiter() async throws {
+    let isAsked = Mutex(false)
+    let id = releaseIdleLeases {
+      isAsked.withLock { $0 = true }
+      return false
+    }
+    try await eventually("somebody waits") { isAsked.withLock(\.self) }
+    forgetIdleLeases(id)
   }
 }

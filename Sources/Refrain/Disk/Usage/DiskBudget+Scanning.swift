@@ -4,21 +4,6 @@ import RefrainLocks
 
 /// Scans every entry in the background, to measure the directory and to find entries to evict.
 extension DiskBudget {
-  /// The age of a measurement, by any cache, after which a cache measures the directory again on
-  /// its first write: somebody may have removed files by hand.
-  private static let checkInterval: TimeInterval = 3600
-
-  /// Starts a measurement if the usage is a guess or was measured long ago, or if a writer has
-  /// died. Only the first call does so.
-  func checkUsage() {
-    guard limit != nil, !hasCheckedUsage.exchange(true, ordering: .relaxed) else { return }
-    let record = usage.update { $0 }
-    let isOld = !(0..<Self.checkInterval).contains(wallSeconds - record.measuredAt)
-    if record.guess != nil || isOld || !LiveWriters.dead(among: record.writers).isEmpty {
-      startScan()
-    }
-  }
-
   /// Starts a scan unless one is running.
   @discardableResult
   func startScan() -> Task<Void, Never>? {
@@ -28,7 +13,16 @@ extension DiskBudget {
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
         do throws(DiskError) { try await self.scan() } catch { failure = error }
-        self.index.withLock { [failure] in ($0.scan, $0.scanFailure) = (nil, failure) }
+        let last = self.index.withLock { [failure] index in
+          index.scan = nil
+          defer { index.scanFailure = failure }
+          return index.scanFailure
+        }
+        guard let failure, failure.code != last?.code else { return }
+        self.report(
+          .warning(
+            "\(self.directory) could not be scanned: \(failure). The last known sizes are used; "
+              + "without any, little is stored until a scan succeeds, to stay within the limit."))
       }
       index.scan = task
       return task
@@ -38,8 +32,10 @@ extension DiskBudget {
   /// Scans one shard at a time, because others wait for the same threads.
   private func scan() async throws(DiskError) {
     let began = ContinuousClock.now
-    // At once: a writer that ends in between gives its grant back, which would count twice.
-    let (start, dead) = usage.update { ($0, LiveWriters.dead(among: $0.writers)) }
+    let start = usage.update { record in
+      record.beginMeasurement()
+      return record
+    }
     index.withLock { $0.beginScan() }
     var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     // In random order, so that the first entries are a sample of all.
@@ -57,7 +53,7 @@ extension DiskBudget {
       await Task.yield()
     }
     usage.update { [sum] record in
-      record.endMeasurement(since: start, dead: dead, measured: sum, at: wallSeconds)
+      record.endMeasurement(since: start, measured: sum)
     }
     index.withLock { $0.endScan(began: began, ended: .now) }
   }
@@ -86,7 +82,7 @@ extension DiskBudget {
     }
   }
 
-  /// Scans every entry again if others may have stored much since the last scan.
+  /// Scans every entry again if others may have stored, or pinned, much since the last scan.
   ///
   /// - Returns: whether a scan completed.
   func rescan() async -> Bool {
@@ -95,8 +91,7 @@ extension DiskBudget {
     return index.withLock { $0.scanFailure == nil }
   }
 
-  /// Scans the directory unless it was scanned recently: other processes may have pinned entries.
-  /// Without a limit, their number does not matter.
+  /// As `rescan`, for the pins of other processes. Without a limit, their number does not matter.
   func knowPinned() async {
     if limit != nil { _ = await rescan() }
   }

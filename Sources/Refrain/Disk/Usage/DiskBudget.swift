@@ -10,82 +10,44 @@ import RefrainLocks
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
-  /// `noLimit` for none.
-  private let currentLimit: Atomic<Int64>
   let bootIdentity: String
+  let locks: WriterLocks
   let usage: UsageFile
   private let account = Mutex(Account())
   let index = Mutex(EntryIndex())
-  let hasCheckedUsage = Atomic(false)
-  let locks: WriterLocks
-  private let hasWarnedOfNoLocks = Atomic(false)
+  private let currentLimit: Mutex<Int64?>
+  private let hasCheckedUsage = Atomic(false)
   /// When this cache last removed all private files, in seconds of `Uptime`; −∞ for never.
   let privateRemoval = Atomic(-Double.infinity)
   private let clock: @Sendable () -> Moment
+  /// Receives the warnings of failed scans.
+  let report: @Sendable (CacheEvent) -> Void
 
   /// The most that an open entry usually takes besides its data: its directory and the shard, the
   /// sidecar and its successor, two journals. Reserved before its files are made, and settled when
   /// it is closed.
   static let overhead: Int64 = 32 << 10
-  private static let noLimit = Int64.min
 
   init(
     directory: String, limit: Int64?, disk: any Disk,
-    bootIdentity: String = BootIdentity.current, clock: @Sendable @escaping () -> Moment
+    bootIdentity: String = BootIdentity.current, clock: @Sendable @escaping () -> Moment,
+    report: @Sendable @escaping (CacheEvent) -> Void = { _ in }
   ) {
-    (self.directory, self.disk, self.clock) = (directory, disk, clock)
-    self.bootIdentity = bootIdentity
-    currentLimit = Atomic(Self.value(of: limit))
+    (self.directory, self.disk, self.bootIdentity) = (directory, disk, bootIdentity)
+    (self.clock, self.report) = (clock, report)
+    currentLimit = Mutex(limit)
     locks = WriterLocks(directory: directory, disk: disk)
-    usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk, clock: clock)
-    let id = account.withLock(\.id)
-    LiveWriters.own.withLock { _ = $0.insert(id) }
+    usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk)
   }
 
-  deinit {
-    let id = account.withLock(\.id)
-    LiveWriters.own.withLock { _ = $0.remove(id) }
-  }
+  /// The wall-clock time, in seconds since 1970.
+  var wallSeconds: Double { clock().wall.timeIntervalSince1970 }
 
-  var entriesPath: String { "\(directory)/entries" }
+  // MARK: The directory
 
-  /// Makes the cache directory. Blocks.
-  ///
-  /// - Returns: the attributes that could not be set and are not essential, a sentence each.
-  func create() throws(DiskError) -> [String] {
-    try disk.makeDirectories(entriesPath)
-    do {
-      // Only the directory that is entirely ours: the cache may lie in a folder with other files.
-      // Set on every opening, because a process may end between the two steps; this costs next to
-      // nothing.
-      try disk.setStoredMediaAttributes(entriesPath)
-      return []
-    } catch {
-      return [
-        "\(entriesPath) could not be excluded from backups and kept readable on a locked device: "
-          + "\(error.localizedDescription)"
-      ]
-    }
-  }
+  static func entriesPath(in directory: String) -> String { "\(directory)/entries" }
 
-  /// Returns, once, why files cannot be locked (`WriterLock.failure`), and what to do about it.
-  func warning(ofNoLocks failure: DiskError) -> String? {
-    guard !hasWarnedOfNoLocks.exchange(true, ordering: .relaxed) else { return nil }
-    let (why, remedy) =
-      SystemDisk.isInGroupContainer(directory)
-      ? (
-        "Files in the app group's container \(directory) are not locked, because the system "
-          + "ends an app that is suspended with a lock there.",
-        "A directory of the app's own has no such limit."
-      )
-      : (
-        "The file system of \(directory) cannot lock files (\(failure)).",
-        "A local directory has no such limit."
-      )
-    return
-      "\(why) Use the directory from one process at a time: several would overwrite each other's "
-      + "data. \(remedy)"
-  }
+  var entriesPath: String { Self.entriesPath(in: directory) }
 
   func entryDirectory(named name: String) -> EntryDirectory {
     EntryDirectory(
@@ -110,40 +72,34 @@ final class DiskBudget: Sendable {
   /// The most bytes of allocated blocks; nil for no limit. Applies to everything reserved from now
   /// on: call `Evictor.makeRoom` afterwards.
   var limit: Int64? {
-    get {
-      let limit = currentLimit.load(ordering: .acquiring)
-      return limit == Self.noLimit ? nil : limit
-    }
+    get { currentLimit.withLock(\.self) }
     set {
-      let before = currentLimit.exchange(
-        Self.value(of: newValue), ordering: .acquiringAndReleasing)
+      let before = currentLimit.withLock { limit in
+        defer { limit = newValue }
+        return limit
+      }
       // Without a limit, closed entries are not measured.
-      if before == Self.noLimit, newValue != nil { index.withLock { $0.forgetScan() } }
+      if before == nil, newValue != nil { index.withLock { $0.forgetScan() } }
     }
-  }
-
-  private static func value(of limit: Int64?) -> Int64 {
-    limit.map { max($0, noLimit + 1) } ?? noLimit
   }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
   /// being replaced, or shortened to make room, briefly exists twice.
   var usableLimit: Int64? { limit.map { $0 - min(32 << 10, $0 / 16) } }
 
-  /// The size of one grant. Other caches cannot use the unneeded part of a grant while this one
-  /// writes.
-  private var quantum: Int64 {
-    limit.map { min(8 << 20, max(64 << 10, $0 / 128)) } ?? 8 << 20
-  }
-
   /// Reserves `bytes` more for an entry. Every reservation is settled by `settle` or `conclude`.
   ///
   /// - Returns: false if room has to be made first (`Evictor.makeRoom`).
   func reserve(_ bytes: Int64) -> Bool {
     if account.withLock({ $0.take(bytes) }) { return true }
-    let (limit, quantum) = (usableLimit, quantum)
-    let isGranted = update { $0.reserve(bytes, quantum: quantum, limit: limit, from: &$1) }
-    checkUsage()
+    let limit = usableLimit
+    // Other caches cannot use the unneeded part of a grant while this one writes.
+    let quantum = limit.map { min(8 << 20, max(64 << 10, $0 / 128)) } ?? 8 << 20
+    let (isGranted, isDoubtful) = update { account, record in
+      (account.reserve(bytes, quantum: quantum, limit: limit, from: &record), record.isDoubtful)
+    }
+    // Only once: a scan that fails would fail each time.
+    if limit != nil, isDoubtful, !hasCheckedUsage.exchange(true, ordering: .relaxed) { startScan() }
     return isGranted
   }
 
@@ -218,7 +174,7 @@ final class DiskBudget: Sendable {
     do throws(DiskError) {
       try remove()
     } catch {
-      account.withLock { $0.settle(read, actual: 0) }
+      settle(read, actual: 0, for: name)
       giveBack()
       throw error
     }
@@ -266,26 +222,22 @@ final class DiskBudget: Sendable {
 
   // MARK: Entries
 
+  func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
+
   /// - Parameter isBrief: whether the entry stays only for a time.
   func markClosed(_ name: String, isBrief: Bool) {
     // Without a limit nothing else is evicted, and no scan forgets what other programs remove.
-    guard limit != nil || isBrief else { return index.withLock { $0.markClosed(name) } }
-    remeasure(name) { $0.markClosed(name) }
+    if limit != nil || isBrief { remeasure(name) }
+    index.withLock { $0.markClosed(name) }
   }
 
   /// Measures an entry for the index, whose known values remain if that fails.
-  ///
-  /// - Parameter change: a change of the index that belongs to it.
-  func remeasure(_ name: String, with change: (inout EntryIndex) -> Void = { _ in }) {
-    let measured = Result { () throws(DiskError) in try measure(name) }
+  func remeasure(_ name: String) {
+    guard case .success(let found) = Result(catching: { try measure(name) }) else { return }
     index.withLock { index in
-      change(&index)
-      guard case .success(let entry) = measured else { return }
-      if let entry { index.note(entry) } else { index.forget(name) }
+      if let found { index.note(found) } else { index.forget(name) }
     }
   }
-
-  func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
@@ -314,9 +266,6 @@ final class DiskBudget: Sendable {
     try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: time)
   }
 
-  /// The wall-clock time, in seconds since 1970.
-  var wallSeconds: Double { clock().wall.timeIntervalSince1970 }
-
   // MARK: Pinned entries
 
   /// The most that pinned entries may claim together; nil for no limit.
@@ -336,13 +285,9 @@ final class DiskBudget: Sendable {
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
 
-  /// See `EntryIndex.claim`. Balanced by `notePinned`.
+  /// See `EntryIndex.claim`. Call `remeasure` once the entry is pinned, or is not.
   func claimPinned(_ bytes: Int64, for name: String) -> Bool {
     let room = pinnableBytes ?? .max
     return index.withLock { $0.claim(bytes, for: name, within: room) }
   }
-
-  /// Measures an entry after its pin was set or removed: if that fails, the claim stays until the
-  /// next scan.
-  func notePinned(_ name: String) { remeasure(name) { $0.endClaim(name) } }
 }

@@ -26,17 +26,8 @@ struct EntryIndex: Sendable {
   private var pinned: [String: Int64] = [:]
   /// The sum of `pinned`.
   private var pinnedBytes: Int64 = 0
-  /// The entries of `pinned` that are only about to be pinned: a scan that finds no pin yet changes
-  /// nothing.
-  private var claimed: Set<String> = []
   /// The entries that this process has open.
   private var open: Set<String> = []
-  /// The next entries to evict, in order, the first one last: a look at all of a large cache takes
-  /// milliseconds, and room is made for every few hundred kilobytes separately. Some may have been
-  /// used since, or be gone.
-  private var queue: [MeasuredEntry] = []
-  /// The number of entries sorted at a time.
-  private static let queueLength = 1000
   /// The names of entries that stay only for a time; some may be gone.
   private var brief: Set<String> = []
   /// The entries measured since the last scan began, by it or by others; nil once it has
@@ -56,20 +47,15 @@ struct EntryIndex: Sendable {
   // MARK: Entries
 
   mutating func note(_ entry: MeasuredEntry) {
-    if entry.pinnedBytes == nil, claimed.contains(entry.name) { return }
     seen?.insert(entry.name)
     setPinned(entry.pinnedBytes, entry.name)
-    if entry.pinnedBytes == nil {
-      if entries[entry.name]?.lastAccess != entry.lastAccess { rank(entry) }
-      entries[entry.name] = entry
-    }
+    if entry.pinnedBytes == nil { entries[entry.name] = entry }
     if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
     newest = max(newest, entry.lastAccess)
   }
 
   mutating func forget(_ name: String) {
     entries[name] = nil
-    claimed.remove(name)
     setPinned(nil, name)
   }
 
@@ -85,10 +71,7 @@ struct EntryIndex: Sendable {
 
   mutating func markOpen(_ name: String) { open.insert(name) }
 
-  mutating func markClosed(_ name: String) {
-    open.remove(name)
-    if let entry = entries[name] { rank(entry) }
-  }
+  mutating func markClosed(_ name: String) { open.remove(name) }
 
   func isOpen(_ name: String) -> Bool { open.contains(name) }
 
@@ -102,21 +85,14 @@ struct EntryIndex: Sendable {
     names.reduce(pinnedBytes) { $0 &- (pinned[$1] ?? 0) }
   }
 
-  /// Claims space for an entry that is about to be pinned, until `endClaim`.
+  /// Claims space for an entry that is about to be pinned: it counts as pinned until it is noted.
   ///
   /// - Returns: false if it does not fit into `room` together with the other pinned entries.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
     setPinned(bytes, name)
-    claimed.insert(name)
+    seen?.insert(name)
     return true
-  }
-
-  /// Ends a claim. Note the entry afterwards, or forget it: it counts as pinned until a scan finds
-  /// that it is not.
-  mutating func endClaim(_ name: String) {
-    claimed.remove(name)
-    if pinned[name] != nil { seen?.insert(name) }
   }
 
   private mutating func setPinned(_ bytes: Int64?, _ name: String) {
@@ -127,15 +103,24 @@ struct EntryIndex: Sendable {
 
   // MARK: Selecting
 
-  /// Returns the least recently used entry that may be evicted, and is not spared.
-  mutating func oldest(except spared: Set<String> = []) -> MeasuredEntry? {
-    for isFilled in [false, true] {
-      if isFilled { fillQueue(except: spared) }
-      while let last = queue.last, now(last) == nil { queue.removeLast() }
-      let found = queue.last { now($0) != nil && mayGo($0.name, except: spared) }
-      if let found { return now(found) }
+  /// Returns the least recently used entries that may be evicted, in order, the first one to go
+  /// last. A look at all of a large cache takes milliseconds.
+  func oldest(_ count: Int = 1000) -> [MeasuredEntry] {
+    var found: [MeasuredEntry] = []
+    // Nothing later is among the first: most entries are passed over by this comparison.
+    var bound = Double.infinity
+    func shorten() {
+      found.sort(by: MeasuredEntry.isNewer)
+      found.removeFirst(max(0, found.count - count))
     }
-    return nil
+    for entry in entries.values where entry.lastAccess <= bound && !open.contains(entry.name) {
+      found.append(entry)
+      guard found.count == 2 * count else { continue }
+      shorten()
+      bound = found.first?.lastAccess ?? .infinity
+    }
+    shorten()
+    return found
   }
 
   /// Returns the entries that may be evicted and whose time is over.
@@ -146,51 +131,14 @@ struct EntryIndex: Sendable {
     }
   }
 
-  private func mayGo(_ name: String, except spared: Set<String>) -> Bool {
-    !open.contains(name) && !spared.contains(name)
-  }
-
-  /// The current values of an entry in the queue; nil if it was used since, or is gone.
-  private func now(_ entry: MeasuredEntry) -> MeasuredEntry? {
-    entries[entry.name].flatMap { $0.lastAccess == entry.lastAccess ? $0 : nil }
-  }
-
-  /// Has the queue filled again if an entry that may be evicted now precedes others in it.
-  private mutating func rank(_ entry: MeasuredEntry) {
-    if let newest = queue.first, MeasuredEntry.isNewer(newest, entry) { queue = [] }
-  }
-
-  private mutating func fillQueue(except spared: Set<String>) {
-    queue = []
-    // Nothing later is among the first: most entries are passed over by this comparison.
-    var bound = Double.infinity
-    for entry in entries.values where entry.lastAccess <= bound && mayGo(entry.name, except: spared)
-    {
-      queue.append(entry)
-      if queue.count == 2 * Self.queueLength { bound = shortenQueue() }
-    }
-    _ = shortenQueue()
-  }
-
-  /// Leaves the part of the queue used the longest ago, sorted, and returns its latest use.
-  private mutating func shortenQueue() -> Double {
-    queue.sort(by: MeasuredEntry.isNewer)
-    queue.removeFirst(max(0, queue.count - Self.queueLength))
-    return queue.first?.lastAccess ?? .infinity
-  }
-
   // MARK: Scanning
 
   mutating func beginScan() { seen = [] }
 
   /// Ends a scan of all entries: those that were not measured since it began no longer exist.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
-    let found = seen.take() ?? []
-    entries = entries.filter { found.contains($0.key) || open.contains($0.key) }
-    for name in pinned.keys
-    where !found.contains(name) && !open.contains(name) && !claimed.contains(name) {
-      setPinned(nil, name)
-    }
+    let found = (seen.take() ?? []).union(open)
+    for name in Set(entries.keys).union(pinned.keys).subtracting(found) { forget(name) }
     lastScan = (ended, ended - began)
   }
 

@@ -15,7 +15,6 @@ final class UsageFile: Sendable {
   private let directory: String
   private let boot: UInt64
   private let disk: any Disk
-  private let clock: @Sendable () -> Moment
 
   private struct State {
     /// The record used in place of the file if the file is unusable.
@@ -29,11 +28,8 @@ final class UsageFile: Sendable {
   /// Also orders the threads of this process, which are woken here; a locked file can only be polled.
   private let state: Mutex<State>
 
-  init(
-    in directory: String, bootIdentity: String, disk: any Disk,
-    clock: @Sendable @escaping () -> Moment = { .now }
-  ) {
-    (self.directory, self.disk, self.clock) = (directory, disk, clock)
+  init(in directory: String, bootIdentity: String, disk: any Disk) {
+    (self.directory, self.disk) = (directory, disk)
     boot = UsageRecord.number(ofBoot: bootIdentity)
     state = Mutex(State(own: UsageRecord(guess: 0, boot: boot)))
   }
@@ -83,9 +79,7 @@ final class UsageFile: Sendable {
       let size = try? disk.allocated([directory, entries])
     {
       // The file's own block is not allocated yet.
-      record.used = size + 4096
-      record.guess = nil
-      record.measuredAt = clock().wall.timeIntervalSince1970
+      (record.used, record.guess) = (size + 4096, nil)
     }
     return record
   }
@@ -98,23 +92,5 @@ extension Disk {
     var sum: Int64 = 0
     for path in paths { sum += try status(of: path)?.allocated ?? 0 }
     return sum
-  }
-}
-
-/// Finds the writers of a `UsageRecord` that no longer exist.
-enum LiveWriters {
-  /// The writers of this process.
-  static let own = Mutex<Set<UInt64>>([])
-
-  /// Returns the dead writers. A writer of another process is dead if its process is: kill(2) with
-  /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is
-  /// only detected after the next boot.
-  static func dead(among writers: [UsageRecord.Writer]) -> Set<UInt64> {
-    let dead = writers.filter { writer in
-      guard let process = pid_t(exactly: writer.process), process > 0 else { return true }
-      if process == getpid() { return !own.withLock { $0.contains(writer.id) } }
-      return kill(process, 0) != 0 && errno == ESRCH
-    }
-    return Set(dead.map(\.id))
   }
 }

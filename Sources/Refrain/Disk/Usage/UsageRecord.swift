@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// The disk space that a cache directory takes, as counted by every cache that writes to it. A pure
 /// value, kept in the file `usage`.
@@ -21,6 +22,22 @@ struct UsageRecord: Sendable, Hashable {
     var process: Int64
     /// The most bytes that it may still allocate, or holds in removed files.
     var outstanding: Int64
+
+    /// The upper half of the identifiers of this process: the process identifier may be that of an
+    /// earlier one, as in containers.
+    private static let ownIDs = UInt64(UInt32.random(in: 1...UInt32.max)) << 32
+    private static let lastID = Atomic<UInt64>(0)
+
+    /// Returns an identifier for a cache of this process.
+    static func makeID() -> UInt64 { ownIDs | lastID.add(1, ordering: .relaxed).newValue }
+
+    /// Whether its process has ended: kill(2) with signal 0 fails with ESRCH. If another process has
+    /// received the same identifier, that is only detected after the next boot.
+    var isDead: Bool {
+      guard let process = pid_t(exactly: process), process > 0 else { return true }
+      if process == getpid() { return id >> 32 != Self.ownIDs >> 32 }
+      return kill(process, 0) != 0 && errno == ESRCH
+    }
   }
 
   /// Allocated bytes, and bytes that writers may allocate.
@@ -31,8 +48,6 @@ struct UsageRecord: Sendable, Hashable {
   var guess: Int64?
   /// The number of measurements that replaced the count. Only counts up.
   var measurements: Int64 = 0
-  /// The time of the last measurement, in seconds since 1970.
-  var measuredAt: Double = 0
   /// Identifies the boot in which the record was written. In another boot the writers' process
   /// identifiers mean nothing and written bytes may be lost, so `used` is a guess.
   var boot: UInt64
@@ -48,7 +63,7 @@ struct UsageRecord: Sendable, Hashable {
   /// - Returns: the bytes granted; nil if there is no room.
   mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
     let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
-    if let amount { ungrant(-amount) }
+    ungrant(-(amount ?? 0))
     return amount
   }
 
@@ -79,23 +94,26 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
+  /// Whether the directory should be measured: the count is a guess, or includes the grant of a
+  /// writer that has died.
+  var isDoubtful: Bool { guess != nil || writers.contains(where: \.isDead) }
+
+  /// Begins a measurement: forgets the writers that do not write any more. Their grants stay counted
+  /// until one ends.
+  mutating func beginMeasurement(_ isDead: (Writer) -> Bool = \.isDead) {
+    writers.removeAll(where: isDead)
+  }
+
   /// Ends a measurement. Of two upper bounds, the count and the measurement with all that it may
   /// have missed, the lower one is kept, unless the count cannot be trusted.
   ///
-  /// - Parameters:
-  ///   - start: the record when it began.
-  ///   - dead: the writers that did not write any more by then.
-  mutating func endMeasurement(
-    since start: UsageRecord, dead: Set<UInt64> = [], measured: Int64, at now: Double
-  ) {
-    writers.removeAll { dead.contains($0.id) }
-    measuredAt = now
-    let live = start.writers.filter { !dead.contains($0.id) }
+  /// - Parameter start: the record once it had begun.
+  mutating func endMeasurement(since start: UsageRecord, measured: Int64) {
     let grantedSince = granted - start.granted
-    let most = measured + max(0, live.reduce(grantedSince) { $0 + $1.outstanding })
+    let most = measured + max(0, start.writers.reduce(grantedSince) { $0 + $1.outstanding })
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
-    if guess == nil, dead.isEmpty, !isContradicted, used <= most { return }
+    if guess == nil, !isContradicted, used <= most { return }
     (used, guess) = (most, nil)
     measurements += 1
   }
@@ -108,7 +126,7 @@ struct UsageRecord: Sendable, Hashable {
 /// corrected by the growth on disk.
 struct Account: Sendable {
   /// Identifies this cache among the writers of `UsageRecord`.
-  let id = UInt64.random(in: 1...UInt64.max)
+  let id = UsageRecord.Writer.makeID()
   /// Bytes granted and not yet reserved. Negative if a file grew by more than was reserved for it,
   /// until `report`.
   private(set) var allowance: Int64 = 0
@@ -144,7 +162,7 @@ struct Account: Sendable {
     let growth = max(0, actual)
     reserved -= bytes
     allowance += bytes - growth
-    if let name { grown[name, default: 0] += growth }
+    if let name, growth > 0 { grown[name, default: 0] += growth }
   }
 
   mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
@@ -189,14 +207,14 @@ struct Account: Sendable {
 /// The format of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
 /// damaged file is treated as missing: the directory is measured.
 extension UsageRecord {
-  private static let magic: UInt64 = 0x3154_4955_5146_5232
-  private static let headWords = 8
+  private static let magic: UInt64 = 0x3254_4955_5146_5232
+  private static let headWords = 7
   /// Bounds each number by an exbibyte, so that sums do not overflow.
   private static let counts: Range<Int64> = 0..<1 << 60
 
   func encoded() -> [UInt8] {
     let numbers = [used, granted, guess ?? -1, measurements].map(UInt64.init(bitPattern:))
-    var words = [Self.magic, boot] + numbers + [measuredAt.bitPattern, UInt64(writers.count)]
+    var words = [Self.magic, boot] + numbers + [UInt64(writers.count)]
     for writer in writers {
       words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
@@ -207,10 +225,10 @@ extension UsageRecord {
   /// an earlier record was longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
-    guard words.count > headWords, words[0] == magic, words[7] <= UInt64(mostWriters) else {
+    guard words.count > headWords, words[0] == magic, words[6] <= UInt64(mostWriters) else {
       return nil
     }
-    let end = headWords + 3 * Int(words[7])
+    let end = headWords + 3 * Int(words[6])
     guard words.count > end, words[end] == words[..<end].checksum else { return nil }
     let numbers = words.map(Int64.init(bitPattern:))
     let writers = stride(from: headWords, to: end, by: 3).map { index in
@@ -218,11 +236,9 @@ extension UsageRecord {
     }
     let record = UsageRecord(
       used: numbers[2], granted: numbers[3], guess: numbers[4] < 0 ? nil : numbers[4],
-      measurements: numbers[5], measuredAt: Double(bitPattern: words[6]), boot: words[1],
-      writers: writers)
+      measurements: numbers[5], boot: words[1], writers: writers)
     let all = [record.used, record.granted, record.guess ?? 0, record.measurements]
-    let isSound = (all + writers.map(\.outstanding)).allSatisfy(counts.contains)
-    return isSound && record.measuredAt.isFinite ? record : nil
+    return (all + writers.map(\.outstanding)).allSatisfy(counts.contains) ? record : nil
   }
 
   static func number(ofBoot identity: String) -> UInt64 {

@@ -162,8 +162,7 @@ struct SmallLimitTests {
       guard count == 50 else { return nil }
       let measured = allocatedBytes(root)
       other.usage.update { record in
-        let now = Moment.now.wall.timeIntervalSince1970
-        record.endMeasurement(since: record, measured: measured, at: now)
+        record.endMeasurement(since: record, measured: measured)
       }
       return nil
     }

@@ -69,7 +69,6 @@ struct UsageOrderTests {
     let size = directory.allocated + 4096
     directory.usageFile.update { record in
       (record.used, record.guess) = (size, nil)
-      record.measuredAt = Date.now.timeIntervalSince1970
     }
     let (first, second) = try await (cache.open(directory.url()), cache.open(directory.url()))
     async let start: Void = directory.expectToPlay(0..<300_000, from: first)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Testing
 
 @testable import Refrain
@@ -48,7 +49,7 @@ struct UsageRecordTests {
     record.free(60)
     #expect(grant(&record, 60, to: 2, limit: limit) == 60)
     let start = record
-    record.endMeasurement(since: start, measured: 100, at: 5)
+    record.endMeasurement(since: start, measured: 100)
     #expect(record.guess == nil)
     #expect(grant(&record, 1000, to: 1, limit: limit) == 1000)
   }
@@ -63,7 +64,7 @@ struct UsageRecordTests {
       // For any part that the measurement saw: 300 were there, and 100 to 250 more.
       for seen in stride(from: 400, through: 550, by: 50) as StrideThrough<Int64> {
         var checked = record
-        checked.endMeasurement(since: start, measured: seen, at: 1)
+        checked.endMeasurement(since: start, measured: seen)
         #expect(checked.used >= 550)
       }
     }
@@ -74,13 +75,13 @@ struct UsageRecordTests {
     let start = record
     _ = grant(&record, 50, to: 1)
     // It saw all of them, and cannot know.
-    record.endMeasurement(since: start, measured: 350, at: 1)
+    record.endMeasurement(since: start, measured: 350)
     #expect(record.used == 350)
     #expect(record.measurements == 0)
     // Somebody has removed files by hand, or added some.
     for measured in [100, 700] as [Int64] {
       var other = record
-      other.endMeasurement(since: record, measured: measured, at: 2)
+      other.endMeasurement(since: record, measured: measured)
       #expect(other.used == measured + 50)
       #expect(other.measurements == 1)
     }
@@ -91,18 +92,33 @@ struct UsageRecordTests {
     let start = record
     record.free(200)
     // It saw them before they were freed.
-    record.endMeasurement(since: start, measured: 300, at: 1)
+    record.endMeasurement(since: start, measured: 300)
     #expect(record.used == 100)
   }
 
   @Test func `A dead writer's grant counts until its bytes are measured`() {
     var record = UsageRecord(used: 300, boot: 1)
     _ = grant(&record, 200, to: 1)
+    record.beginMeasurement { $0.id == 1 }
+    #expect(record.writers.isEmpty)
     let start = record
     #expect(record.used == 500)
-    record.endMeasurement(since: start, dead: [1], measured: 340, at: 1)
+    record.endMeasurement(since: start, measured: 340)
     #expect(record.used == 340)
-    #expect(record.writers.isEmpty)
+  }
+
+  @Test func `A writer is dead once its process has ended`() {
+    let own = Int64(ProcessInfo.processInfo.processIdentifier)
+    var record = UsageRecord(boot: 1)
+    record.note(.init(id: UsageRecord.Writer.makeID(), process: own, outstanding: 1))
+    record.beginMeasurement()
+    #expect(record.writers.count == 1 && !record.isDoubtful)
+    // No process has that number; and an earlier process may have had this one's.
+    record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 1))
+    record.note(.init(id: 8, process: own, outstanding: 1))
+    #expect(record.isDoubtful)
+    record.beginMeasurement()
+    #expect(record.writers.count == 1 && !record.isDoubtful)
   }
 
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
@@ -118,7 +134,7 @@ struct UsageRecordTests {
         "\(number)", reserved: 32 << 10, growth: 72 << 10, isCounted: true, in: &record)
       #expect(account.outstanding == 0)
     }
-    record.endMeasurement(since: start, measured: 900 * mebibyte, at: 5)
+    record.endMeasurement(since: start, measured: 900 * mebibyte)
     #expect(record.used == 900 * mebibyte + 100 * 72 << 10)
   }
 
@@ -153,7 +169,7 @@ struct UsageRecordTests {
 
   @Test func `A usage record decodes as it was encoded`() {
     var record = UsageRecord(
-      used: 5, granted: 7, guess: 9, measurements: 4, measuredAt: 12.5, boot: 1)
+      used: 5, granted: 7, guess: 9, measurements: 4, boot: 1)
     _ = grant(&record, 3, to: 1, limit: nil)
     #expect(UsageRecord.decode(record.encoded()) == record)
     record.guess = nil
@@ -185,7 +201,7 @@ private struct RandomLife {
   /// Bytes of removed files that somebody still reads, by account.
   var held: [Int64] = [0, 0, 0]
   /// A running measurement, and the bytes that it may have missed, or seen before they went.
-  var measurement: (start: UsageRecord, dead: Set<UInt64>, missed: Int64, gone: Int64)?
+  var measurement: (start: UsageRecord, missed: Int64, gone: Int64)?
   /// Accounts whose process was killed.
   var dead: Set<UInt64> = []
 
@@ -211,10 +227,9 @@ private struct RandomLife {
   }
 
   private mutating func endMeasurement() {
-    guard let (start, ended, missed, gone) = measurement.take() else { return }
+    guard let (start, missed, gone) = measurement.take() else { return }
     let seen = Int64.random(in: max(0, stored - missed)...stored + gone, using: &random)
-    record.endMeasurement(since: start, dead: ended, measured: seen, at: 1)
-    dead.subtract(ended)
+    record.endMeasurement(since: start, measured: seen)
   }
 
   /// Sometimes ends a measurement between two steps of one operation.
@@ -270,7 +285,8 @@ private struct RandomLife {
       held[index] = 0
     default:
       if measurement == nil {
-        measurement = (record, dead, 0, 0)
+        record.beginMeasurement { [dead] in dead.contains($0.id) }
+        measurement = (record, 0, 0)
       } else {
         endMeasurement()
       }

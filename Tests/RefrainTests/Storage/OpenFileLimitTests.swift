@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Testing
 
-@testable import RefrainCLI
+@testable import Refrain
 
 @Suite struct OpenFileLimitTests {
   @Test(arguments: [
@@ -13,6 +13,6 @@ import Testing
   func `The soft limit is raised as far as the system permits, and never lowered`(
     _ soft: UInt64, _ hard: UInt64, _ most: UInt64, _ expected: UInt64?
   ) {
-    #expect(OpenFileLimit.raised(soft, hard: hard, most: most) == expected)
+    #expect(DescriptorBudget.raised(soft, hard: hard, most: most) == expected)
   }
 }
