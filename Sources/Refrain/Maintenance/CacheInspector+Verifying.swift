@@ -101,21 +101,21 @@ extension EntryDirectory {
   }
 
   fileprivate func examine() throws(Problem) -> Examination {
-    let survey = try survey()
-    guard survey.data?.kind == .file else { throw .broken("its data file is missing") }
-    let record = survey.contents.record
-    let data = try openingData { () throws(DiskError) in
-      try disk.open("\(path)/\(record.file)", .read)
-    }
-    defer { disk.close(data) }
+    let contents = try loadRecord()
+    guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
+    let record = contents.record
     // A file system that cannot tell them says nothing about the entry.
-    let holes = try reading { () throws(DiskError) in try disk.holes(in: data) }
-    let foreign = survey.files.statuses.filter { name, _ in
+    let holes = try reading { () throws(DiskError) in
+      let data = try disk.open("\(path)/\(record.file)", .read)
+      defer { disk.close(data) }
+      return try disk.holes(in: data)
+    }
+    let foreign = contents.files.statuses.filter { name, _ in
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
     return Examination(
-      contents: survey.contents, held: survey.spansInFile.subtracting(holes),
+      contents: contents, held: contents.spansInFile.subtracting(holes),
       foreignFiles: foreign.count)
   }
 }

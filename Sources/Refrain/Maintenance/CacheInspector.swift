@@ -127,14 +127,14 @@ struct CacheInspector: Sendable {
 
   private func summary(named name: String, mayBeInUse: Bool = true) -> EntrySummary? {
     let directory = budget.entryDirectory(named: name)
-    var survey: EntryDirectory.Survey
+    var contents: EntryDirectory.Contents
     do throws(EntryDirectory.Problem) {
-      survey = try directory.survey()
+      contents = try directory.loadRecord()
     } catch {
       if let warning = error.warning(of: "in \(directory.path)") { events.send(.warning(warning)) }
       return nil
     }
-    let record = survey.contents.record
+    let record = contents.record
     let key = CacheKey(rawValue: record.key)
     guard let url = URL(string: record.url),
       // An earlier version named the entries of other representations in another way.
@@ -145,21 +145,21 @@ struct CacheInspector: Sendable {
     if let open = entry?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
-        survey.contents.spans.formUnion(stored)
-        survey.contents.record.length = known ?? record.length
+        contents.spans.formUnion(stored)
+        contents.record.length = known ?? record.length
       }
     }
     // No more is claimed than the file can hold.
-    let spans = survey.spansInFile
-    let (length, cached) = (survey.contents.record.length, spans.byteCount)
+    let spans = contents.spansInFile
+    let (length, cached) = (contents.record.length, spans.byteCount)
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
-      allocatedBytes: survey.files.allocatedBytes,
-      lastAccess: Date(timeIntervalSince1970: survey.files.lastAccess),
+      allocatedBytes: contents.files.allocatedBytes,
+      lastAccess: Date(timeIntervalSince1970: contents.files.lastAccess),
       isComplete: length == cached,
       isInUse: mayBeInUse && directory.locks.isHeld(name),
-      isPinned: survey.files.isPinned,
+      isPinned: contents.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }
