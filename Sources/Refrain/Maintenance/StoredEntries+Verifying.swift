@@ -16,13 +16,15 @@ public struct EntryVerification: Sendable, Hashable {
 ///
 /// Most entries are intact, and finding that out takes no lock: an entry is first surveyed as it
 /// is. Only one that seems damaged is locked, checked again, and repaired.
-extension CacheInspector {
-  func verify(progress: Sweep.Progress?) async throws -> [EntryVerification] {
-    try await Sweep(budget: budget).run(progress: progress) { try verify(named: $0) }
-  }
-
-  func verify(_ key: CacheKey) throws -> EntryVerification? {
-    try verify(named: KeyHash.name(of: key))
+extension StoredEntries {
+  /// Verifies the entry of a key, or all. Throws as `visit` does.
+  func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
+    guard let key else { return try await visit(progress: progress) { try verify(named: $0) } }
+    return try await reportingStorage {
+      try await IOThreads.background.run {
+        try verify(named: KeyHash.name(of: key)).map { [$0] } ?? []
+      }
+    }
   }
 
   private func verify(named name: String) throws -> EntryVerification? {

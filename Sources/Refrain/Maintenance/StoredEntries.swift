@@ -1,12 +1,74 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
+import RefrainLocks
 
-/// Inspects a cache directory, even while it is in use. Methods that are not `async` block: call
-/// them on `IOThreads` only.
-struct CacheInspector: Sendable {
+/// The entries of a cache directory, even while they are in use: lists, checks and removes them.
+/// Methods that are not `async` block: call them on `IOThreads` only.
+struct StoredEntries: Sendable {
   let budget: DiskBudget
   let table: EntryTable
   let events: EventStreams
+
+  // MARK: Visiting
+
+  /// The number of threads used at once; the others of `IOThreads.background` stay free for
+  /// syncing.
+  static let width = 4
+
+  /// Receives the progress, on several threads at once: a call may be overtaken by a later one.
+  typealias Progress = @Sendable (MediaCache.EntryProgress) -> Void
+
+  /// Calls `body` with the name of each entry, on several threads at once, and one shard at a time
+  /// per thread: most of the time is spent in system calls, which wait for the disk or run on
+  /// another core. A cancelled task stops between two entries.
+  ///
+  /// - Parameter body: blocks.
+  /// - Returns: the values that `body` returned, in the order of the directory.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
+  func visit<Value: Sendable>(
+    progress: Progress? = nil, _ body: @Sendable @escaping (_ name: String) throws -> Value?
+  ) async throws -> [Value] {
+    try await reportingStorage {
+      let shards = try await IOThreads.background.run { () throws(DiskError) in
+        try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
+      }
+      let count = Count(total: shards.reduce(0) { $0 + $1.count }, progress)
+      return try await inParallel(shards, on: IOThreads.background) { names in
+        try names.compactMap { name in
+          try Task.checkCancellation()
+          defer { count.increment() }
+          return try body(name)
+        }
+      }.flatMap(\.self)
+    }
+  }
+
+  /// Counts what is done, and reports it.
+  final class Count: Sendable {
+    private let total: Int
+    private let progress: Progress?
+    private let done = Atomic(0)
+
+    init(total: Int, _ progress: Progress?) { (self.total, self.progress) = (total, progress) }
+
+    func increment() {
+      let done = done.add(1, ordering: .relaxed).newValue
+      progress?(MediaCache.EntryProgress(done: done, total: total))
+    }
+  }
+
+  /// Returns the result of work that reads the directory, whose failures it reports.
+  func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
+    do {
+      return try await work()
+    } catch let error as DiskError {
+      throw MediaCacheError(
+        .storage, "The cache directory cannot be read: \(error).",
+        remedy: "Check the disk and its permissions, then try again.")
+    }
+  }
+
+  // MARK: Listing
 
   private typealias Size = (allocated: Int64, isPinned: Bool)
 
@@ -16,21 +78,20 @@ struct CacheInspector: Sendable {
     await table.record()
     let locks = budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
-    let all = try await Sweep(budget: budget).run { name -> (EntrySummary?, size: Size)? in
+    let all = try await visit { name -> (summary: EntrySummary?, size: Size)? in
       if let summary = summary(named: name, mayBeInUse: hasWriters) {
         return (summary, (summary.allocatedBytes, summary.isPinned))
       }
       return try size(of: name).map { (nil, $0) }
     }
-    let found = all.compactMap(\.0)
-    // Sorting numbers is cheaper than sorting summaries.
-    let order = found.map { ($0.lastAccess.timeIntervalSince1970, $0.key.rawValue) }
-    let summaries = found.indices.sorted { order[$0] > order[$1] }.map { found[$0] }
+    let summaries = all.compactMap(\.summary).sorted {
+      ($0.lastAccess, $0.key.rawValue) > ($1.lastAccess, $1.key.rawValue)
+    }
     return (summaries, usage(all.map(\.size)))
   }
 
   func usage() async throws -> MediaCache.Usage {
-    usage(try await Sweep(budget: budget).run { try size(of: $0) })
+    usage(try await visit { try size(of: $0) })
   }
 
   private func size(of name: String) throws -> Size? {
@@ -70,36 +131,35 @@ struct CacheInspector: Sendable {
   }
 
   /// Returns the keys of the other representations of resources that are stored, or open here.
-  /// Looks at one shard for each of the resources.
-  ///
-  /// - Throws: `DiskError`; `CancellationError`.
+  /// Looks at one shard for each of the resources. Throws as `visit` does.
   func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
-    try await IOThreads.background.runCancellably {
-      var others = table.openEntries.map(\.key)
-      for key in keys {
-        try Task.checkCancellation()
-        let family = KeyHash.family(of: key)
-        for name in try budget.names(inShard: KeyHash.shard(of: family))
-        where name.hasSuffix(family) && name != KeyHash.name(of: key) {
-          // Nothing of an unreadable entry is used.
-          guard let record = budget.entryDirectory(named: name).writtenRecord else { continue }
-          others.append(CacheKey(rawValue: record.key))
+    try await reportingStorage {
+      try await IOThreads.background.runCancellably {
+        var others = table.openEntries.map(\.key)
+        for key in keys {
+          try Task.checkCancellation()
+          let family = KeyHash.family(of: key)
+          for name in try budget.names(inShard: KeyHash.shard(of: family))
+          where name.hasSuffix(family) && name != KeyHash.name(of: key) {
+            // Nothing of an unreadable entry is used.
+            guard let record = budget.entryDirectory(named: name).writtenRecord else { continue }
+            others.append(CacheKey(rawValue: record.key))
+          }
         }
+        return Set(others.filter { Selection.isRepresentation($0, ofAny: keys) })
       }
-      return Set(others.filter { Selection.isRepresentation($0, ofAny: keys) })
     }
   }
 
-  /// Returns what `body` makes of each entry. Reads every record.
-  ///
-  /// - Throws: `DiskError`; `CancellationError`.
+  /// Returns what `body` makes of each entry. Reads every record. Throws as `visit` does.
   func records<Value: Sendable>(
     _ body: @Sendable @escaping (CacheKey, EntryRecord) -> Value?
   ) async throws -> [Value] {
-    try await Sweep(budget: budget).run { name in
+    try await visit { name in
       // Nothing of an unreadable entry is used.
-      guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
-      return body(CacheKey(rawValue: record.key), record)
+      budget.entryDirectory(named: name).writtenRecord.flatMap {
+        body(CacheKey(rawValue: $0.key), $0)
+      }
     }
   }
 
@@ -191,13 +251,28 @@ public struct EntrySummary: Sendable, Hashable {
   public var group: CacheKey?
 }
 
-/// Returns the result of work that reads a cache directory, whose failures it reports.
-func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
-  do {
-    return try await work()
-  } catch let error as DiskError {
-    throw MediaCacheError(
-      .storage, "The cache directory cannot be read: \(error).",
-      remedy: "Check the disk and its permissions, then try again.")
+/// Calls `body` for each element, for a few at once. Ends with the first error, or when the task is
+/// cancelled.
+///
+/// - Parameter executor: where `body` runs; nil: where the caller's task runs.
+/// - Returns: the values in the order of the elements.
+func inParallel<Element: Sendable, Value: Sendable>(
+  _ elements: [Element], on executor: (any TaskExecutor)? = nil,
+  _ body: @Sendable @escaping (Element) async throws -> Value
+) async throws -> [Value] {
+  try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in
+    for first in 0..<min(StoredEntries.width, elements.count) {
+      group.addTask(executorPreference: executor) {
+        var values: [(Int, Value)] = []
+        for index in stride(from: first, to: elements.count, by: StoredEntries.width) {
+          try Task.checkCancellation()
+          values.append((index, try await body(elements[index])))
+          // Other tasks wait for the same threads.
+          await Task.yield()
+        }
+        return values
+      }
+    }
+    return try await group.reduce(into: []) { $0 += $1 }.sorted { $0.0 < $1.0 }.map(\.1)
   }
 }
