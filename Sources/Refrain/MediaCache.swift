@@ -9,6 +9,7 @@ public final class MediaCache: Sendable {
   let evictor: Evictor
   let starter: FetchStarter
   let configuration: Configuration
+  package let privateFiles: PrivateFiles
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
   /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
@@ -54,6 +55,7 @@ public final class MediaCache: Sendable {
     }
     self.configuration = configuration
     self.budget = budget
+    privateFiles = PrivateFiles("\(budget.directory)/private", disk: disk)
     let table = EntryTable(room: room)
     self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
@@ -207,7 +209,7 @@ public final class MediaCache: Sendable {
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
-    try await stored.entries()
+    try await stored.listing(recording: true)
   }
 
   /// Returns the entry stored under a key, or nil.
@@ -219,7 +221,7 @@ public final class MediaCache: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
-    try await stored.usage()
+    try await stored.listing().usage
   }
 
   public struct Usage: Sendable, Hashable, Codable {

@@ -243,10 +243,10 @@ extension MediaCache {
       keys.insert(entry.key)
     }
     if selection.needsSearch {
-      keys.formUnion(
-        try await stored.records { key, record in
-          selection.contains(key, url: record.url) ? key : nil
-        })
+      for entry in try await stored.listing().entries
+      where selection.contains(entry.key, url: entry.url.absoluteString) {
+        keys.insert(entry.key)
+      }
     } else {
       keys.formUnion(try await stored.representations(of: selection.keys))
     }

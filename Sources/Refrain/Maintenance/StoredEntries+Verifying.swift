@@ -37,9 +37,8 @@ extension StoredEntries {
       return result
     }
     guard let lock = try WriterLock.acquire(directory, waits: false) else {
-      guard let record = directory.writtenRecord else { return nil }
-      result.key = CacheKey(rawValue: record.key)
-      return result
+      result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
+      return result.key == nil ? nil : result
     }
     defer { withExtendedLifetime(lock) {} }
     budget.changing(name) { repair(directory, &result) }

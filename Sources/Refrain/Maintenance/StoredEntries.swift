@@ -70,39 +70,30 @@ struct StoredEntries: Sendable {
 
   // MARK: Listing
 
-  private typealias Size = (allocated: Int64, isPinned: Bool)
-
   /// Returns all entries, the most recently used first, and the disk usage, which includes that of
   /// unreadable ones.
-  func entries() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
-    await table.record()
+  ///
+  /// - Parameter recording: whether to record what is stored of open entries before.
+  func listing(
+    recording: Bool = false
+  ) async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
+    if recording { await table.record() }
     let locks = budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
-    let all = try await visit { name -> (summary: EntrySummary?, size: Size)? in
+    let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
       if let summary = summary(named: name, mayBeInUse: hasWriters) {
-        return (summary, (summary.allocatedBytes, summary.isPinned))
+        return (summary, summary.allocatedBytes, summary.isPinned)
       }
-      return try size(of: name).map { (nil, $0) }
+      return try budget.measure(name).map { (nil, $0.allocatedBytes, $0.pinnedBytes != nil) }
     }
-    let summaries = all.compactMap(\.summary).sorted {
+    let usage = MediaCache.Usage(
+      allocatedBytes: all.reduce(0) { $0 + $1.bytes },
+      pinnedBytes: all.reduce(0) { $0 + ($1.isPinned ? $1.bytes : 0) },
+      limit: budget.limit, entries: all.count)
+    let entries = all.compactMap(\.summary).sorted {
       ($0.lastAccess, $0.key.rawValue) > ($1.lastAccess, $1.key.rawValue)
     }
-    return (summaries, usage(all.map(\.size)))
-  }
-
-  func usage() async throws -> MediaCache.Usage {
-    usage(try await visit { try size(of: $0) })
-  }
-
-  private func size(of name: String) throws -> Size? {
-    try budget.measure(name).map { ($0.allocatedBytes, $0.pinnedBytes != nil) }
-  }
-
-  private func usage(_ sizes: [Size]) -> MediaCache.Usage {
-    MediaCache.Usage(
-      allocatedBytes: sizes.reduce(0) { $0 + $1.allocated },
-      pinnedBytes: sizes.reduce(0) { $0 + ($1.isPinned ? $1.allocated : 0) },
-      limit: budget.limit, entries: sizes.count)
+    return (entries, usage)
   }
 
   func entry(for key: CacheKey) -> EntrySummary? {
@@ -151,38 +142,21 @@ struct StoredEntries: Sendable {
     }
   }
 
-  /// Returns what `body` makes of each entry. Reads every record. Throws as `visit` does.
-  func records<Value: Sendable>(
-    _ body: @Sendable @escaping (CacheKey, EntryRecord) -> Value?
-  ) async throws -> [Value] {
-    try await visit { name in
-      // Nothing of an unreadable entry is used.
-      budget.entryDirectory(named: name).writtenRecord.flatMap {
-        body(CacheKey(rawValue: $0.key), $0)
-      }
-    }
-  }
-
-  /// Returns the keys of a group's entries. Reads every record.
+  /// Returns the keys of a group's entries. Looks at every entry.
   func members(of group: CacheKey) async throws -> Set<CacheKey> {
-    @Sendable func isFirst(_ key: CacheKey) -> Bool {
-      key == group || Selection.isRepresentation(key, ofAny: [group])
-    }
-    await table.record()
-    var recorded = try await records { key, record -> (key: CacheKey, group: CacheKey?)? in
-      guard record.group != nil || isFirst(key) else { return nil }
-      return (key, record.group.map { CacheKey(rawValue: $0) })
-    }
+    var all = try await listing(recording: true).entries.map { (key: $0.key, group: $0.group) }
     // An open entry may have become a part since its record was written.
-    recorded += table.openEntries.compactMap { entry in
+    all += table.openEntries.compactMap { entry in
       entry.group.map { (entry.key, CacheKey(rawValue: $0)) }
     }
-    let roots = GroupRoots(recorded)
-    let root = roots.root(of: group, group: recorded.first { $0.key == group }?.group)
+    let roots = GroupRoots(all)
+    let root = roots.root(of: group, group: all.first { $0.key == group }?.group)
     guard root == nil || root == group else { return [] }
     return Set(
-      recorded.filter { isFirst($0.key) || roots.root(of: $0.key, group: $0.group) == group }
-        .map(\.key))
+      all.filter { key, first in
+        key == group || Selection.isRepresentation(key, ofAny: [group])
+          || roots.root(of: key, group: first) == group
+      }.map(\.key))
   }
 
   private func summary(named name: String, mayBeInUse: Bool = true) -> EntrySummary? {

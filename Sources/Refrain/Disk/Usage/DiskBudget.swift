@@ -19,8 +19,6 @@ final class DiskBudget: Sendable {
   let hasCheckedUsage = Atomic(false)
   let locks: WriterLocks
   private let hasWarnedOfNoLocks = Atomic(false)
-  /// When this cache last removed all private files, in seconds of `Uptime`; −∞ for never.
-  let privateRemoval = Atomic(-Double.infinity)
   private let clock: @Sendable () -> Moment
 
   /// The most that an open entry usually takes besides its data: its directory and the shard, the
