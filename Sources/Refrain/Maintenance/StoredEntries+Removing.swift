@@ -17,9 +17,9 @@ extension StoredEntries {
   func remove(
     _ keys: Set<CacheKey>, at time: Date, progress: Progress? = nil
   ) async throws -> RemovedEntries {
-    let count = Count(total: keys.count, progress)
+    let noteDone = counter(to: keys.count, progress)
     let outcomes = try await inParallel(Array(keys)) { key in
-      defer { count.increment() }
+      defer { noteDone() }
       do {
         return (key: key, freed: try await remove(key, at: time), failure: MediaCacheError?.none)
       } catch let error as MediaCacheError {
@@ -47,7 +47,7 @@ extension StoredEntries {
         return try await remove(open, at: time).map { $0 + (freed ?? 0) } ?? freed
       }
       let removed = try await IOThreads.background.run {
-        try removeClosed(KeyHash.name(of: key), key.rawValue)
+        try removeClosed(KeyHash.name(of: key))
       }
       freed = removed.map { $0.bytes + (freed ?? 0) } ?? freed
       // A request may have opened the entry, and read its record, just before that.
@@ -89,7 +89,7 @@ extension StoredEntries {
     let swept = try await visit(progress: progress) { name -> (freed: Int64, left: String?) in
       if budget.isOpen(name) { return (0, name) }
       // If it cannot be removed, the next attempt reports why.
-      guard let removed = try? removeClosed(name, name, isSweep: true) else { return (0, name) }
+      guard let removed = try? removeClosed(name, isSweep: true) else { return (0, name) }
       // A request may have opened the entry, and read its record, just before that.
       return (removed.bytes, budget.isOpen(name) ? name : nil)
     }
@@ -125,26 +125,21 @@ extension StoredEntries {
       directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
     }
     // The record of what is open may not be written yet.
-    let open = table.openEntries.first { $0.name == name }
-    if let key = open?.key ?? recorded, KeyHash.name(of: key) == name {
-      return try await remove(key, at: time) ?? 0
-    }
-    return try await IOThreads.background.run {
-      try removeClosed(name, recorded?.rawValue ?? directory.path)?.bytes ?? 0
-    }
+    let key = table.openEntries.first { $0.name == name }?.key ?? recorded
+    if let key, KeyHash.name(of: key) == name { return try await remove(key, at: time) ?? 0 }
+    return try await IOThreads.background.run { try removeClosed(name)?.bytes ?? 0 }
   }
 
   // MARK: Closed entries
 
   /// Removes an entry that is not open here. Blocks.
   ///
-  /// - Parameters:
-  ///   - text: names the entry in errors.
-  ///   - isSweep: whether all entries of the shard are being removed, and the shard afterwards.
+  /// - Parameter isSweep: whether all entries of the shard are being removed, and the shard
+  ///   afterwards.
   /// - Returns: the generation that was stored, if its record is readable, and the bytes that were
   ///   freed; nil if nothing was stored.
   private func removeClosed(
-    _ name: String, _ text: String, isSweep: Bool = false
+    _ name: String, isSweep: Bool = false
   ) throws(MediaCacheError) -> (generation: String?, bytes: Int64)? {
     let directory = budget.entryDirectory(named: name)
     do throws(DiskError) {
@@ -160,10 +155,11 @@ extension StoredEntries {
         return (record?.generation, files.allocatedBytes)
       }
     } catch {
-      throw Self.failure(error, text)
+      throw Self.failure(error, directory.resourceName)
     }
     throw MediaCacheError(
-      .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
+      .inUse, "Another process is writing \(directory.resourceName).",
+      remedy: "Stop it, then try again.")
   }
 
   private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {

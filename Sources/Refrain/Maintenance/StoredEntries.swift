@@ -32,33 +32,29 @@ struct StoredEntries: Sendable {
       let shards = try await IOThreads.background.run { () throws(DiskError) in
         try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
       }
-      let count = Count(total: shards.reduce(0) { $0 + $1.count }, progress)
+      let noteDone = counter(to: shards.reduce(0) { $0 + $1.count }, progress)
       return try await inParallel(shards, on: IOThreads.background) { names in
         try names.compactMap { name in
           try Task.checkCancellation()
-          defer { count.increment() }
+          defer { noteDone() }
           return try body(name)
         }
       }.flatMap(\.self)
     }
   }
 
-  /// Counts what is done, and reports it.
-  final class Count: Sendable {
-    private let total: Int
-    private let progress: Progress?
-    private let done = Atomic(0)
-
-    init(total: Int, _ progress: Progress?) { (self.total, self.progress) = (total, progress) }
-
-    func increment() {
+  /// Returns a function that counts what is done, and reports it.
+  func counter(to total: Int, _ progress: Progress?) -> @Sendable () -> Void {
+    let done = Atomic(0)
+    return {
       let done = done.add(1, ordering: .relaxed).newValue
       progress?(MediaCache.EntryProgress(done: done, total: total))
     }
   }
 
   /// Returns the result of work that reads the directory, whose failures it reports.
-  func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result {
+  func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result
+  {
     do {
       return try await work()
     } catch let error as DiskError {
