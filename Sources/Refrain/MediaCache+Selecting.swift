@@ -108,10 +108,8 @@ extension MediaCache {
   }
 
   func storedKey(from key: CacheKey, for resource: Resource) async -> CacheKey {
-    let inspector = inspector
-    return await IOThreads.background.run {
-      inspector.storedKey(from: key, for: resource.headers)
-    }
+    let stored = stored
+    return await IOThreads.background.run { stored.storedKey(from: key, for: resource.headers) }
   }
 
   /// Removes the entries of all representations of the resource; see `remove(_:)`.

@@ -142,8 +142,6 @@ extension MediaCache {
     }
   }
 
-  package var privateFiles: PrivateFiles { PrivateFiles(budget) }
-
   /// Sends a warning to the listeners of `events`.
   package func report(warning: String) { events.send(.warning(warning)) }
 

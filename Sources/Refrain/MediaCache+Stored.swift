@@ -34,8 +34,8 @@ extension MediaCache {
   ) async -> [UInt8]? {
     guard !range.isEmpty, range.count <= longest else { return nil }
     let key = key(for: Resource(url: url))
-    return await look(at: [key]) { inspector in
-      inspector.entry(for: key).flatMap { inspector.bytes(in: range, of: $0) }
+    return await look(at: [key]) { stored in
+      stored.entry(for: key).flatMap { stored.bytes(in: range, of: $0) }
     }
   }
 
@@ -82,12 +82,12 @@ extension MediaCache {
 
   /// Returns what `look` finds in memory and on disk.
   func look<Found: Sendable>(
-    at keys: Set<CacheKey>, _ look: @Sendable @escaping (CacheInspector) -> Found
+    at keys: Set<CacheKey>, _ look: @Sendable @escaping (StoredEntries) -> Found
   ) async -> Found {
-    let inspector = inspector
+    let stored = stored
     // What is being closed is on disk then.
     _ = await table.settledEntries(for: keys)
-    return await IOThreads.background.run { look(inspector) }
+    return await IOThreads.background.run { look(stored) }
   }
 }
 
@@ -108,7 +108,7 @@ package struct StoredBody: Sendable {
   }
 }
 
-extension CacheInspector {
+extension StoredEntries {
   fileprivate func amounts(of parts: [WantedPart]) -> [MediaCache.StoredAmount] {
     // Of a stream in one file, all parts are ranges of the same entry.
     var last: (part: WantedPart, entry: EntrySummary?)?

@@ -9,6 +9,7 @@ public final class MediaCache: Sendable {
   let evictor: Evictor
   let starter: FetchStarter
   let configuration: Configuration
+  package let privateFiles: PrivateFiles
 
   /// Opens a cache directory, creating it if it is missing. Several caches, in several
   /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
@@ -55,6 +56,7 @@ public final class MediaCache: Sendable {
       clock: configuration.clock
     ) { [events] in events.send($0) }
     self.budget = budget
+    privateFiles = PrivateFiles("\(budget.directory)/private", disk: disk)
     let table = EntryTable(places: places)
     self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
@@ -76,14 +78,7 @@ public final class MediaCache: Sendable {
 
   var origin: Origin { starter.origin }
 
-  var inspector: CacheInspector {
-    CacheInspector(budget: budget, table: table, events: events)
-  }
-
-  /// A removal that begins now.
-  var removal: Removal {
-    Removal(budget: budget, table: table, events: events, time: configuration.clock().wall)
-  }
+  var stored: StoredEntries { StoredEntries(budget: budget, table: table, events: events) }
 
   /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
   package var relayingTransport: any RelayingTransport {
@@ -215,7 +210,7 @@ public final class MediaCache: Sendable {
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
-    try await reportingStorage { try await inspector.entries() }
+    try await stored.listing(recording: true)
   }
 
   /// Returns the entry stored under a key, or nil.
@@ -227,7 +222,7 @@ public final class MediaCache: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
-    try await reportingStorage { try await inspector.usage() }
+    try await stored.listing().usage
   }
 
   public struct Usage: Sendable, Hashable, Codable {
@@ -251,11 +246,7 @@ public final class MediaCache: Sendable {
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> [VerifyResult] {
-    let inspector = inspector
-    return try await reportingStorage {
-      guard let key else { return try await inspector.verify(progress: progress) }
-      return try await IOThreads.background.run { try inspector.verify(key).map { [$0] } ?? [] }
-    }
+    try await stored.verify(key, progress: progress)
   }
 
   /// The progress of work on all entries of a cache.
@@ -278,9 +269,9 @@ public final class MediaCache: Sendable {
   ///   `CancellationError`, with nothing removed.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
-    let removal = removal
-    let others = try await reportingStorage { try await inspector.representations(of: [key]) }
-    let outcome = try await removal.remove(others.union([key]))
+    let (stored, time) = (stored, now.wall)
+    let others = try await stored.representations(of: [key])
+    let outcome = try await stored.remove(others.union([key]), at: time)
     if let failure = outcome.failures.first { throw failure }
     return outcome.freedBytes > 0 ? outcome.freedBytes : nil
   }
@@ -298,16 +289,13 @@ public final class MediaCache: Sendable {
   public func removeAll(
     progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> Int64 {
-    let removal = removal
+    let time = now.wall
     // First: a cancelled removal leaves no credentials behind.
     origin.withMemory { $0.companions = [:] }
     var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
-      freed = .success(
-        try await reportingStorage {
-          try await removal.removeAll(progress: progress)
-        })
+      freed = .success(try await stored.removeAll(at: time, progress: progress))
     } catch {
       freed = .failure(error)
     }

@@ -19,11 +19,9 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether writing is not allowed: a read-only file system, or missing permissions.
   var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
 
-  /// Whether the name belongs to something other than an ordinary file of the cache: a directory, a
-  /// link, a socket, or an oversized file.
-  var isObstacle: Bool {
-    code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL || code == EFBIG
-  }
+  /// Whether the name belongs to something other than an ordinary file: a directory, a link, or a
+  /// socket.
+  var isObstacle: Bool { code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL }
 }
 
 extension DiskError {
@@ -176,13 +174,11 @@ extension Disk {
     try result.get()
   }
 
-  /// Returns the contents of a small file; nil if it is missing.
+  /// Returns the contents of a small file, cut at `limit`; nil if it is missing.
   ///
-  /// - Parameter cutsAtLimit: whether to return the beginning of a file larger than `limit`.
-  /// - Throws: if it cannot be read, is not an ordinary file (EINVAL), or is larger than `limit`
-  ///   (EFBIG).
+  /// - Throws: if it cannot be read, or is not an ordinary file (EINVAL).
   func file(
-    at path: String, limit: Int = 64 << 20, cutsAtLimit: Bool = false
+    at path: String, limit: Int = 64 << 20
   ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
     let descriptor: Int32
     do throws(DiskError) {
@@ -195,9 +191,6 @@ extension Disk {
     let found = try status(of: descriptor)
     guard found.kind == .file else {
       throw DiskError(operation: "open", path: path, code: EINVAL)
-    }
-    guard cutsAtLimit || found.size <= Int64(limit) else {
-      throw DiskError(operation: "read", path: path, code: EFBIG)
     }
     return (try read(Int(min(found.size, Int64(limit))), of: descriptor), found)
   }
@@ -300,25 +293,4 @@ func soon<Value>(_ take: () throws(DiskError) -> Value?) throws(DiskError) -> Va
     if let value = try take() { return value }
   }
   return nil
-}
-
-/// An open file, which is closed when its last user releases it: so a late call cannot reach another
-/// file that reuses the descriptor. Its calls block.
-final class OpenFile: Sendable {
-  let path: String
-  let descriptor: Int32
-  let disk: any Disk
-
-  init(_ path: String, _ mode: OpenMode, disk: any Disk) throws(DiskError) {
-    (self.path, self.disk) = (path, disk)
-    descriptor = try disk.open(path, mode)
-  }
-
-  deinit { disk.close(descriptor) }
-
-  func write(_ bytes: some ContiguousBytes, at offset: Int64) throws(DiskError) {
-    try disk.write(bytes, to: descriptor, at: offset)
-  }
-
-  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
 }

@@ -27,7 +27,10 @@ extension EntryDirectory {
       if try !isPinned { try disk.makeFile(pinPath) }
       // Another process writes the entry, or evicts it; eviction removes the record first.
       if lock == nil, !isLocked { usleep(Self.evictionStart) }
-      try makeDurable()
+      // The first record of an entry does not survive a power cut by itself.
+      try disk.syncFile(recordPath)
+      try disk.syncDirectory(path)
+      try syncParents()
     } catch {
       guard error.isMissing else { throw error }
       return false
@@ -35,13 +38,6 @@ extension EntryDirectory {
     let hasRecord = try disk.status(of: recordPath) != nil
     let hasMark = try isPinned
     return hasRecord && hasMark
-  }
-
-  /// Makes the record and the mark survive a power cut: the first record of an entry does not.
-  private func makeDurable() throws(DiskError) {
-    try disk.syncFile(recordPath)
-    try disk.syncDirectory(path)
-    try syncParents()
   }
 
   var isPinned: Bool {

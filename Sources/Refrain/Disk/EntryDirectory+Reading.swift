@@ -3,8 +3,28 @@ import Foundation
 
 /// Reads an entry: on opening it, or only its record and the sizes of its files. Changes nothing.
 extension EntryDirectory {
-  /// What the record and the journals of an entry claim.
+  struct Files: Sendable {
+    var statuses: [(name: String, status: FileStatus)] = []
+    var allocatedBytes: Int64
+    /// The time of change of the record, else of the directory, in seconds since 1970.
+    var lastAccess: Double
+    /// The contents of the record, if they were to be read and could be.
+    fileprivate var record: [UInt8]?
+
+    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
+    var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
+
+    /// Whether the entry is pinned. A mark without a record protects nothing.
+    var isPinned: Bool {
+      [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { status(of: $0) != nil }
+    }
+
+    func status(of name: String) -> FileStatus? { statuses.first { $0.name == name }?.status }
+  }
+
+  /// The files of an entry, and what its record and its journals claim.
   struct Contents: Sendable {
+    var files: Files
     var record: EntryRecord
     /// The readable bytes: synced, or written since the machine was booted.
     var spans: RangeSet<Int64>
@@ -13,8 +33,8 @@ extension EntryDirectory {
     /// The highest number of the record and the journals: the next one written gets a higher
     /// number.
     var lastEpoch: Int
-    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
-    var keep: Int64?
+    /// The status of the data file; nil if it is missing.
+    var data: FileStatus?
     /// The data file; nil if it was not opened.
     var file: EntryFile?
     /// Whether the data file is not writable.
@@ -22,11 +42,11 @@ extension EntryDirectory {
     /// A defect that was repaired, as a sentence.
     var warning: String?
 
-    /// - Parameter synced: the spans of the record.
-    fileprivate init(_ record: EntryRecord, _ synced: RangeSet<Int64>) {
-      self.record = record
-      (spans, syncedSpans) = (synced, synced)
-      lastEpoch = record.epoch
+    /// `spans` without those beyond the end of the data file.
+    var spansInFile: RangeSet<Int64> {
+      let end = min(data?.size ?? 0, record.length ?? .max)
+      guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
+      return spans.subtracting(RangeSet(end..<last))
     }
   }
 
@@ -50,86 +70,30 @@ extension EntryDirectory {
     }
   }
 
-  // MARK: Opening
-
-  /// Reads the sidecar and the journals, opens the data file, and accepts only spans that the file
-  /// can hold.
-  func load() throws(Problem) -> Contents {
-    try read { contents throws(Problem) in
-      let file = try openFile(of: &contents)
-      // Another process is shortening the file.
-      guard file.isLocked else { return false }
-      try readJournals(&contents)
-      let size = try reading { () throws(DiskError) in try file.status().size }
-      let end = min(size, contents.record.length ?? size)
-      if contents.spans.ranges.last?.upperBound ?? 0 > end {
-        contents.warning =
-          "The file of \(contents.record.url) is shorter than its record says (\(file.path)); the "
-          + "rest is fetched again."
-        contents.spans.remove(contentsOf: end..<Int64.max)
-        contents.syncedSpans.remove(contentsOf: end..<Int64.max)
-      }
-      return true
-    }
-  }
-
-  /// Opens the data file, read-only if write access is refused.
-  private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
-    let path = "\(path)/\(contents.record.file)"
-    let file = try openingData { () throws(DiskError) in
-      do throws(DiskError) {
-        return try EntryFile(path: path, mode: .readWrite, disk: disk)
-      } catch {
-        guard error.isRefused else { throw error }
-        contents.isReadOnly = true
-        return try EntryFile(path: path, mode: .read, disk: disk)
-      }
-    }
-    contents.file = file
-    return file
-  }
-
-  /// Returns the data file that `open` opens.
-  func openingData<File>(_ open: () throws(DiskError) -> File) throws(Problem) -> File {
-    do throws(DiskError) {
-      return try open()
-    } catch {
-      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its data file is missing or unreadable (\(error))")
-    }
-  }
-
-  /// Returns what the record and the journals claim, without opening the data file.
-  func loadRecord() throws(Problem) -> Contents {
-    // Replacing the record in the meantime may have removed its journals.
-    try read { contents throws(Problem) in
-      try readJournals(&contents)
-      return true
-    }
-  }
-
-  /// Reads the record, and what belongs to it: again if another process replaces the record or the
-  /// file meanwhile, or is shortening the file, which takes as long as a sync.
+  /// Lists the directory and gets the status of each file; nil if there is no directory.
   ///
-  /// - Parameter rest: reads the rest; returns false if all is to be read again.
-  private func read(
-    _ rest: (inout Contents) throws(Problem) -> Bool
-  ) throws(Problem) -> Contents {
-    for attempt in 0..<300 {
-      if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
-      let bytes = try readRecord()
-      let (record, spans) = try EntryRecord.decode(bytes)
-      var contents = Contents(record, spans)
-      do throws(Problem) {
-        if try rest(&contents), try isCurrent(bytes) { return contents }
-      } catch {
-        if try isCurrent(bytes) { throw error }
+  /// - Parameter readsRecord: whether to read the record, too, after the directory was listed.
+  func files(readsRecord: Bool = false) throws(DiskError) -> Files? {
+    guard let own = try disk.status(of: path) else { return nil }
+    var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
+    for name in try disk.names(in: path) {
+      let isRecord = name == EntryRecord.fileName
+      var found: FileStatus?
+      // Its contents come with its status. Why it cannot be read is found later.
+      if isRecord, readsRecord, let file = try? disk.file(at: recordPath) {
+        (files.record, found) = (file.bytes, file.status)
+      } else {
+        found = try disk.status(of: "\(path)/\(name)")
       }
+      guard let status = found else { continue }
+      if isRecord { files.lastAccess = status.changed }
+      files.statuses.append((name, status))
+      files.allocatedBytes += status.allocated
     }
-    throw .broken("another process keeps changing it")
+    return files
   }
 
-  // MARK: The record and the journals
+  // MARK: The record
 
   /// The URL of the stored resource, for events and errors; the directory's path if no record names
   /// a URL.
@@ -161,104 +125,98 @@ extension EntryDirectory {
     do throws(DiskError) { return try read() } catch { throw .unreadable(error) }
   }
 
-  /// Adds what the journals claim, and what the list of files shows besides: how long the entry
-  /// stays.
-  private func readJournals(_ contents: inout Contents) throws(Problem) {
-    let record = contents.record
-    for name in try reading({ () throws(DiskError) in try disk.names(in: path) }) {
-      contents.keep = contents.keep ?? Self.keep(markedBy: name)
-      guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
-        epoch >= record.epoch
+  // MARK: The record and the files
+
+  /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
+  func load() throws(Problem) -> Contents {
+    var contents = try read(opensFile: true)
+    let held = contents.spansInFile
+    if held != contents.spans {
+      contents.warning =
+        "The file of \(contents.record.url) is shorter than its record says "
+        + "(\(path)/\(contents.record.file)); the rest is fetched again."
+      contents.spans = held
+      contents.syncedSpans.formIntersection(held)
+    }
+    return contents
+  }
+
+  /// Reads an entry without opening its data file: for listing and checking thousands of them.
+  func loadRecord() throws(Problem) -> Contents { try read(opensFile: false) }
+
+  /// Lists the files, then reads the record, then what belongs to it: again if another process
+  /// replaces the record or the data file meanwhile, or is shortening the file, which takes as long
+  /// as a sync.
+  ///
+  /// The order matters: a journal is removed only after a record that claims its spans was written.
+  /// So if no journal was listed, the record that is read afterwards claims everything.
+  private func read(opensFile: Bool) throws(Problem) -> Contents {
+    for attempt in 0..<300 {
+      if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
+      let listed = try reading { () throws(DiskError) in try files(readsRecord: true) }
+      guard let files = listed else { throw .empty }
+      let bytes = if let record = files.record { record } else { try readRecord() }
+      let (record, spans) = try EntryRecord.decode(bytes)
+      var contents = Contents(
+        files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
+      do throws(Problem) {
+        let hasJournal = readJournals(&contents)
+        if opensFile {
+          let file = try openFile(of: &contents)
+          contents.data = try reading { () throws(DiskError) in try file.status() }
+          // Another process is shortening the file.
+          guard file.isLocked else { continue }
+        } else {
+          contents.data = files.status(of: record.file)
+          // The record may have been replaced since the directory was listed.
+          if contents.data == nil {
+            contents.data = try reading { () throws(DiskError) in
+              try disk.status(of: "\(path)/\(record.file)")
+            }
+          }
+        }
+        if !opensFile, !hasJournal { return contents }
+        if try isCurrent(bytes) { return contents }
+      } catch {
+        if try isCurrent(bytes) { throw error }
+      }
+    }
+    throw .broken("another process keeps changing it")
+  }
+
+  /// Opens the data file, read-only if write access is refused.
+  private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
+    let path = "\(path)/\(contents.record.file)"
+    do throws(DiskError) {
+      let file: EntryFile
+      do throws(DiskError) {
+        file = try EntryFile(path: path, mode: .readWrite, disk: disk)
+      } catch {
+        guard error.isRefused else { throw error }
+        contents.isReadOnly = true
+        file = try EntryFile(path: path, mode: .read, disk: disk)
+      }
+      contents.file = file
+      return file
+    } catch {
+      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
+      throw .broken("its data file is missing or unreadable (\(error))")
+    }
+  }
+
+  /// Adds what the listed journals claim; returns whether there are any.
+  private func readJournals(_ contents: inout Contents) -> Bool {
+    var hasJournal = false
+    for (name, _) in contents.files.statuses {
+      guard let epoch = SpanJournal.epoch(of: name, generation: contents.record.generation)
       else { continue }
+      hasJournal = true
+      guard epoch >= contents.record.epoch else { continue }
       contents.lastEpoch = max(contents.lastEpoch, epoch)
       // An unreadable journal only costs fetching its bytes again.
       guard let file = try? disk.file(at: "\(path)/\(name)") else { continue }
       contents.spans.formUnion(SpanJournal.decode(file.bytes, bootIdentity: bootIdentity))
     }
-  }
-
-  // MARK: Surveying
-
-  struct Files: Sendable {
-    var statuses: [(name: String, status: FileStatus)] = []
-    var allocatedBytes: Int64
-    /// The time of change of the record, else of the directory, in seconds since 1970.
-    var lastAccess: Double
-
-    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
-    var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
-
-    /// Whether the entry is pinned. A mark without a record protects nothing.
-    var isPinned: Bool {
-      [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { status(of: $0) != nil }
-    }
-
-    func status(of name: String) -> FileStatus? { statuses.first { $0.name == name }?.status }
-  }
-
-  /// Lists the directory and gets the status of each file; nil if there is no directory.
-  ///
-  /// - Parameter record: gets that of the record in another way.
-  func files(
-    record: (() throws(DiskError) -> FileStatus?)? = nil
-  ) throws(DiskError) -> Files? {
-    guard let own = try disk.status(of: path) else { return nil }
-    var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
-    for name in try disk.names(in: path) {
-      let isRecord = name == EntryRecord.fileName
-      let found =
-        if isRecord, let record { try record() } else { try disk.status(of: "\(path)/\(name)") }
-      guard let status = found else { continue }
-      if isRecord { files.lastAccess = status.changed }
-      files.statuses.append((name, status))
-      files.allocatedBytes += status.allocated
-    }
-    return files
-  }
-
-  /// What a look at each file of an entry shows.
-  struct Survey: Sendable {
-    var files: Files
-    var contents: Contents
-    /// The status of the data file; nil if it is missing.
-    var data: FileStatus?
-
-    /// The claimed spans, without those beyond the end of the data file.
-    var spansInFile: RangeSet<Int64> {
-      let (spans, end) = (contents.spans, min(data?.size ?? 0, contents.record.length ?? .max))
-      guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
-      return spans.subtracting(RangeSet(end..<last))
-    }
-  }
-
-  /// Surveys the files, and trusts the record: for listing and checking thousands of entries.
-  ///
-  /// The order matters: a journal is removed only after a record that claims its spans was written.
-  /// So if no journal was listed, the record that is read afterwards claims everything. If one was
-  /// listed, `loadRecord` reads both.
-  func survey() throws(Problem) -> Survey {
-    var bytes: [UInt8]?
-    let listed = try reading { () throws(DiskError) in
-      try files { () throws(DiskError) in
-        // Its contents come with its status; why it cannot be read is found below.
-        let file = try? disk.file(at: recordPath)
-        bytes = file?.bytes
-        return if let file { file.status } else { try disk.status(of: recordPath) }
-      }
-    }
-    guard let found = listed else { throw .empty }
-    if bytes == nil { bytes = try readRecord() }
-    let (record, spans) = try EntryRecord.decode(bytes ?? [])
-    let hasJournal = found.statuses.contains {
-      SpanJournal.epoch(of: $0.name, generation: record.generation) != nil
-    }
-    let contents = try hasJournal ? loadRecord() : Contents(record, spans)
-    // The record may have been replaced since the directory was listed, and name a newer file.
-    let file = contents.record.file
-    let data =
-      if let status = found.status(of: file) { status as FileStatus? } else {
-        try reading { () throws(DiskError) in try disk.status(of: "\(path)/\(file)") }
-      }
-    return Survey(files: found, contents: contents, data: data)
+    return hasJournal
   }
 }

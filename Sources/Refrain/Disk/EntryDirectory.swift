@@ -104,20 +104,15 @@ struct EntryDirectory: Sendable {
   func removeFiles(_ found: Files? = nil, keepsShard: Bool = false) throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     try remove(recordPath)
-    for isLast in [false, true] {
-      let names =
-        if let found, !isLast { found.statuses.map(\.name) } else { try disk.names(in: path) }
-      // The record was removed above, unless it was added since.
-      for name in names where isLast || name != EntryRecord.fileName {
-        try remove("\(path)/\(name)")
-      }
-      do throws(DiskError) {
-        try disk.removeDirectory(path)
-        break
-      } catch {
-        // Files were added since the directory was listed.
-        guard !isLast, error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
-      }
+    for (name, _) in found?.statuses ?? [] where name != EntryRecord.fileName {
+      try remove("\(path)/\(name)")
+    }
+    do throws(DiskError) {
+      try disk.removeDirectory(path)
+    } catch {
+      // The files were not listed, or some were added since.
+      guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
+      try remove(path)
     }
     if !keepsShard { disk.removeIfEmpty(shardPath) }
   }
@@ -209,8 +204,8 @@ struct EntryDirectory: Sendable {
     where isIncluded: (String) -> Bool
   ) throws(DiskError) -> (all: Int64, read: Int64) {
     var sum: (all: Int64, read: Int64) = (0, 0)
-    for name in try disk.names(in: path) where isIncluded(name) {
-      guard let status = try disk.status(of: "\(path)/\(name)") else { continue }
+    guard let files = try files() else { return sum }
+    for (name, status) in files.statuses where isIncluded(name) {
       sum.all += status.allocated
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }

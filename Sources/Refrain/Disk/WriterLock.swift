@@ -5,25 +5,20 @@ import RefrainLocks
 /// The right to change one entry's files, held for this object's lifetime. One writer at a time has
 /// it; the kernel releases it when the process ends.
 final class WriterLock: Sendable {
-  private let name: String
+  private let claim: WriterLocks.Claim
   private let file: OpenFile
-  private let locks: WriterLocks
   /// Why the file system cannot lock; nil if it can. Without locks, nothing keeps other processes
   /// out. They never corrupt each other's bytes: every generation has file names of its own, and no
   /// part of a file is freed without a lock. But one may undo what another has stored.
   let failure: DiskError?
 
-  fileprivate init(_ name: String, _ file: OpenFile, _ locks: WriterLocks, failure: DiskError?) {
-    self.name = name
-    self.file = file
-    self.locks = locks
-    self.failure = failure
+  fileprivate init(_ claim: WriterLocks.Claim, _ file: OpenFile, failure: DiskError? = nil) {
+    (self.claim, self.file, self.failure) = (claim, file, failure)
   }
 
   deinit {
-    // In this order: the kernel does not separate the threads of one process.
-    if failure == nil { file.disk.unlock(file.descriptor, WriterLocks.lock(of: name)) }
-    locks.release(name)
+    // Before the claim ends: the kernel does not separate the threads of one process.
+    if failure == nil { file.disk.unlock(file.descriptor, WriterLocks.lock(of: claim.name)) }
   }
 
   /// Takes the lock. Blocks, but does not wait for a writer.
@@ -57,6 +52,16 @@ final class WriterLocks: Sendable {
   }
 
   static let fileName = "locks"
+
+  /// A name that one thread of this process has claimed, for this object's lifetime.
+  fileprivate final class Claim: Sendable {
+    let name: String
+    private let locks: WriterLocks
+
+    init(_ name: String, _ locks: WriterLocks) { (self.name, self.locks) = (name, locks) }
+
+    deinit { locks.state.withLock { _ = $0.claimed.remove(name) } }
+  }
 
   private let directory: String
   private let disk: any Disk
@@ -97,11 +102,10 @@ final class WriterLocks: Sendable {
 
   /// Takes the lock of an entry; nil if another writer holds it.
   fileprivate func lock(_ directory: EntryDirectory) throws(DiskError) -> WriterLock? {
-    let name = directory.name
     // First this process's threads are excluded, then, by the kernel's lock, other processes.
+    let name = directory.name
     guard state.withLock({ $0.claimed.insert(name).inserted }) else { return nil }
-    var lock: WriterLock?
-    defer { if lock == nil { release(name) } }
+    let claim = Claim(name, self)
     // Another program may remove the file, alone or with the directory; later processes then lock a
     // new file.
     for _ in 0..<100 {
@@ -113,29 +117,16 @@ final class WriterLocks: Sendable {
         try directory.createParents()
         continue
       }
-      defer { withExtendedLifetime(file) {} }
       do throws(DiskError) {
         guard try disk.lock(file.descriptor, Self.lock(of: name)) else { return nil }
       } catch {
-        lock = WriterLock(name, file, self, failure: error)
-        return lock
+        return WriterLock(claim, file, failure: error)
       }
-      let isCurrent = Result { () throws(DiskError) in
-        try disk.status(of: path)?.identity == file.status().identity
-      }
-      if case .success(true) = isCurrent {
-        lock = WriterLock(name, file, self, failure: nil)
-        return lock
-      }
-      disk.unlock(file.descriptor, Self.lock(of: name))
-      _ = try isCurrent.get()
+      let lock = WriterLock(claim, file)
+      if try disk.status(of: path)?.identity == file.status().identity { return lock }
       state.withLock { if $0.file === file { $0.file = nil } }
     }
     return nil
-  }
-
-  fileprivate func release(_ name: String) {
-    state.withLock { _ = $0.claimed.remove(name) }
   }
 
   /// Returns the open file, made if it is missing.

@@ -328,7 +328,7 @@ struct RecordedPolicy: Sendable {
   /// Adopts the group in a stored entry, and how long it is marked to stay.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     adopt(contents.record)
-    (keep, marked) = (contents.keep, contents.keep)
+    (keep, marked) = (contents.files.keep, contents.files.keep)
   }
 
   /// Notes the policy of a resource that a reader opens: the record is often written after the

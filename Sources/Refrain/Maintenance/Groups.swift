@@ -35,9 +35,9 @@ extension MediaCache {
   public func remove(
     group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
-    let (removal, inspector) = (removal, inspector)
-    let keys = try await reportingStorage { try await inspector.members(of: key) }
-    let outcome = try await removal.remove(keys, progress: progress)
+    let (stored, time) = (stored, now.wall)
+    let keys = try await stored.members(of: key)
+    let outcome = try await stored.remove(keys, at: time, progress: progress)
     if let failure = outcome.failures.first { throw failure }
     if outcome.entries > 0 {
       return RemovedGroup(

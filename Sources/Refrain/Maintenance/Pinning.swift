@@ -87,7 +87,7 @@ extension MediaCache {
       let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
       do {
-        _ = try await removal.remove(key)
+        _ = try await stored.remove(key, at: now.wall)
       } catch let error as MediaCacheError where error.code == .inUse {
         // The other process that writes to the entry removes it when it closes it.
       }
@@ -104,13 +104,13 @@ extension MediaCache {
 
   /// As `pin(_:)`.
   package func pinStored(_ key: CacheKey) async throws -> PinOutcome {
-    let (budget, inspector) = (budget, inspector)
+    let (budget, stored) = (budget, stored)
     await budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
     let open = await table.heldEntry(for: key)
     defer { open?.release() }
     return try await withTaskExecutorPreference(IOThreads.background) {
-      guard let entry = inspector.entry(for: key) else { return .notStored }
+      guard let entry = stored.entry(for: key) else { return .notStored }
       // Never refused: lowering the limit lifts no pin.
       if entry.isPinned { return .wasPinned }
       let name = KeyHash.name(of: key)

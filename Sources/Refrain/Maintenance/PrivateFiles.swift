@@ -6,27 +6,21 @@ import RefrainLocks
 /// a whole, and to none of its entries. They do not count towards the limit, and
 /// `MediaCache.removeAll` removes them.
 ///
-/// All methods block: call them on `IOThreads` only.
-package struct PrivateFiles: Sendable {
+/// All methods block, unless noted otherwise: call them on `IOThreads` only.
+package final class PrivateFiles: Sendable {
   let path: String
-  let disk: any Disk
-  /// The budget of the cache that the files belong to; nil for the files of any other directory.
-  let budget: DiskBudget?
+  private let disk: any Disk
+  /// The last removal of all files by this cache.
+  private let removedHere = Mutex<RemovalRecord?>(nil)
 
-  init(_ budget: DiskBudget) {
-    path = "\(budget.directory)/private"
-    disk = budget.disk
-    self.budget = budget
-  }
+  init(_ path: String, disk: any Disk) { (self.path, self.disk) = (path, disk) }
 
   /// Creates the files of any directory, in place of a cache's. The directory is made if it is
   /// missing, but not its parents.
-  package init(at directory: URL) {
+  package convenience init(at directory: URL) {
     var path = directory.path(percentEncoded: false)
     if path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    self.path = path
-    disk = SystemDisk(for: path)
-    budget = nil
+    self.init(path, disk: SystemDisk(for: path))
   }
 
   /// Returns the path of a file, for messages.
@@ -34,13 +28,9 @@ package struct PrivateFiles: Sendable {
 
   // MARK: One file
 
-  /// Returns the first `limit` bytes of a file, and whether it has more; nil if there is none.
-  package func contents(
-    of name: String, limit: Int
-  ) throws -> (bytes: [UInt8], isCut: Bool)? {
-    try disk.file(at: path(of: name), limit: limit, cutsAtLimit: true).map {
-      ($0.bytes, $0.status.size > Int64(limit))
-    }
+  /// Returns the first `limit` bytes of a file; nil if there is none.
+  package func contents(of name: String, limit: Int) throws -> [UInt8]? {
+    try disk.file(at: path(of: name), limit: limit)?.bytes
   }
 
   /// Returns a text that changes when the file is replaced; nil if there is none.
@@ -116,39 +106,39 @@ package struct PrivateFiles: Sendable {
     try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
   }
 
-  /// Removes the files whose names begin with `prefix`, except one, and that have not been changed
-  /// since a date.
-  package func removeFiles(
-    withPrefix prefix: String, except kept: String, unchangedSince date: Date
+  /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left, and
+  /// others that were not changed for a time. A temporary one that was changed in the last day may
+  /// be in use.
+  ///
+  /// - Parameters:
+  ///   - age: in seconds; nil: only temporary files are removed.
+  ///   - kept: the name of a file that stays.
+  package func removeOld(
+    withPrefix prefix: String, unchangedFor age: Double? = nil, before now: Date = .now,
+    except kept: String? = nil
   ) throws {
-    try remove(
-      ages(withPrefix: prefix).filter { $0.name != kept && $0.changed < date }.map(\.name))
-  }
-
-  /// Removes the temporary files that ended programs have left, of the files whose names begin with
-  /// `prefix`. One that was changed in the last day may be in use.
-  package func removeTemporaryFiles(withPrefix prefix: String) throws {
-    try remove(
-      ages(withPrefix: prefix)
-        .filter { Self.isTemporary($0.name) && $0.changed < .now - 86_400 }.map(\.name))
+    let old = try oldest(withPrefix: prefix).filter { name, changed in
+      if Self.isTemporary(name) { return changed < .now - 86_400 }
+      return age.map { name != kept && changed < now - $0 } ?? false
+    }
+    try remove(old.map(\.name))
   }
 
   /// Removes the files that begin with `prefix` beyond a number, those unchanged for the longest
   /// time first.
   package func removeOldest(withPrefix prefix: String, keeping count: Int) throws {
-    let names = try ages(withPrefix: prefix).filter { !Self.isTemporary($0.name) }
-      .sorted { $0.changed < $1.changed }.map(\.name)
+    let names = try oldest(withPrefix: prefix).map(\.name).filter { !Self.isTemporary($0) }
     try remove(names.dropLast(max(0, count)))
   }
 
-  /// Returns the files that begin with `prefix`, and when they were last changed.
-  private func ages(withPrefix prefix: String) throws -> [(name: String, changed: Date)] {
+  /// Returns the files that begin with `prefix`, and when they were last changed, the oldest first.
+  private func oldest(withPrefix prefix: String) throws -> [(name: String, changed: Date)] {
     try disk.names(in: path).compactMap { name in
       guard name.hasPrefix(prefix), let status = try disk.status(of: path(of: name)),
         status.kind == .file
       else { return nil }
       return (name, Date(timeIntervalSince1970: status.changed))
-    }
+    }.sorted { $0.changed < $1.changed }
   }
 
   // MARK: Removing all
@@ -163,31 +153,26 @@ package struct PrivateFiles: Sendable {
   package struct RemovalRecord: Codable, Sendable, Hashable {
     /// Random.
     package var id: String
-    /// Nil if the record is damaged.
-    var time: Uptime?
+    var time: Uptime
 
-    /// Whether the removal came after this time; nil if it was in another run of the machine, or on
-    /// another machine.
-    package func isAfter(_ earlier: Uptime) -> Bool? {
-      time?.seconds(since: earlier).map { $0 >= 0 }
+    /// Whether the removal came after this time. False if it was in another run of the machine, or
+    /// on another machine.
+    package func isAfter(_ earlier: Uptime) -> Bool {
+      time.seconds(since: earlier).map { $0 >= 0 } ?? false
     }
   }
 
-  /// Returns the record of the last removal; nil if there was none.
+  /// Returns the record of the last removal; nil if there was none, or the record is damaged.
   package func lastRemoval() throws -> RemovalRecord? {
-    guard let contents = try contents(of: Self.removalName, limit: 4096) else { return nil }
-    let removal = try? JSONDecoder().decode(RemovalRecord.self, from: Data(contents.bytes))
-    return removal ?? RemovalRecord(id: "damaged")
+    try contents(of: Self.removalName, limit: 4096).flatMap {
+      try? JSONDecoder().decode(RemovalRecord.self, from: Data($0))
+    }
   }
 
   /// Whether this cache has removed all files since a time. Other caches of the directory are not
   /// considered. Does not block.
   package func isRemovedHere(since earlier: Uptime) -> Bool {
-    guard let budget else { return false }
-    // Every removal of this process was in this run of the machine.
-    let seconds = budget.privateRemoval.load(ordering: .acquiring)
-    return Uptime(seconds: seconds, boot: BootIdentity.current).seconds(since: earlier)
-      .map { $0 >= 0 } ?? false
+    removedHere.withLock { $0?.isAfter(earlier) ?? false }
   }
 
   /// Removes all files but the permanent ones, and records that.
@@ -197,8 +182,8 @@ package struct PrivateFiles: Sendable {
     var problem = "could not be removed"
     do {
       try withLock {
-        let time = now()
-        budget?.privateRemoval.store(time.seconds, ordering: .releasing)
+        let record = RemovalRecord(id: UUID().uuidString, time: now())
+        removedHere.withLock { $0 = record }
         var failure: (any Error)?
         // Before the record is written, for which there may be no room otherwise.
         for name in try disk.names(in: path) where !Self.permanent.contains(name) {
@@ -208,7 +193,6 @@ package struct PrivateFiles: Sendable {
             failure = failure ?? error
           }
         }
-        let record = RemovalRecord(id: UUID().uuidString, time: time)
         let written = Result {
           try replace(Self.removalName, with: Array(JSONEncoder().encode(record)))
         }

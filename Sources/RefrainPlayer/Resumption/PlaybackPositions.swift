@@ -64,7 +64,7 @@ public final class PlaybackPositions: Sendable {
       if let directory {
         try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       }
-      for name in [prefix, languagesName] { try? files.removeTemporaryFiles(withPrefix: name) }
+      for name in [prefix, languagesName] { try? files.removeOld(withPrefix: name) }
       let languages: TrackLanguages? = read(languagesName, from: files)
       return State(
         marks: readMarks(from: files), languages: languages ?? TrackLanguages(), since: since)
@@ -237,10 +237,9 @@ public final class PlaybackPositions: Sendable {
 
   /// Blocks. A file that cannot be read counts as missing.
   private static func read<Value: Decodable>(_ name: String, from files: PrivateFiles) -> Value? {
-    guard let contents = try? files.contents(of: name, limit: mostBytes), !contents.isCut else {
-      return nil
+    (try? files.contents(of: name, limit: mostBytes)).flatMap {
+      try? JSONDecoder().decode(Value.self, from: Data($0))
     }
-    return try? JSONDecoder().decode(Value.self, from: Data(contents.bytes))
   }
 
   /// Blocks.

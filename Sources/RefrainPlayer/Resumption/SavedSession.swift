@@ -101,9 +101,8 @@ public final class SavedSession: Sendable {
   private static func read(from files: PrivateFiles) throws -> PlayerSession? {
     // Replacing both files takes two steps.
     try files.withLock {
-      guard let contents = try files.contents(of: queueName, limit: mostBytes) else { return nil }
-      guard !contents.isCut else { throw TooLarge() }
-      let queue = try JSONDecoder().decode(Queue.self, from: Data(contents.bytes))
+      guard let bytes = try files.contents(of: queueName, limit: mostBytes) else { return nil }
+      let queue = try JSONDecoder().decode(Queue.self, from: Data(bytes))
       var session = queue.session
       if let place = place(in: files), place.id == queue.id,
         place.item == session.queue.current?.id.rawValue
@@ -116,15 +115,11 @@ public final class SavedSession: Sendable {
     }
   }
 
-  private struct TooLarge: Error, CustomStringConvertible {
-    var description: String { "the file is too large" }
-  }
-
   /// Returns the stored place; nil if there is none, or it is damaged.
   private static func place(in files: PrivateFiles) -> Place? {
-    guard let contents = try? files.contents(of: placeName, limit: 64 << 10), !contents.isCut
-    else { return nil }
-    return try? JSONDecoder().decode(Place.self, from: Data(contents.bytes))
+    (try? files.contents(of: placeName, limit: 64 << 10)).flatMap {
+      try? JSONDecoder().decode(Place.self, from: Data($0))
+    }
   }
 
   // MARK: Storing
@@ -202,7 +197,7 @@ public final class SavedSession: Sendable {
     if let directory {
       try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
-    try? files.removeTemporaryFiles(withPrefix: Self.queueName)
+    try? files.removeOld(withPrefix: Self.queueName)
   }
 
   /// Runs under the lock of the files.

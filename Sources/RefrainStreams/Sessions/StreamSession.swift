@@ -204,9 +204,9 @@ struct SessionStore: Sendable {
       return nil
     }
     if !known.isRead {
-      try files.removeFiles(
-        withPrefix: "sessions-", except: name,
-        unchangedSince: now - TimeInterval(Self.longestUnused))
+      try files.removeOld(
+        withPrefix: "sessions-", unchangedFor: Double(Self.longestUnused), before: now,
+        except: name)
     }
     guard try !sessions.isEmpty || files.identity(of: name) != nil else {
       known = Known(isRead: true)
@@ -214,7 +214,7 @@ struct SessionStore: Sendable {
     }
     return try files.withLock {
       let removal = try files.lastRemoval()
-      let before = try files.contents(of: name, limit: 2 * Self.mostBytes)?.bytes
+      let before = try files.contents(of: name, limit: 2 * Self.mostBytes)
       var exchanged = Exchanged()
       var records = decoded(before ?? [])
       for session in sessions {

@@ -21,8 +21,8 @@ private struct AbsentParts {
 
   /// The last found one last. A file that cannot be read knows none.
   var known: [UInt64] {
-    guard let contents = try? files.contents(of: Self.fileName, limit: Self.longest),
-      let texts = try? JSONDecoder().decode([String].self, from: Data(contents.bytes))
+    guard let bytes = try? files.contents(of: Self.fileName, limit: Self.longest),
+      let texts = try? JSONDecoder().decode([String].self, from: Data(bytes))
     else { return [] }
     return texts.compactMap { UInt64($0, radix: 36) }
   }

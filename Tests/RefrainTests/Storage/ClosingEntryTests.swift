@@ -48,7 +48,7 @@ import Testing
         isWriting.wait()
         return nil
       }
-      let freed = try await cache.removal.remove(key)
+      let freed = try await cache.stored.remove(key, at: cache.now.wall)
       #expect((freed ?? 0) > 0)
       third.cancel()
       try await eventually("the entry is closed") { cache.table.isEmpty }

@@ -95,6 +95,6 @@ import Testing
       #expect(truncate(file, 100_000) == 0)
       #expect(try await cache.verify().map(\.droppedBytes) == [directory.length - 100_000])
     }
-    #expect(try directory.stored().directory.load().keep == 60)
+    #expect(try directory.stored().directory.load().files.keep == 60)
   }
 }

@@ -63,7 +63,7 @@ import Testing
       let reads = Atomic(0)
       watchRecords(disk) { reads.add(1, ordering: .relaxed) }
       let selection = try selection((50..<70).map { "\($0)" })
-      let keys = try await cache.inspector.representations(of: selection.keys)
+      let keys = try await cache.stored.representations(of: selection.keys)
       #expect(try keys == Set((55..<65).map { try representation($0).key }))
       #expect(reads.load(ordering: .relaxed) == 10)
       #expect(try await cache.purge(selection).entries == 20)
@@ -99,7 +99,7 @@ import Testing
       }
       await #expect(throws: CancellationError.self) { try await task.value }
       // Each thread finishes the record that it is reading.
-      #expect(reads.load(ordering: .relaxed) <= Sweep.width)
+      #expect(reads.load(ordering: .relaxed) <= StoredEntries.width)
     }
   }
 }

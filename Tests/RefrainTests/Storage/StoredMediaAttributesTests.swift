@@ -32,7 +32,7 @@ import Testing
     }
     try cache.privateFiles.replace("secret", with: [1, 2])
     #expect(paths.withLock { $0 }.map { $0.hasSuffix("/private") } == [true])
-    #expect(try cache.privateFiles.contents(of: "secret", limit: 10)?.bytes == [1, 2])
+    #expect(try cache.privateFiles.contents(of: "secret", limit: 10) == [1, 2])
     await cache.close()
   }
 

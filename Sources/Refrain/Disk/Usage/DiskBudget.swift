@@ -17,8 +17,6 @@ final class DiskBudget: Sendable {
   let index = Mutex(EntryIndex())
   private let currentLimit: Mutex<Int64?>
   private let hasCheckedUsage = Atomic(false)
-  /// When this cache last removed all private files, in seconds of `Uptime`; −∞ for never.
-  let privateRemoval = Atomic(-Double.infinity)
   private let clock: @Sendable () -> Moment
   /// Receives the warnings of failed scans.
   let report: @Sendable (CacheEvent) -> Void

@@ -16,13 +16,15 @@ public struct EntryVerification: Sendable, Hashable {
 ///
 /// Most entries are intact, and finding that out takes no lock: an entry is first surveyed as it
 /// is. Only one that seems damaged is locked, checked again, and repaired.
-extension CacheInspector {
-  func verify(progress: Sweep.Progress?) async throws -> [EntryVerification] {
-    try await Sweep(budget: budget).run(progress: progress) { try verify(named: $0) }
-  }
-
-  func verify(_ key: CacheKey) throws -> EntryVerification? {
-    try verify(named: KeyHash.name(of: key))
+extension StoredEntries {
+  /// Verifies the entry of a key, or all. Throws as `visit` does.
+  func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
+    guard let key else { return try await visit(progress: progress) { try verify(named: $0) } }
+    return try await reportingStorage {
+      try await IOThreads.background.run {
+        try verify(named: KeyHash.name(of: key)).map { [$0] } ?? []
+      }
+    }
   }
 
   private func verify(named name: String) throws -> EntryVerification? {
@@ -35,9 +37,8 @@ extension CacheInspector {
       return result
     }
     guard let lock = try WriterLock.acquire(directory, waits: false) else {
-      guard let record = directory.writtenRecord else { return nil }
-      result.key = CacheKey(rawValue: record.key)
-      return result
+      result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
+      return result.key == nil ? nil : result
     }
     defer { withExtendedLifetime(lock) {} }
     budget.changing(name) { repair(directory, &result) }
@@ -101,21 +102,21 @@ extension EntryDirectory {
   }
 
   fileprivate func examine() throws(Problem) -> Examination {
-    let survey = try survey()
-    guard survey.data?.kind == .file else { throw .broken("its data file is missing") }
-    let record = survey.contents.record
-    let data = try openingData { () throws(DiskError) in
-      try disk.open("\(path)/\(record.file)", .read)
-    }
-    defer { disk.close(data) }
+    let contents = try loadRecord()
+    guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
+    let record = contents.record
     // A file system that cannot tell them says nothing about the entry.
-    let holes = try reading { () throws(DiskError) in try disk.holes(in: data) }
-    let foreign = survey.files.statuses.filter { name, _ in
+    let holes = try reading { () throws(DiskError) in
+      let data = try disk.open("\(path)/\(record.file)", .read)
+      defer { disk.close(data) }
+      return try disk.holes(in: data)
+    }
+    let foreign = contents.files.statuses.filter { name, _ in
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
     return Examination(
-      contents: survey.contents, held: survey.spansInFile.subtracting(holes),
+      contents: contents, held: contents.spansInFile.subtracting(holes),
       foreignFiles: foreign.count)
   }
 }

@@ -2,31 +2,26 @@
 package import Foundation
 import RefrainLocks
 
-/// Removes entries from a cache directory, in use or not.
+/// Removes entries, in use or not.
 ///
 /// From the end of a removal on, no request is answered with a response that the origin gave before
 /// its beginning, unless the origin has confirmed it since. Requests that are being answered end
 /// with the version with which they began.
-struct Removal: Sendable {
-  let budget: DiskBudget
-  let table: EntryTable
-  let events: EventStreams
-  /// The beginning of the removal.
-  let time: Date
-
+extension StoredEntries {
   // MARK: By keys
 
   /// Removes entries.
   ///
+  /// - Parameter time: the beginning of the removal.
   /// - Throws: `CancellationError`, with some of the entries removed.
   func remove(
-    _ keys: Set<CacheKey>, progress: Sweep.Progress? = nil
+    _ keys: Set<CacheKey>, at time: Date, progress: Progress? = nil
   ) async throws -> RemovedEntries {
-    let count = Sweep.Count(total: keys.count, progress)
+    let noteDone = counter(to: keys.count, progress)
     let outcomes = try await inParallel(Array(keys)) { key in
-      defer { count.increment() }
+      defer { noteDone() }
       do {
-        return (key: key, freed: try await remove(key), failure: MediaCacheError?.none)
+        return (key: key, freed: try await remove(key, at: time), failure: MediaCacheError?.none)
       } catch let error as MediaCacheError {
         return (key, nil, error)
       }
@@ -43,16 +38,16 @@ struct Removal: Sendable {
   /// Removes an entry.
   ///
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
-  func remove(_ key: CacheKey) async throws -> Int64? {
+  func remove(_ key: CacheKey, at time: Date) async throws -> Int64? {
     var freed: Int64?
     while true {
       try Task.checkCancellation()
       if let open = await table.heldEntry(for: key) {
         defer { open.release() }
-        return try await remove(open).map { $0 + (freed ?? 0) } ?? freed
+        return try await remove(open, at: time).map { $0 + (freed ?? 0) } ?? freed
       }
       let removed = try await IOThreads.background.run {
-        try removeClosed(KeyHash.name(of: key), key.rawValue)
+        try removeClosed(KeyHash.name(of: key))
       }
       freed = removed.map { $0.bytes + (freed ?? 0) } ?? freed
       // A request may have opened the entry, and read its record, just before that.
@@ -62,7 +57,7 @@ struct Removal: Sendable {
     }
   }
 
-  private func remove(_ entry: Entry) async throws -> Int64? {
+  private func remove(_ entry: Entry, at time: Date) async throws -> Int64? {
     do {
       return try await withTaskExecutorPreference(IOThreads.background) {
         let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
@@ -89,29 +84,30 @@ struct Removal: Sendable {
   /// at once.
   ///
   /// - Returns: the bytes of disk that were freed.
-  /// - Throws: `DiskError` if the directory cannot be read; `MediaCacheError`; `CancellationError`.
-  func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    let swept = try await Sweep(budget: budget).run(progress: progress) { shard in
-      // No entry has the name of a shard: only the shard itself is settled.
-      budget.changing(shard) {
-        budget.disk.removeIfEmpty(budget.entryDirectory(named: shard).shardPath)
-      }
-    } _: { name -> (freed: Int64, left: String?) in
+  /// - Throws: as `visit`; `MediaCacheError` if an entry cannot be removed.
+  func removeAll(at time: Date, progress: Progress?) async throws -> Int64 {
+    let swept = try await visit(progress: progress) { name -> (freed: Int64, left: String?) in
       if budget.isOpen(name) { return (0, name) }
-      do {
-        let removed = try removeClosed(name, name, isSweep: true)
-        // A request may have opened the entry, and read its record, just before that.
-        return (removed?.bytes ?? 0, budget.isOpen(name) ? name : nil)
-      } catch {
-        // The next attempt reports why.
-        return (0, name)
+      // If it cannot be removed, the next attempt reports why.
+      guard let removed = try? removeClosed(name, isSweep: true) else { return (0, name) }
+      // A request may have opened the entry, and read its record, just before that.
+      return (removed.bytes, budget.isOpen(name) ? name : nil)
+    }
+    try await reportingStorage {
+      try await IOThreads.background.run { () throws(DiskError) in
+        // No entry has the name of a shard: only the shard itself is settled.
+        for shard in try budget.shards() {
+          budget.changing(shard) {
+            budget.disk.removeIfEmpty(budget.entryDirectory(named: shard).shardPath)
+          }
+        }
       }
     }
     var freed = swept.reduce(0) { $0 + $1.freed }
     var failure: (any Error)?
     for name in swept.compactMap(\.left) {
       do {
-        freed += try await removeLeft(name)
+        freed += try await removeLeft(name, at: time)
       } catch let error as MediaCacheError where error.code == .inUse {
         events.send(.warning(error.description))
       } catch let error as MediaCacheError {
@@ -123,32 +119,27 @@ struct Removal: Sendable {
   }
 
   /// Removes an entry that is in use, or could not be removed before.
-  private func removeLeft(_ name: String) async throws -> Int64 {
+  private func removeLeft(_ name: String, at time: Date) async throws -> Int64 {
     let directory = budget.entryDirectory(named: name)
     let recorded = await IOThreads.background.run {
       directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
     }
     // The record of what is open may not be written yet.
-    let open = table.openEntries.first { $0.name == name }
-    if let key = open?.key ?? recorded, KeyHash.name(of: key) == name {
-      return try await remove(key) ?? 0
-    }
-    return try await IOThreads.background.run {
-      try removeClosed(name, recorded?.rawValue ?? directory.path)?.bytes ?? 0
-    }
+    let key = table.openEntries.first { $0.name == name }?.key ?? recorded
+    if let key, KeyHash.name(of: key) == name { return try await remove(key, at: time) ?? 0 }
+    return try await IOThreads.background.run { try removeClosed(name)?.bytes ?? 0 }
   }
 
   // MARK: Closed entries
 
   /// Removes an entry that is not open here. Blocks.
   ///
-  /// - Parameters:
-  ///   - text: names the entry in errors.
-  ///   - isSweep: whether all entries of the shard are being removed, and the shard afterwards.
+  /// - Parameter isSweep: whether all entries of the shard are being removed, and the shard
+  ///   afterwards.
   /// - Returns: the generation that was stored, if its record is readable, and the bytes that were
   ///   freed; nil if nothing was stored.
   private func removeClosed(
-    _ name: String, _ text: String, isSweep: Bool = false
+    _ name: String, isSweep: Bool = false
   ) throws(MediaCacheError) -> (generation: String?, bytes: Int64)? {
     let directory = budget.entryDirectory(named: name)
     do throws(DiskError) {
@@ -164,10 +155,11 @@ struct Removal: Sendable {
         return (record?.generation, files.allocatedBytes)
       }
     } catch {
-      throw Self.failure(error, text)
+      throw Self.failure(error, directory.resourceName)
     }
     throw MediaCacheError(
-      .inUse, "Another process is writing \(text).", remedy: "Stop it, then try again.")
+      .inUse, "Another process is writing \(directory.resourceName).",
+      remedy: "Stop it, then try again.")
   }
 
   private static func failure(_ error: DiskError, _ text: String) -> MediaCacheError {
@@ -234,28 +226,26 @@ package struct PurgeSelection: Sendable, Hashable {
 /// Purging: the origin's resources have changed, and the stored responses must not be used as if
 /// they had not.
 extension MediaCache {
-  /// Removes entries (`Removal`).
+  /// Removes entries.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
   ///   with some of the entries purged.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
-    let (removal, inspector) = (removal, inspector)
+    let (stored, time) = (stored, now.wall)
     var keys = selection.keys
     // First: what requests from before this moment bring is not to be used.
     for entry in await table.settledEntries()
     where selection.contains(entry.key, url: entry.resource.url.withoutUserInfo.absoluteString) {
       keys.insert(entry.key)
     }
-    keys.formUnion(
-      try await reportingStorage {
-        guard selection.needsSearch else {
-          return try await inspector.representations(of: selection.keys)
-        }
-        return Set(
-          try await inspector.records { key, record in
-            selection.contains(key, url: record.url) ? key : nil
-          })
-      })
-    return try await removal.remove(keys)
+    if selection.needsSearch {
+      for entry in try await stored.listing().entries
+      where selection.contains(entry.key, url: entry.url.absoluteString) {
+        keys.insert(entry.key)
+      }
+    } else {
+      keys.formUnion(try await stored.representations(of: selection.keys))
+    }
+    return try await stored.remove(keys, at: time)
   }
 }
