@@ -164,25 +164,27 @@ struct Fetch: Sendable {
       }
     }
     let began = ContinuousClock.now
-    return await exchange.run { [request] response in
-      if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
-      let latency = (ContinuousClock.now - began).seconds
-      generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
-      let (verdict, actions) = judged(
-        response, asked: request.range, sentIfRange: request.ifRange != nil,
-        mayHand: entry.storage.isShared)
-      if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
-      await prepareIfEmpty()
-      generation.carryOut(actions)
-      guard let verdict else { return .done }
-      if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
-      return await use(verdict, of: response, asked: request.range, exchange: exchange)
-    } failure: { [request] error, isLasting in
+    do {
+      return try await exchange.run { [request] response in
+        if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
+        let latency = (ContinuousClock.now - began).seconds
+        generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
+        let (verdict, actions) = judged(
+          response, asked: request.range, sentIfRange: request.ifRange != nil,
+          mayHand: entry.storage.isShared)
+        if generation.withState({ $0.handed != nil }) { entry.setApart(generation) }
+        await prepareIfEmpty()
+        generation.carryOut(actions)
+        guard let verdict else { return .done }
+        if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
+        return await use(verdict, of: response, asked: request.range, exchange: exchange)
+      }
+    } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
         return .onlyForPlayback(error)
       }
-      return isLasting ? .failed(error) : .again(error)
-    } cancelled: {
+      return error.retry == nil ? .failed(error) : .again(error)
+    } catch {
       if exchange.isCancelled { return .askAnew }
       generation.withState { $0.fetches[id]?.isCalledOff = true }
       return .done

@@ -12,7 +12,7 @@ final class EntryRequests: Sendable {
     var given: Resource
     /// The number of replacements by the hook.
     var authorization = 0
-    var chain: (of: Resource, RedirectPolicy)?
+    var chain: (of: Resource, RequestChain)?
     var sums: (received: Int64, requests: Int) = (0, 0)
     var last: (status: Int, way: HeaderFields, at: Date)?
   }
@@ -76,7 +76,7 @@ final class EntryRequests: Sendable {
 
   /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
   /// which has to see the chain, that of another observer's resource will do.
-  func chain(for resource: Resource) -> RedirectPolicy? {
+  func chain(for resource: Resource) -> RequestChain? {
     state.withLock { state in
       guard case (var followed, let chain)? = state.chain else { return nil }
       if resource.observer == nil { followed.observer = nil }
@@ -84,7 +84,7 @@ final class EntryRequests: Sendable {
     }
   }
 
-  func note(_ chain: RedirectPolicy, for resource: Resource) {
+  func note(_ chain: RequestChain, for resource: Resource) {
     state.withLock { $0.chain = (resource, chain) }
   }
 

@@ -2,7 +2,7 @@
 import Foundation
 import RefrainLocks
 
-/// One attempt at a request, redirects and authorization included, with a silence timeout.
+/// One attempt at a request, redirects and authorization included, with a deadline for each step.
 final class OriginExchange: Sendable {
   struct Response: Sendable {
     var status: Int
@@ -11,32 +11,41 @@ final class OriginExchange: Sendable {
     /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
-    /// The request that was answered, after redirects.
-    var request: OriginRequest
+    /// The requests up to the one that was answered, with the redirects between them.
+    var chain: RequestChain
     /// The resource that was requested, before redirects.
     var resource: Resource
-    /// The redirects from there, also those of an earlier request that led to `url`.
-    var redirections: [Redirection] = []
-    /// The first of them, for whoever passes on a response that nobody else may use.
-    var redirect: ErrorResponse?
     /// The resource as its reader gave it; nil if that is not known any more.
     var given: Resource?
+    /// The first redirect, for whoever passes on a response that nobody else may use.
+    var redirect: ErrorResponse?
     /// Whether the range of the request was dropped, since the response to it was unusable.
     var droppedRange = false
-    /// The length of the resource that the unusable response stated.
-    var statedLength: Int64?
     /// Whether it repeats an earlier response, without a request of its own.
     var isRepeated = false
     var requestTime: Date
     var responseTime: Date
     /// Whether the origin held it back until the resource existed.
     var wasHeldBack = false
+    /// How its `icy-` fields describe the body.
+    var icy = ICYAnswer.plain
     /// Whether this is a live stream.
     var isLive = false
-    /// The number of audio bytes between two metadata blocks (`ICYDemultiplexer`).
-    var interval: Int64?
-    /// Whether a length was sent, of audio and metadata together.
-    var hasInterleavedLength = false
+    /// Whether the body ends properly only with its last byte: a station's stream has no end, unless
+    /// a length was sent.
+    var hasEnd = true
+
+    /// The request that was answered, after redirects.
+    var request: OriginRequest { chain.request }
+    /// The URL that responded.
+    var url: URL { request.url }
+
+    func keeper(isShared: Bool, isSecret: Bool = false) -> Freshness.Keeper {
+      Freshness.Keeper(
+        isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
+        hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
+        wasHeldBack: wasHeldBack)
+    }
   }
 
   let origin: Origin
@@ -50,7 +59,7 @@ final class OriginExchange: Sendable {
   /// Called when the transport begins or stops waiting for a network; returns whether the request
   /// goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  private let watch = SilenceTimeout.Watch()
+  private let deadline = Deadline()
 
   init(
     _ wanted: FetchRequest, of requests: EntryRequests,
@@ -63,33 +72,31 @@ final class OriginExchange: Sendable {
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// Sends the request. Passes the response to `body`, or the reason for its absence to `failure`.
+  /// Sends the request, and returns what `body` makes of the response.
+  ///
+  /// - Throws: `MediaCacheError`, whose `retry` is nil if no other attempt helps; `CancellationError`.
   func run<Value: Sendable>(
-    _ body: @Sendable @escaping (Response) async -> Value,
-    failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Value,
-    cancelled: @Sendable @escaping () -> Value
-  ) async -> Value {
-    await origin.silence.run(watch) {
+    _ body: @Sendable @escaping (Response) async -> Value
+  ) async throws -> Value {
+    try await deadline.run {
+      let response: Response
       do {
-        let response = try await self.exchange()
-        self.requests.note(
-          status: response.status, response.headers, at: response.responseTime)
-        return await body(response)
+        response = try await self.exchange()
       } catch let error as MediaCacheError {
-        return failure(error, error.retry == nil)
+        throw error
       } catch {
-        guard let problem = self.problem(error) else { return cancelled() }
-        let isLasting = [.badURL, .networkNotAllowed].contains(problem.code)
-        return failure(problem.withoutFirstByte, isLasting)
+        throw self.problem(error)?.withoutFirstByte ?? CancellationError()
       }
+      self.requests.note(status: response.status, response.headers, at: response.responseTime)
+      return await body(response)
     }
   }
 
   /// Ends this exchange, so that another one may send a different request.
-  func cancel() { watch.cancel() }
+  func cancel() { deadline.cancel() }
 
   /// Whether `cancel` ended this exchange.
-  var isCancelled: Bool { watch.isCancelled }
+  var isCancelled: Bool { deadline.isCancelled }
 
   // MARK: Timeouts
 
@@ -100,18 +107,18 @@ final class OriginExchange: Sendable {
     return isHeldBack ? max(limit, .seconds(60)) : limit
   }
 
-  func expectHead() { watch.expect(within: headTimeout) }
+  func expectHead() { deadline.expect(within: headTimeout) }
 
   /// - Parameter isFirst: whether nothing of the body has come yet.
   func expectBody(isFirst: Bool) {
     let limit = origin.silenceTimeout
-    watch.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
+    deadline.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
   /// Expects all of a short body, which helps no reader to play.
-  func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
+  func expectShortBody() { deadline.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
-  func rest() { watch.rest() }
+  func rest() { deadline.rest() }
 
   /// Suspends the timeout while the transport waits for a network, which is not the origin's
   /// silence: only cancellation limits that wait.
@@ -126,19 +133,20 @@ final class OriginExchange: Sendable {
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
   func problem(_ error: any Error) -> MediaCacheError? {
+    if !deadline.hasPassed {
+      if error is CancellationError { return nil }
+      if let error = error as? MediaCacheError { return error }
+      if let error = error as? TransportError { return MediaCacheError(error, wanted.purpose) }
+    }
     let host = requests.resource.url.host() ?? "The origin"
-    if watch.hasFired {
-      var error = MediaCacheError(
-        .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
-      error.isTimeout = true
-      return error
+    var problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
+    if deadline.hasPassed {
+      problem.reason = "\(host) was silent for too long."
+      problem.remedy = "Check the network."
+      problem.isTimeout = true
     }
-    if error is CancellationError { return nil }
-    if let error = error as? MediaCacheError { return error }
-    guard let error = error as? TransportError else {
-      return MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
-    }
-    return MediaCacheError(error, wanted.purpose)
+    problem.retry = .network
+    return problem
   }
 
   // MARK: Exchange
@@ -197,50 +205,5 @@ final class OriginExchange: Sendable {
     request.waitsForConnectivity = policy.waitsForConnectivity
     request.onConnectivity = { [weak self] in self?.connectivityChanged($0) }
     return request
-  }
-}
-
-/// Keeps responses that bring no resource for readers that pass them on.
-extension OriginExchange {
-  /// Returns the error with the response that it reports, if a reader passes that on. Its body is read
-  /// here unless it is long. Without it if it is repeated, or of another origin and behind no
-  /// redirect: whoever passes it on has to request it again.
-  func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
-    guard passesOnErrors() else { return failure }
-    var failure = failure
-    failure.response = await kept(response) ?? response.redirect
-    return failure
-  }
-
-  /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
-  func kept(_ response: Response) async -> ErrorResponse? {
-    // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
-    // fields of another origin, such as cookies and challenges, are not for this one.
-    guard let given = response.given, response.status != 416, response.status != 206,
-      !response.isRepeated, !response.isDecoded,
-      WebOrigin.isOne(of: response.url, response.resource.url)
-    else { return nil }
-    expectShortBody()
-    defer { self.rest() }
-    let reading = BodyReading(response.body, by: requests)
-    var (body, isWhole) = (Data(), false)
-    do {
-      while !isWhole, body.count <= ErrorResponse.longestBody {
-        if let chunk = try await reading.next() { body += chunk } else { isWhole = true }
-      }
-    } catch {
-      // The body broke off, or nobody waits for it any more. The head has reported the error.
-      return nil
-    }
-    // The request is over by then, but the origin's silence is limited all the same.
-    let rest: @Sendable () async throws -> Data? = { [origin] in
-      let watch = SilenceTimeout.Watch()
-      watch.expect(within: origin.silenceTimeout)
-      return try await origin.silence.run(watch) { try await reading.next() }
-    }
-    return ErrorResponse(
-      status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, body: body,
-      rest: isWhole ? nil : rest, to: given)
   }
 }
