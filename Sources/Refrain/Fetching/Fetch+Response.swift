@@ -103,8 +103,6 @@ extension Fetch {
       }
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
-    case .refused(let status):
-      return .failed(await exchange.keeping(response, in: ResponseCheck.failure(status)))
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
@@ -219,7 +217,7 @@ extension Fetch {
       // Readers that may use the stale bytes do not wait for the body of the error.
       let isBrief = generation.withState { $0.confirmsBriefly(at: now) }
       return .again(isBrief ? error : await exchange.keeping(response, in: error))
-    case .refused, .failed: break
+    case .failed: break
     }
     return await use(verdict, of: response, asked: request.range, exchange: exchange)
   }

@@ -13,55 +13,51 @@ extension EntryRequests {
     case none
     /// There is another request to try, for which the hook was called.
     case renewed
-    /// There is another request to try, by the hook's answer for another one of the group: this one
-    /// may have rights of its own, for which the hook has not been called.
+    /// There is another request to try, by the hook's answer for another one, or from a newer reader:
+    /// it may have rights of its own, for which the hook has not been called.
     case shared
   }
 
-  struct HookResult: Sendable {
-    var refused: Resource
-    /// Nil if the hook gave up.
-    var renewed: Result<Resource?, any Error>
-  }
+  /// What the hook returned for a refused request: nil if it gave up.
+  typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
 
   /// Renews a refused request: by what the hook has already changed, or else by asking it. One call
   /// runs at a time for a group, or for a resource of none. A cancelled fetch stops waiting for it;
   /// the last one to leave cancels the hook without waiting for it.
   ///
-  /// - Parameter number: that of the refused request, by `authorized`.
+  /// - Parameter refused: the request, by `authorized`.
   /// - Throws: `MediaCacheError`, as the hook; `CancellationError`.
-  func authorize(insteadOf number: Int, status: Int) async throws -> Authorization {
+  func authorize(insteadOf refused: Resource, status: Int) async throws -> Authorization {
     guard let hook = origin.authorize else { return .none }
     while true {
-      let (refused, current) = authorized()
       // The hook has already answered another fetch.
-      if current != number { return refused.policy.group == nil ? .renewed : .shared }
+      if authorized() != refused { return .shared }
       let group = origin.group(of: refused)
       let answer = try await origin.authorizations.value(for: group ?? key) { [weak self] in
         // The call before this one may have ended in the meantime.
-        guard let self, authorized().number == number else { return nil }
+        guard let self, authorized() == refused else { return nil }
         do {
           let renewed = try await Self.ask(hook, refused, status)
           // Whoever was refused may have left, and the hook may have been called again.
           try Task.checkCancellation()
           // Before another fetch of the resource can ask.
           if let renewed {
-            adopt(renewed, insteadOf: number)
+            adopt(renewed, insteadOf: refused)
             // Afterwards: the resource takes the whole answer, not what its group may share of it.
             if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
               origin.withMemory { $0.note(renewal, of: group) }
             }
           }
-          return HookResult(refused: refused, renewed: .success(renewed))
+          return (refused, .success(renewed))
         } catch {
-          return HookResult(refused: refused, renewed: .failure(error))
+          return (refused, .failure(error))
         }
       }
       // An answer that is not for this request may have renewed it, or it needs one of its own.
       guard let answer, answer.refused == refused else { continue }
       guard let renewed = try answer.renewed.get() else { return .none }
       // The call may have been made for another entry with the same request.
-      adopt(renewed, insteadOf: number)
+      adopt(renewed, insteadOf: refused)
       return .renewed
     }
   }

@@ -157,7 +157,7 @@ final class OriginExchange: Sendable {
     var authorizationsLeft = 2
     var isWhole = false
     while true {
-      let (resource, number) = requests.authorized()
+      let resource = requests.authorized()
       var request = request(for: resource)
       if isWhole { request.headers.dropRange() }
       let response = try await follow(request, for: resource)
@@ -165,7 +165,7 @@ final class OriginExchange: Sendable {
       rest()
       let authorization =
         authorizationsLeft > 0
-        ? try await requests.authorize(insteadOf: number, status: response.status) : .none
+        ? try await requests.authorize(insteadOf: resource, status: response.status) : .none
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
@@ -174,7 +174,7 @@ final class OriginExchange: Sendable {
         }
         isWhole = true
       case .renewed: authorizationsLeft = 0
-      // The answer was for another URL of the stream: this one may need its own.
+      // The answer was for another request: this one may need its own.
       case .shared: authorizationsLeft -= 1
       }
     }
