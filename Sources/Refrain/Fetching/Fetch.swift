@@ -185,7 +185,7 @@ struct Fetch: Sendable {
       }
       return error.retry == nil ? .failed(error) : .again(error)
     } catch {
-      if exchange.isCancelled { return .askAnew }
+      if exchange.deadline.isCancelled { return .askAnew }
       generation.withState { $0.fetches[id]?.isCalledOff = true }
       return .done
     }
@@ -209,7 +209,7 @@ struct Fetch: Sendable {
     }
     if isPrefetch {
       generation.withState { state in
-        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.cancel() }
+        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.deadline.cancel() }
       }
     }
     return exchange

@@ -25,10 +25,10 @@ final class Deadline: Sendable {
   /// Expects nothing.
   func rest() { time.store(.max, ordering: .relaxed) }
 
-  /// Cancels the request, also before it begins.
+  /// Cancels the request, also before it begins, so that another one may be sent.
   func cancel() { end(.cancelled) }
 
-  /// Whether the request was ended by its silence.
+  /// Whether the silence of the request has ended it.
   var hasPassed: Bool { state.withLock { $0.end == .passed } }
 
   /// Whether `cancel` ended the request.

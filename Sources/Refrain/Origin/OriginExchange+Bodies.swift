@@ -26,7 +26,7 @@ extension OriginExchange {
       body.append(chunk)
       expectBody(isFirst: false)
     }
-    rest()
+    deadline.rest()
     if let decoder {
       do {
         body = try decoder(body, Int(longest))
@@ -88,7 +88,7 @@ extension OriginExchange {
       WebOrigin.isOne(of: response.url, response.resource.url)
     else { return nil }
     expectShortBody()
-    defer { self.rest() }
+    defer { deadline.rest() }
     let reading = BodyReading(response.body, by: requests)
     var (body, isWhole) = (Data(), false)
     do {

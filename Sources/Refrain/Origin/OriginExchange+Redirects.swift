@@ -113,7 +113,7 @@ extension OriginExchange {
       throw resource.filter?.refusal(error.reason) ?? error
     }
     resource.observer?.received(response.headers, from: url)
-    rest()
+    deadline.rest()
     let now = origin.now
     origin.withMemory {
       $0.rests.note(resource, status: response.status, headers: response.headers, at: now)
@@ -155,6 +155,6 @@ extension OriginExchange {
     guard response.isShort else { return }
     expectShortBody()
     for try await _ in response.body {}
-    rest()
+    deadline.rest()
   }
 }

@@ -118,7 +118,7 @@ struct RequestChain: Sendable, Hashable {
   ) -> Bool {
     let names: [String]
     if request.headers["Range"] != nil,
-      refusesStart(response) || response.isPartOfEncodedDocument
+      response.isPartOfEncodedDocument
         || optionalRange.map({ Self.refuses($0, response) }) == true
     {
       names = HeaderFields.ofRange
@@ -139,14 +139,6 @@ struct RequestChain: Sendable, Hashable {
   mutating func drop(_ field: String) {
     request.headers[field] = nil
     headers[field] = nil
-  }
-
-  /// Whether an origin refuses a range from the first byte on, which is satisfiable unless the
-  /// resource is empty (RFC 9110 §15.5.17). An origin that does not report an empty resource may
-  /// have the bytes all the same.
-  private func refusesStart(_ response: OriginExchange.Response) -> Bool {
-    response.status == 416 && request.headers["Range"]?.hasPrefix("bytes=0-") == true
-      && response.headers.contentRange?.total != 0
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
