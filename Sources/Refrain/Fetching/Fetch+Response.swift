@@ -108,7 +108,8 @@ extension Fetch {
     case .invalid(let error):
       // Neither the response to the range nor that without it was usable. Two that contradict each
       // other may be an accident.
-      return response.droppedRange && response.chain.statedLength == nil ? .failed(error) : .again(error)
+      return response.droppedRange && response.chain.statedLength == nil
+        ? .failed(error) : .again(error)
     case .failed(let error): return .failed(await exchange.keeping(response, in: error))
     }
   }

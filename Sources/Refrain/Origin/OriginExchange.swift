@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
-/// One attempt at a request, redirects and authorization included, with a deadline for each step.
+/// One attempt at a request, redirects and authorization included. A deadline limits each wait.
 final class OriginExchange: Sendable {
   struct Response: Sendable {
     var status: Int
@@ -31,8 +30,7 @@ final class OriginExchange: Sendable {
     var icy = ICYAnswer.plain
     /// Whether this is a live stream.
     var isLive = false
-    /// Whether the body ends properly only with its last byte: a station's stream has no end, unless
-    /// a length was sent.
+    /// Whether the body has an end: a station's has none unless a length was sent.
     var hasEnd = true
 
     /// The request that was answered, after redirects.

@@ -13,7 +13,7 @@ struct RequestChain: Sendable, Hashable {
   /// The longest accepted Location, in bytes.
   static let longestLocation = 16 << 10
 
-  /// The last request.
+  /// The last request. Whoever sends it says whether its address must be public.
   var request: OriginRequest
   /// The redirects followed so far, also by the earlier chain at whose end this one began.
   private(set) var redirections: [Redirection] = []
