@@ -210,7 +210,7 @@ public final class MediaCache: Sendable {
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
-    try await stored.listing(recording: true)
+    try await stored.listing(settles: true)
   }
 
   /// Returns the entry stored under a key, or nil.

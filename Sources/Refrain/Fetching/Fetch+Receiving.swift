@@ -45,19 +45,19 @@ extension Fetch {
         where error.cause == .unread && generation.withState({ $0.canGoOn(id) })
       {
         // Somebody reads on after a pause: the rest is requested, and nothing has failed.
-        exchange.rest()
+        exchange.deadline.rest()
         return .askAnew
       } catch {
-        exchange.rest()
+        exchange.deadline.rest()
         guard let problem = exchange.problem(error) else {
           // It was ended so that the request is sent again, and its response came after all.
-          return exchange.isCancelled ? .askAnew : .done
+          return exchange.deadline.isCancelled ? .askAnew : .done
         }
         return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
       }
       meter.add(chunk?.count ?? 0, after: .now - began)
       if meter.isFull { note(&meter) }
-      exchange.rest()
+      exchange.deadline.rest()
       // After the last byte, waits for the end of the message too: a connection that was read to
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }

@@ -28,7 +28,7 @@ extension Fetch {
       }
       let check = ResponseCheck(
         asked: asked, known: known, sentIfRange: sentIfRange,
-        statedLength: response.statedLength, isNoPage: state.isNoPage(at: url))
+        statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if known == nil, state.isOneResponse {
         switch verdict {
@@ -42,7 +42,7 @@ extension Fetch {
       // Found before it is woken. A redirect may be for one client as well, and is left to it; the
       // response behind it may be another origin's, or have come for another client.
       let reader =
-        mayHand && response.redirections.isEmpty && (200..<300).contains(response.status)
+        mayHand && response.chain.redirections.isEmpty && (200..<300).contains(response.status)
         ? state.reader(asking: response.given) : nil
       switch verdict {
       case .part(let range, let facts):
@@ -103,14 +103,13 @@ extension Fetch {
       }
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
-    case .refused(let status):
-      return .failed(await exchange.keeping(response, in: ResponseCheck.failure(status)))
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
       // Neither the response to the range nor that without it was usable. Two that contradict each
       // other may be an accident.
-      return response.droppedRange && response.statedLength == nil ? .failed(error) : .again(error)
+      return response.droppedRange && response.chain.statedLength == nil
+        ? .failed(error) : .again(error)
     case .failed(let error): return .failed(await exchange.keeping(response, in: error))
     }
   }
@@ -151,12 +150,12 @@ extension Fetch {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper
-    ).behind(response.redirections, keeper: keeper)
+    ).behind(response.chain.redirections, keeper: keeper)
     var headers = state.representation.headers
     // A refusal describes itself, not the resource.
     if (200..<300).contains(response.status) {
       headers = StoredFields.merged(headers, with: response.headers, isConfirmation: false)
-        .varying(by: response.redirections)
+        .varying(by: response.chain.redirections)
     }
     state.representation.respond(headers, selectedBy: response.resource.headers)
     state.lastContact = (now.uptime, true)
@@ -197,7 +196,7 @@ extension Fetch {
     let (isNoPage, hasBeenRead) = generation.withState { ($0.isNoPage(at: url), $0.hasBeenRead) }
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
-      statedLength: response.statedLength, isNoPage: isNoPage)
+      statedLength: response.chain.statedLength, isNoPage: isNoPage)
     let verdict = check.verdict(status: response.status, headers: response.headers, now: now.wall)
     switch verdict {
     case .notModified,
@@ -219,7 +218,7 @@ extension Fetch {
       // Readers that may use the stale bytes do not wait for the body of the error.
       let isBrief = generation.withState { $0.confirmsBriefly(at: now) }
       return .again(isBrief ? error : await exchange.keeping(response, in: error))
-    case .refused, .failed: break
+    case .failed: break
     }
     return await use(verdict, of: response, asked: request.range, exchange: exchange)
   }
@@ -241,13 +240,13 @@ extension Fetch {
       if response.droppedRange { state.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
-      ).varying(by: response.redirections)
+      ).varying(by: response.chain.redirections)
       let keeper = self.keeper(response)
       let freshness = state.freshness.map { _ in
         Freshness.confirmed(
           by: response.headers, merged: merged, requestTime: response.requestTime,
           responseTime: response.responseTime, keeper: keeper
-        ).behind(response.redirections, keeper: keeper)
+        ).behind(response.chain.redirections, keeper: keeper)
       }
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)

@@ -164,26 +164,28 @@ struct Fetch: Sendable {
       }
     }
     let began = ContinuousClock.now
-    return await exchange.run { [request] response in
-      if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
-      let latency = (ContinuousClock.now - began).seconds
-      generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
-      let (verdict, actions) = judged(
-        response, asked: request.range, sentIfRange: request.ifRange != nil,
-        mayHand: entry.storage.isShared)
-      if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
-      await prepareIfEmpty()
-      generation.carryOut(actions)
-      guard let verdict else { return .done }
-      if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
-      return await use(verdict, of: response, asked: request.range, exchange: exchange)
-    } failure: { [request] error, isLasting in
+    do {
+      return try await exchange.run { [request] response in
+        if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
+        let latency = (ContinuousClock.now - began).seconds
+        generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
+        let (verdict, actions) = judged(
+          response, asked: request.range, sentIfRange: request.ifRange != nil,
+          mayHand: entry.storage.isShared)
+        if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
+        await prepareIfEmpty()
+        generation.carryOut(actions)
+        guard let verdict else { return .done }
+        if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
+        return await use(verdict, of: response, asked: request.range, exchange: exchange)
+      }
+    } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
         return .onlyForPlayback(error)
       }
-      return isLasting ? .failed(error) : .again(error)
-    } cancelled: {
-      if exchange.isCancelled { return .askAnew }
+      return error.retry == nil ? .failed(error) : .again(error)
+    } catch {
+      if exchange.deadline.isCancelled { return .askAnew }
       generation.withState { $0.fetches[id]?.isCalledOff = true }
       return .done
     }
@@ -207,7 +209,7 @@ struct Fetch: Sendable {
     }
     if isPrefetch {
       generation.withState { state in
-        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.cancel() }
+        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.deadline.cancel() }
       }
     }
     return exchange

@@ -69,11 +69,11 @@ struct StoredEntries: Sendable {
   /// Returns all entries, the most recently used first, and the disk usage, which includes that of
   /// unreadable ones.
   ///
-  /// - Parameter recording: whether to record what is stored of open entries before.
+  /// - Parameter settles: whether to wait first until what is being closed is on disk.
   func listing(
-    recording: Bool = false
+    settles: Bool = false
   ) async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
-    if recording { _ = await table.settledEntries() }
+    if settles { _ = await table.settledEntries() }
     let locks = budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
     let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
@@ -140,7 +140,7 @@ struct StoredEntries: Sendable {
 
   /// Returns the keys of a group's entries. Looks at every entry.
   func members(of group: CacheKey) async throws -> Set<CacheKey> {
-    var all = try await listing(recording: true).entries.map { (key: $0.key, group: $0.group) }
+    var all = try await listing(settles: true).entries.map { (key: $0.key, group: $0.group) }
     // An open entry may have become a part since its record was written.
     all += table.openEntries.compactMap { entry in
       entry.group.map { (entry.key, CacheKey(rawValue: $0)) }

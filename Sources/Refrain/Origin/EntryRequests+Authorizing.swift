@@ -13,55 +13,51 @@ extension EntryRequests {
     case none
     /// There is another request to try, for which the hook was called.
     case renewed
-    /// There is another request to try, by the hook's answer for another one of the group: this one
-    /// may have rights of its own, for which the hook has not been called.
+    /// There is another request to try, by the hook's answer for another one, or from a newer reader:
+    /// it may have rights of its own, for which the hook has not been called.
     case shared
   }
 
-  struct HookResult: Sendable {
-    var refused: Resource
-    /// Nil if the hook gave up.
-    var renewed: Result<Resource?, any Error>
-  }
+  /// What the hook returned for a refused request: nil if it gave up.
+  typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
 
   /// Renews a refused request: by what the hook has already changed, or else by asking it. One call
   /// runs at a time for a group, or for a resource of none. A cancelled fetch stops waiting for it;
   /// the last one to leave cancels the hook without waiting for it.
   ///
-  /// - Parameter number: that of the refused request, by `authorized`.
+  /// - Parameter refused: the request, by `authorized`.
   /// - Throws: `MediaCacheError`, as the hook; `CancellationError`.
-  func authorize(insteadOf number: Int, status: Int) async throws -> Authorization {
+  func authorize(insteadOf refused: Resource, status: Int) async throws -> Authorization {
     guard let hook = origin.authorize else { return .none }
     while true {
-      let (refused, current) = authorized()
       // The hook has already answered another fetch.
-      if current != number { return refused.policy.group == nil ? .renewed : .shared }
+      if authorized() != refused { return .shared }
       let group = origin.group(of: refused)
       let answer = try await origin.authorizations.value(for: group ?? key) { [weak self] in
         // The call before this one may have ended in the meantime.
-        guard let self, authorized().number == number else { return nil }
+        guard let self, authorized() == refused else { return nil }
         do {
           let renewed = try await Self.ask(hook, refused, status)
           // Whoever was refused may have left, and the hook may have been called again.
           try Task.checkCancellation()
           // Before another fetch of the resource can ask.
           if let renewed {
-            adopt(renewed, insteadOf: number)
+            adopt(renewed, insteadOf: refused)
             // Afterwards: the resource takes the whole answer, not what its group may share of it.
             if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
               origin.withMemory { $0.note(renewal, of: group) }
             }
           }
-          return HookResult(refused: refused, renewed: .success(renewed))
+          return (refused, .success(renewed))
         } catch {
-          return HookResult(refused: refused, renewed: .failure(error))
+          return (refused, .failure(error))
         }
       }
       // An answer that is not for this request may have renewed it, or it needs one of its own.
       guard let answer, answer.refused == refused else { continue }
       guard let renewed = try answer.renewed.get() else { return .none }
       // The call may have been made for another entry with the same request.
-      adopt(renewed, insteadOf: number)
+      adopt(renewed, insteadOf: refused)
       return .renewed
     }
   }
@@ -71,7 +67,9 @@ extension EntryRequests {
   ) async throws -> Resource? {
     do {
       return try await hook(refused, status).map { refused.replaced(by: $0) }
-    } catch let error as MediaCacheError {
+    } catch var error as MediaCacheError {
+      // Another cache may have thrown it, which would have tried again.
+      error.retry = nil
       throw error
     } catch {
       // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
@@ -124,9 +122,9 @@ struct GroupRenewal: Sendable, Hashable {
   }
 
   private let origin: WebOrigin
-  private var headers: [Change] = []
-  /// The changed parameters, as spelled. They belong together, as in a signature.
-  private var parameters: [Change] = []
+  private let headers: [Change]
+  /// The changed parameters, as spelled, by the old ones. They belong together, as in a signature.
+  private var parameters: [String: String] = [:]
 
   /// - Returns: nil if nothing was changed, or nothing that other requests may have: a new path is
   ///   that of one resource, and a request to another origin has secrets of that origin.
@@ -142,21 +140,19 @@ struct GroupRenewal: Sendable, Hashable {
     )
     let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
     (before.query, after.query) = (nil, nil)
+    func label(_ parameter: String) -> Substring { parameter.prefix { $0 != "=" } }
     // Nothing but values may differ.
     if before.textWithoutFragment == after.textWithoutFragment,
-      asked.map(\.name) == renewed.map(\.name)
+      asked.map(label) == renewed.map(label)
     {
-      parameters = zip(asked, renewed).filter { $0.value != $1.value }
-        .map { Change(name: $0.name, old: $0.value, new: $1.value) }
+      let changed = zip(asked, renewed).filter { $0 != $1 }
+      parameters = Dictionary(changed) { first, _ in first }
     }
     if headers.isEmpty, parameters.isEmpty { return nil }
   }
 
-  private static func parameters(_ url: URIReference) -> [(name: String, value: String?)] {
-    (url.query ?? "").split(separator: "&", omittingEmptySubsequences: false).map { parameter in
-      let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      return (String(parts[0]), parts.count > 1 ? String(parts[1]) : nil)
-    }
+  private static func parameters(_ url: URIReference) -> [String] {
+    (url.query ?? "").split(separator: "&", omittingEmptySubsequences: false).map { String($0) }
   }
 
   /// Returns the resource with the new headers and parameters, if it has the old ones: others are
@@ -167,20 +163,13 @@ struct GroupRenewal: Sendable, Hashable {
     for change in headers where resource.headers[change.name] == change.old {
       resource.headers[change.name] = change.new
     }
-    if !parameters.isEmpty, let url = renewed(resource.url) { resource.url = url }
+    var reference = URIReference(resource.url.absoluteString)
+    let sent = Self.parameters(reference)
+    guard !parameters.isEmpty, parameters.keys.allSatisfy(sent.contains) else { return resource }
+    reference.query = sent.map { parameters[$0] ?? $0 }.joined(separator: "&")
+    let url = URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false)
+    resource.url = url ?? resource.url
     return resource
-  }
-
-  private func renewed(_ url: URL) -> URL? {
-    var reference = URIReference(url.absoluteString)
-    var all = Self.parameters(reference)
-    for change in parameters {
-      guard let index = all.firstIndex(where: { $0.name == change.name && $0.value == change.old })
-      else { return nil }
-      all[index].value = change.new
-    }
-    reference.query = all.map { $0.name + ($0.value.map { "=" + $0 } ?? "") }.joined(separator: "&")
-    return URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false)
   }
 }
 

@@ -10,9 +10,7 @@ final class EntryRequests: Sendable {
     var resource: Resource
     /// The resource as the latest opener gave it.
     var given: Resource
-    /// The number of replacements by the hook.
-    var authorization = 0
-    var chain: (of: Resource, RedirectPolicy)?
+    var chain: (of: Resource, RequestChain)?
     var sums: (received: Int64, requests: Int) = (0, 0)
     var last: (status: Int, way: HeaderFields, at: Date)?
   }
@@ -49,26 +47,20 @@ final class EntryRequests: Sendable {
 
   // MARK: Authorization
 
-  /// Returns the resource to request, with what the hook has changed for its group, and the number
-  /// of its authorization.
-  func authorized() -> (Resource, number: Int) {
+  /// Returns the resource to request, with what the hook has changed for its group.
+  func authorized() -> Resource {
     state.withLock { state in
-      let renewed = origin.renewed(state.resource)
-      if renewed != state.resource {
-        state.resource = renewed
-        state.authorization += 1
-      }
-      return (state.resource, state.authorization)
+      state.resource = origin.renewed(state.resource)
+      return state.resource
     }
   }
 
-  /// Adopts the hook's answer for the refused request of that number, unless that was done.
-  func adopt(_ answer: Resource, insteadOf number: Int) {
+  /// Adopts the hook's answer for a refused request, unless another one has taken its place.
+  func adopt(_ answer: Resource, insteadOf refused: Resource) {
     state.withLock { state in
-      guard state.authorization == number else { return }
-      state.resource = state.resource.replaced(by: answer)
+      guard state.resource == refused else { return }
+      state.resource = refused.replaced(by: answer)
       state.resource.key = key
-      state.authorization += 1
     }
   }
 
@@ -76,7 +68,7 @@ final class EntryRequests: Sendable {
 
   /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
   /// which has to see the chain, that of another observer's resource will do.
-  func chain(for resource: Resource) -> RedirectPolicy? {
+  func chain(for resource: Resource) -> RequestChain? {
     state.withLock { state in
       guard case (var followed, let chain)? = state.chain else { return nil }
       if resource.observer == nil { followed.observer = nil }
@@ -84,7 +76,7 @@ final class EntryRequests: Sendable {
     }
   }
 
-  func note(_ chain: RedirectPolicy, for resource: Resource) {
+  func note(_ chain: RequestChain, for resource: Resource) {
     state.withLock { $0.chain = (resource, chain) }
   }
 

@@ -19,7 +19,6 @@ final class Origin: Sendable {
   let authorize: Authorize?
   /// The running calls of `authorize`.
   let authorizations = JoinedCalls<CacheKey, EntryRequests.HookResult?>()
-  let silence = SilenceTimeout()
   let counters = CacheCounters()
   private let clock: @Sendable () -> Moment
   /// No lock, since it is read for each response.

@@ -4,36 +4,19 @@ import Foundation
 /// Follows redirects from the request to the final response.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
+    var chain = RequestChain(request: request)
+    var next: Response?
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
-      let chain = RedirectPolicy(request: request, after: earlier, at: origin.now.wall)
-      do {
-        return try await follow(chain, for: resource, isShortcut: true)
-      } catch {
-        // Also after a timeout: the next attempt follows the chain.
-        requests.forgetChain()
-        if Task.isCancelled { throw error is ChainIsOutdated ? CancellationError() : error }
-      }
+      let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
+      next = try await response(to: shortcut, for: resource)
+      if next != nil { chain = shortcut }
+    } else {
+      requests.forgetChain()
     }
-    requests.forgetChain()
-    return try await follow(RedirectPolicy(request: request), for: resource, isShortcut: false)
-  }
-
-  /// The end of an earlier chain has nothing of the resource any more.
-  private struct ChainIsOutdated: Error {}
-
-  /// - Parameter isShortcut: whether the request goes to the end of an earlier chain.
-  private func follow(
-    _ start: RedirectPolicy, for resource: Resource, isShortcut: Bool
-  ) async throws -> Response {
-    var chain = start
-    var first: ErrorResponse?
-    var statedLength: Int64?
+    var redirect: ErrorResponse?
     while true {
-      let response = try await send(chain.request, for: resource)
-      if isShortcut, !Self.isUseful(response.status) {
-        try await drain(response)
-        throw ChainIsOutdated()
-      }
+      let arrived = next.take()
+      var response = if let arrived { arrived } else { try await send(chain, for: resource) }
       let isFirst = chain.redirections.isEmpty
       let isRedirect: Bool
       do throws(MediaCacheError) {
@@ -41,44 +24,51 @@ extension OriginExchange {
       } catch {
         guard passesOnErrors() else { throw error }
         var error = error
-        error.response = isFirst ? await kept(response) : first
+        error.response = isFirst ? await kept(response) : redirect
         throw error
       }
       if isRedirect {
-        if isFirst, passesOnErrors(), Self.isShort(response) { first = await kept(response) }
-        if first == nil || !isFirst { try await drain(response) }
-        continue
-      }
-      let description = ICYAnswer(
-        request: response.request.headers, status: response.status, headers: response.headers)
-      let needless = needlessFields(of: response, description)
-      guard needless.isEmpty else {
-        // A length beside a coding is that of the encoded bytes.
-        if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total
-        {
-          statedLength = total
+        if isFirst, passesOnErrors(), response.isShort {
+          redirect = await kept(response)
+        } else {
+          try await drain(response)
         }
-        for field in needless { chain.drop(field) }
         continue
       }
-      var received = Self.live(response, description)
-      if !isShortcut, !isFirst, !isForRequesterAlone(received) {
-        received = origin.keepingDocument(of: received)
+      if chain.leaveOut(after: response, optionalRange: wanted.optionalRange) { continue }
+      if !isFirst {
+        if Self.isUseful(response.status) { requests.note(chain, for: resource) }
+        if !isForRequesterAlone(response) { response = origin.keepingDocument(of: response) }
       }
-      received.redirections = chain.redirections
-      received.redirect = first
-      received.statedLength = statedLength
-      if Self.isUseful(response.status), !chain.redirections.isEmpty {
-        requests.note(chain, for: resource)
-      }
-      return received
+      response.redirect = redirect
+      return response
     }
+  }
+
+  /// Returns the response from the end of an earlier chain; nil if that has nothing of the resource any
+  /// more.
+  private func response(
+    to shortcut: RequestChain, for resource: Resource
+  ) async throws -> Response? {
+    let response = try? await send(shortcut, for: resource)
+    if let response, Self.isUseful(response.status) { return response }
+    // Also after a timeout: the next attempt follows the chain.
+    requests.forgetChain()
+    // The chain's start is requested whatever becomes of this body.
+    if let response { try? await drain(response) }
+    try Task.checkCancellation()
+    return nil
+  }
+
+  /// Whether a status comes from the resource itself.
+  private static func isUseful(_ status: Int) -> Bool {
+    WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
   }
 
   /// Follows a redirect; returns false if the response is none. One for the requester alone is left to
   /// a requester that can follow it: a shared cache stores nothing behind it (RFC 9111 §3).
   private func goOn(
-    _ chain: inout RedirectPolicy, after response: Response, for resource: Resource
+    _ chain: inout RequestChain, after response: Response, for resource: Resource
   ) throws(MediaCacheError) -> Bool {
     let next = try chain.follow(
       status: response.status, headers: response.headers, askedAt: response.requestTime,
@@ -105,58 +95,56 @@ extension OriginExchange {
     ).noStore
   }
 
-  /// Whether a status comes from the resource itself.
-  private static func isUseful(_ status: Int) -> Bool {
-    WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
-  }
-
-  private func send(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    var request = request
-    request.requiresPublicAddress =
-      resource.filter?.requiresPublicAddress(of: request.url) ?? false
-    try resource.filter?.check(request.url)
-    if let response = repeated(request, for: resource) { return response }
+  private func send(_ chain: RequestChain, for resource: Resource) async throws -> Response {
+    var chain = chain
+    let url = chain.request.url
+    chain.request.requiresPublicAddress =
+      resource.filter?.requiresPublicAddress(of: url) ?? false
+    try resource.filter?.check(url)
+    if let response = repeated(chain, for: resource) { return response }
     let given = requests.given(for: resource)
     expectHead()
     requests.countRequest()
     let requestTime = origin.now.wall
     let response: OriginResponse
     do {
-      response = try await origin.transport.send(request)
+      response = try await origin.transport.send(chain.request)
     } catch let error as TransportError where error.cause == .privateAddress {
       throw resource.filter?.refusal(error.reason) ?? error
     }
-    resource.observer?.received(response.headers, from: request.url)
-    rest()
+    resource.observer?.received(response.headers, from: url)
+    deadline.rest()
     let now = origin.now
     origin.withMemory {
       $0.rests.note(resource, status: response.status, headers: response.headers, at: now)
     }
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
-      hasMore: response.hasMore, isDecoded: response.isDecoded, request: request,
+      hasMore: response.hasMore, isDecoded: response.isDecoded, chain: chain,
       resource: resource, given: given,
-      droppedRange: !wanted.isWhole && request.headers["Range"] == nil,
+      droppedRange: !wanted.isWhole && chain.request.headers["Range"] == nil,
       requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
+    received.describeStation()
     return try await decoded(received)
   }
 
   /// Returns an earlier response in place of one to this request: that with which the origin asked for
   /// a pause, or that which a redirect to this resource has brought a moment ago. Nil if there is
   /// none; the latter confirms nothing that is stored.
-  private func repeated(_ request: OriginRequest, for resource: Resource) -> Response? {
+  private func repeated(_ chain: RequestChain, for resource: Resource) -> Response? {
     let now = origin.now
     if let rest = origin.withMemory({ $0.rests.rest(of: resource, at: now) }) {
       return Response(
         status: rest.status, headers: ["Retry-After": String(rest.seconds)],
-        body: AsyncThrowingStream<Data, any Error> { $0.finish() }, request: request,
+        body: AsyncThrowingStream<Data, any Error> { $0.finish() }, chain: chain,
         resource: resource, isRepeated: true, requestTime: now.wall, responseTime: now.wall)
     }
+    let request = chain.request
     guard !wanted.isConfirmation, request.url == resource.url,
       var response = origin.withMemory({ $0.redirected.take(for: request, at: now.wall) })
     else { return nil }
-    (response.resource, response.request) = (resource, request)
+    (response.resource, response.chain) = (resource, chain)
     response.given = requests.given(for: resource)
     response.isRepeated = true
     return response
@@ -164,80 +152,9 @@ extension OriginExchange {
 
   /// Reads a short body to its end, so that the connection can be reused.
   private func drain(_ response: Response) async throws {
-    guard Self.isShort(response) else { return }
+    guard response.isShort else { return }
     expectShortBody()
     for try await _ in response.body {}
-    rest()
-  }
-
-  private static func isShort(_ response: Response) -> Bool {
-    response.headers.bodyLength.map { $0 <= 16 << 10 } ?? false
-  }
-
-  // MARK: Asking otherwise
-
-  /// Returns the fields without which the same request has a better response.
-  private func needlessFields(of response: Response, _ description: ICYAnswer) -> [String] {
-    if let range = response.request.headers["Range"],
-      Self.refuses(range, response) || refusesRanges(response)
-        || Self.isPartOfEncodedDocument(response)
-    {
-      return HeaderFields.ofRange
-    }
-    if case .askAgain(let field) = description { return [field] }
-    return []
-  }
-
-  /// Whether an origin refuses a range from the first byte on, which is satisfiable unless the
-  /// resource is empty (RFC 9110 §15.5.17). An origin that does not report an empty resource may
-  /// have the bytes all the same.
-  private static func refuses(_ range: String, _ response: Response) -> Bool {
-    response.status == 416 && range.hasPrefix("bytes=0-")
-      && response.headers.contentRange?.total != 0
-  }
-
-  /// Whether an origin that has never sent a range has no usable response to one: it refuses the
-  /// range, or sends one without a valid Content-Range, with another, or with a length that
-  /// contradicts it. A 403 is judged once the user's hook did not help (`exchange`).
-  private func refusesRanges(_ response: Response) -> Bool {
-    guard let optionalRange = wanted.optionalRange else { return false }
-    let check = ResponseCheck(asked: optionalRange, known: nil)
-    switch check.verdict(
-      status: response.status, headers: response.headers, now: response.responseTime)
-    {
-    case .invalid, .beyondEnd(length: nil): return true
-    case .failed(let error): return [400, 405, 501].contains(error.status)
-    default: return false
-    }
-  }
-
-  /// Returns a response as its `icy-` fields describe it.
-  private static func live(_ response: Response, _ description: ICYAnswer) -> Response {
-    var response = response
-    if description == .plain, ICYAnswer.isAsked(response.request.headers) {
-      // Nothing was interleaved though the request asked for it. A 304 may still announce an interval,
-      // which does not apply to stored bytes.
-      response.headers[ICYAnswer.interval] = nil
-    }
-    guard WholeResponse.statuses.contains(response.status) else { return response }
-    response.isLive = ICYAnswer.isLive(response.headers)
-    guard case .interleaved(let interval) = description else { return response }
-    response.interval = interval
-    // The length counts the metadata too, so that the length of the audio is unknown.
-    response.hasInterleavedLength = response.headers.bodyLength != nil
-    for name in [ICYAnswer.interval, "Content-Length"] { response.headers[name] = nil }
-    return response
-  }
-}
-
-extension OriginExchange.Response {
-  /// The URL that responded.
-  var url: URL { request.url }
-
-  func keeper(isShared: Bool, isSecret: Bool = false) -> Freshness.Keeper {
-    Freshness.Keeper(
-      isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
-      hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
-      wasHeldBack: wasHeldBack)
+    deadline.rest()
   }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
-/// One attempt at a request, redirects and authorization included, with a silence timeout.
+/// One attempt at a request, redirects and authorization included. A deadline limits each wait.
 final class OriginExchange: Sendable {
   struct Response: Sendable {
     var status: Int
@@ -11,32 +10,40 @@ final class OriginExchange: Sendable {
     /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
-    /// The request that was answered, after redirects.
-    var request: OriginRequest
+    /// The requests up to the one that was answered, with the redirects between them.
+    var chain: RequestChain
     /// The resource that was requested, before redirects.
     var resource: Resource
-    /// The redirects from there, also those of an earlier request that led to `url`.
-    var redirections: [Redirection] = []
-    /// The first of them, for whoever passes on a response that nobody else may use.
-    var redirect: ErrorResponse?
     /// The resource as its reader gave it; nil if that is not known any more.
     var given: Resource?
+    /// The first redirect, for whoever passes on a response that nobody else may use.
+    var redirect: ErrorResponse?
     /// Whether the range of the request was dropped, since the response to it was unusable.
     var droppedRange = false
-    /// The length of the resource that the unusable response stated.
-    var statedLength: Int64?
     /// Whether it repeats an earlier response, without a request of its own.
     var isRepeated = false
     var requestTime: Date
     var responseTime: Date
     /// Whether the origin held it back until the resource existed.
     var wasHeldBack = false
+    /// How its `icy-` fields describe the body.
+    var icy = ICYAnswer.plain
     /// Whether this is a live stream.
     var isLive = false
-    /// The number of audio bytes between two metadata blocks (`ICYDemultiplexer`).
-    var interval: Int64?
-    /// Whether a length was sent, of audio and metadata together.
-    var hasInterleavedLength = false
+    /// Whether the body has an end: a station's has none unless a length was sent.
+    var hasEnd = true
+
+    /// The request that was answered, after redirects.
+    var request: OriginRequest { chain.request }
+    /// The URL that responded.
+    var url: URL { request.url }
+
+    func keeper(isShared: Bool, isSecret: Bool = false) -> Freshness.Keeper {
+      Freshness.Keeper(
+        isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
+        hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
+        wasHeldBack: wasHeldBack)
+    }
   }
 
   let origin: Origin
@@ -50,7 +57,8 @@ final class OriginExchange: Sendable {
   /// Called when the transport begins or stops waiting for a network; returns whether the request
   /// goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  private let watch = SilenceTimeout.Watch()
+  /// The end of the wait for what comes next.
+  let deadline = Deadline()
 
   init(
     _ wanted: FetchRequest, of requests: EntryRequests,
@@ -63,33 +71,25 @@ final class OriginExchange: Sendable {
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// Sends the request. Passes the response to `body`, or the reason for its absence to `failure`.
+  /// Sends the request, and returns what `body` makes of the response.
+  ///
+  /// - Throws: `MediaCacheError`, whose `retry` is nil if no other attempt helps; `CancellationError`.
   func run<Value: Sendable>(
-    _ body: @Sendable @escaping (Response) async -> Value,
-    failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Value,
-    cancelled: @Sendable @escaping () -> Value
-  ) async -> Value {
-    await origin.silence.run(watch) {
+    _ body: @Sendable @escaping (Response) async -> Value
+  ) async throws -> Value {
+    try await deadline.run {
+      let response: Response
       do {
-        let response = try await self.exchange()
-        self.requests.note(
-          status: response.status, response.headers, at: response.responseTime)
-        return await body(response)
+        response = try await self.exchange()
       } catch let error as MediaCacheError {
-        return failure(error, error.retry == nil)
+        throw error
       } catch {
-        guard let problem = self.problem(error) else { return cancelled() }
-        let isLasting = [.badURL, .networkNotAllowed].contains(problem.code)
-        return failure(problem.withoutFirstByte, isLasting)
+        throw self.problem(error)?.withoutFirstByte ?? CancellationError()
       }
+      self.requests.note(status: response.status, response.headers, at: response.responseTime)
+      return await body(response)
     }
   }
-
-  /// Ends this exchange, so that another one may send a different request.
-  func cancel() { watch.cancel() }
-
-  /// Whether `cancel` ended this exchange.
-  var isCancelled: Bool { watch.isCancelled }
 
   // MARK: Timeouts
 
@@ -100,45 +100,44 @@ final class OriginExchange: Sendable {
     return isHeldBack ? max(limit, .seconds(60)) : limit
   }
 
-  func expectHead() { watch.expect(within: headTimeout) }
+  func expectHead() { deadline.expect(within: headTimeout) }
 
   /// - Parameter isFirst: whether nothing of the body has come yet.
   func expectBody(isFirst: Bool) {
     let limit = origin.silenceTimeout
-    watch.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
+    deadline.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
   /// Expects all of a short body, which helps no reader to play.
-  func expectShortBody() { watch.expect(within: min(headTimeout, origin.silenceTimeout)) }
-
-  func rest() { watch.rest() }
+  func expectShortBody() { deadline.expect(within: min(headTimeout, origin.silenceTimeout)) }
 
   /// Suspends the timeout while the transport waits for a network, which is not the origin's
   /// silence: only cancellation limits that wait.
   private func connectivityChanged(_ connectivity: OriginRequest.Connectivity) {
     let goesOn = onConnectivity(connectivity)
     switch connectivity {
-    case .waiting: rest()
+    case .waiting: deadline.rest()
     case .available: expectHead()
     }
-    if !goesOn { cancel() }
+    if !goesOn { deadline.cancel() }
   }
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
   func problem(_ error: any Error) -> MediaCacheError? {
+    if !deadline.hasPassed {
+      if error is CancellationError { return nil }
+      if let error = error as? MediaCacheError { return error }
+      if let error = error as? TransportError { return MediaCacheError(error, wanted.purpose) }
+    }
     let host = requests.resource.url.host() ?? "The origin"
-    if watch.hasFired {
-      var error = MediaCacheError(
-        .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
-      error.isTimeout = true
-      return error
+    var problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
+    if deadline.hasPassed {
+      problem.reason = "\(host) was silent for too long."
+      problem.remedy = "Check the network."
+      problem.isTimeout = true
     }
-    if error is CancellationError { return nil }
-    if let error = error as? MediaCacheError { return error }
-    guard let error = error as? TransportError else {
-      return MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
-    }
-    return MediaCacheError(error, wanted.purpose)
+    problem.retry = .network
+    return problem
   }
 
   // MARK: Exchange
@@ -149,15 +148,15 @@ final class OriginExchange: Sendable {
     var authorizationsLeft = 2
     var isWhole = false
     while true {
-      let (resource, number) = requests.authorized()
+      let resource = requests.authorized()
       var request = request(for: resource)
       if isWhole { request.headers.dropRange() }
       let response = try await follow(request, for: resource)
       guard [401, 403, 410].contains(response.status), !isWhole else { return response }
-      rest()
+      deadline.rest()
       let authorization =
         authorizationsLeft > 0
-        ? try await requests.authorize(insteadOf: number, status: response.status) : .none
+        ? try await requests.authorize(insteadOf: resource, status: response.status) : .none
       switch authorization {
       case .none:
         // The origin may refuse the range, and not the client.
@@ -166,7 +165,7 @@ final class OriginExchange: Sendable {
         }
         isWhole = true
       case .renewed: authorizationsLeft = 0
-      // The answer was for another URL of the stream: this one may need its own.
+      // The answer was for another request: this one may need its own.
       case .shared: authorizationsLeft -= 1
       }
     }
@@ -200,47 +199,69 @@ final class OriginExchange: Sendable {
   }
 }
 
-/// Keeps responses that bring no resource for readers that pass them on.
-extension OriginExchange {
-  /// Returns the error with the response that it reports, if a reader passes that on. Its body is read
-  /// here unless it is long. Without it if it is repeated, or of another origin and behind no
-  /// redirect: whoever passes it on has to request it again.
-  func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
-    guard passesOnErrors() else { return failure }
-    var failure = failure
-    failure.response = await kept(response) ?? response.redirect
-    return failure
+/// A request for the bytes that a reader wants next. If these are stored, it confirms the generation
+/// as well: every response to it is used. A pure value.
+struct FetchRequest: Sendable {
+  /// The requested range.
+  var range: ByteRange
+  /// Whether the bytes at the range's start are missing: the response brings them, and one without
+  /// a body (304) would cost a second request.
+  var fills: Bool
+  /// Whether the request names no range (`GenerationState.isRequestedWhole`).
+  var isWhole = false
+  /// The known properties of the generation.
+  var known: ResponseCheck.Known
+  /// Whether the request is about stored bytes. It does not wait for a network.
+  var isConfirmation = false
+  /// Whether a response is expected within seconds: without one, stored bytes play.
+  var isBrief = false
+  /// Whether the request goes directly to the end of the last redirect chain. Not for the first
+  /// request, and not for a confirming one: the chain may lead elsewhere by now.
+  var usesShortcut = false
+  /// The requested range, if the request may be sent once more without it where the response is
+  /// unusable: an error of an origin that has never sent a range may be due to the range alone.
+  var optionalRange: ByteRange?
+  var purpose = OriginRequest.Purpose.playback
+
+  /// The headers of the request: a range, and the condition that suits it.
+  ///
+  /// Stored bytes are confirmed by If-None-Match and If-Modified-Since (RFC 9110 §13.1.2, §13.1.3):
+  /// a 304 when they are unchanged, else the range of the new version. Missing bytes are requested
+  /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
+  /// new version. Without a validator, or without a range, they are requested unconditionally, and so
+  /// is a document whose validator may stay while it changes.
+  var headers: HeaderFields {
+    let validator = known.validator
+    let isUnconditional = fills || (known.isDocument && !validator.followsDocument)
+    var headers: HeaderFields = isUnconditional ? [:] : validator.conditional
+    if isWhole { return headers }
+    headers.append("Range", range.fieldValue)
+    if let ifRange { headers.append("If-Range", ifRange) }
+    return headers
   }
 
-  /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
-  func kept(_ response: Response) async -> ErrorResponse? {
-    // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
-    // fields of another origin, such as cookies and challenges, are not for this one.
-    guard let given = response.given, response.status != 416, response.status != 206,
-      !response.isRepeated, !response.isDecoded,
-      WebOrigin.isOne(of: response.url, response.resource.url)
-    else { return nil }
-    expectShortBody()
-    defer { self.rest() }
-    let reading = BodyReading(response.body, by: requests)
-    var (body, isWhole) = (Data(), false)
-    do {
-      while !isWhole, body.count <= ErrorResponse.longestBody {
-        if let chunk = try await reading.next() { body += chunk } else { isWhole = true }
+  /// The value of If-Range that is sent; nil if it is not.
+  var ifRange: String? { fills && !isWhole ? known.validator.ifRange : nil }
+
+  /// Whether a response that brings bytes is of the stored generation.
+  ///
+  /// - Parameters:
+  ///   - verdict: of the response, judged by what is known of the generation.
+  ///   - hasBeenRead: whether a reader has received bytes of the generation. If nothing shows
+  ///     whether the origin has another one, ending that reader would be worse than continuing.
+  func isConfirmed(by verdict: ResponseCheck.Verdict, hasBeenRead: Bool) -> Bool {
+    switch verdict {
+    case .part(_, let facts), .whole(let facts):
+      switch known.validator.matches(facts.validator) {
+      case .same, .weaklySame: return known.validator.isForStored || hasBeenRead
+      case .different: return false
+      case .unknown:
+        // The origin itself has compared the validator that was sent.
+        if case .part = verdict, ifRange != nil { return true }
+        return hasBeenRead
       }
-    } catch {
-      // The body broke off, or nobody waits for it any more. The head has reported the error.
-      return nil
+    default:
+      return false
     }
-    // The request is over by then, but the origin's silence is limited all the same.
-    let rest: @Sendable () async throws -> Data? = { [origin] in
-      let watch = SilenceTimeout.Watch()
-      watch.expect(within: origin.silenceTimeout)
-      return try await origin.silence.run(watch) { try await reading.next() }
-    }
-    return ErrorResponse(
-      status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, body: body,
-      rest: isWhole ? nil : rest, to: given)
   }
 }

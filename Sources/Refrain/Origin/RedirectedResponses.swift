@@ -42,19 +42,17 @@ extension Origin {
   /// Returns a response whose body is kept for its own URL once it has come as a whole, if it is that
   /// of a document and may be stored; other responses as they are.
   func keepingDocument(of response: OriginExchange.Response) -> OriginExchange.Response {
-    let (url, content) = (response.url, response.headers.contentRange)
-    let length = response.headers.bodyLength ?? content?.total
-    let isWhole =
-      response.status == 206
-      ? content?.range?.lowerBound == 0 && content?.range?.upperBound == content?.total
-      : WholeResponse.statuses.contains(response.status)
-    guard isWhole, let rules = response.request.documents, length ?? 0 <= rules.longest
+    let (url, headers) = (response.url, response.headers)
+    let (content, type) = (headers.contentRange, MediaType.essence(headers["Content-Type"]))
+    let length = headers.bodyLength ?? content?.total
+    guard let rules = response.request.documents, length ?? 0 <= rules.longest,
+      WholeResponse.statuses.contains(response.status)
+        || response.status == 206 && content?.range == 0..<(content?.total ?? .max)
     else { return response }
-    let type = MediaType.essence(response.headers["Content-Type"])
     let isNamed = rules.isDocument(mimeType: type, url: url)
     guard isNamed || rules.mayBeUnnamed(mimeType: type),
-      !CacheControl(response.headers["Cache-Control"]).noStore,
-      response.headers["Vary"]?.contains("*") != true
+      !CacheControl(headers["Cache-Control"]).noStore,
+      headers["Vary"]?.contains("*") != true
     else { return response }
     var copied = response
     copied.body = SteppedBody(response.body) {
@@ -63,13 +61,11 @@ extension Origin {
         if let chunk { copy?.append(chunk) }
         guard let body = copy else { return chunk }
         let isWhole = length.map { $0 == Int64(body.count) } ?? (chunk == nil)
-        let isTooLong = Int64(body.count) > rules.longest
-        if isWhole || isTooLong { copy = nil }
+        if isWhole || Int64(body.count) > rules.longest { copy = nil }
         // Before the last bytes are returned.
-        if isWhole, !isTooLong,
-          isNamed
-            || rules.pace(at: url, beginning: body.prefix(documentBeginning), whole: { body })
-              != nil
+        let beginning = body.prefix(documentBeginning)
+        if isWhole, Int64(body.count) <= rules.longest,
+          isNamed || rules.pace(at: url, beginning: beginning, whole: { body }) != nil
         {
           let whole = response.withBody(body)
           self.withMemory { $0.redirected.keep(whole) }

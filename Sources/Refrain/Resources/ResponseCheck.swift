@@ -44,8 +44,6 @@ struct ResponseCheck: Sendable {
     case changed
     /// A 416: nothing begins at the offset; with the length if the origin sent it.
     case beyondEnd(length: Int64?)
-    /// A 401, 403 or 410: another URL or header may help.
-    case refused(Int)
     /// An error that may pass.
     case transient(MediaCacheError, retryAfter: Duration?)
     /// The response violates HTTP; another one may not.
@@ -60,7 +58,6 @@ struct ResponseCheck: Sendable {
       switch status {
       case 304: return .notModified
       case 416: return unsatisfied(headers)
-      case 401, 403, 410: return .refused(status)
       default:
         let error = Self.failure(status)
         guard RetryPolicy.isTransient(status: status) else { return .failed(error) }

@@ -262,8 +262,13 @@ extension MediaCacheError {
     self.init(code, error.reason, remedy: remedy)
     isTimeout = error.code == .timedOut
     isForLackOfDescriptors = error.cause == .noDescriptors
-    if error.code == .refused { retry = .refused }
-    if [.unknownHost, .untrusted, .malformed].contains(error.code) { retry = .permanent }
+    retry =
+      switch error.code {
+      case .refused: .refused
+      case .unknownHost, .untrusted, .malformed: .permanent
+      case .badURL, .networkNotAllowed: nil
+      case .unreachable, .connectionLost, .timedOut: .network
+      }
   }
 }
 

@@ -46,7 +46,7 @@ import Testing
     request.purpose = .prefetch
     request.access.allowsExpensive = false
     request.waitsForConnectivity = true
-    var redirects = RedirectPolicy(request: request)
+    var redirects = RequestChain(request: request)
     let next = try redirects.follow(status: 302, headers: ["Location": "http://other/b"])
     #expect(next?.purpose == .prefetch && next?.access.allowsExpensive == false)
     #expect(next?.waitsForConnectivity == true)

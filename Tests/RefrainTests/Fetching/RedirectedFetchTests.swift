@@ -179,11 +179,11 @@ import Testing
   @Test func `A shortcut carries only the credentials for its origin`() throws {
     func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
     let secret = ["Authorization": "Bearer s", "Range": "bytes=0-9"] as HeaderFields
-    var policy = RedirectPolicy(request: OriginRequest(url: try url("http://a/"), headers: secret))
+    var policy = RequestChain(request: OriginRequest(url: try url("http://a/"), headers: secret))
     #expect(policy.redirections.isEmpty)
     _ = try policy.follow(status: 302, headers: ["Location": "/b"])
     let same = policy
-    let kept = RedirectPolicy(
+    let kept = RequestChain(
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: same)
     #expect(kept.request.headers["Authorization"] == "Bearer s")
     #expect(kept.request.url.absoluteString == "http://a/b")
@@ -191,13 +191,13 @@ import Testing
     let named = policy
     #expect(policy.request.url.absoluteString == "http://b/c")
     #expect(policy.request.headers["Authorization"] == "Basic bWU6cHc=")
-    let other = RedirectPolicy(
+    let other = RequestChain(
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: named)
     #expect(other.request.headers["Authorization"] == "Basic bWU6cHc=")
     #expect(other.request.headers["Range"] == "bytes=0-9")
     _ = try policy.follow(status: 302, headers: ["Location": "http://c/"])
     #expect(policy.request.headers["Authorization"] == nil)
-    let none = RedirectPolicy(
+    let none = RequestChain(
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: policy)
     #expect(none.request.headers["Authorization"] == nil)
   }

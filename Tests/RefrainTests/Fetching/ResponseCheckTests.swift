@@ -12,7 +12,7 @@ import Testing
     case part(ByteRange)
     case whole, notModified, changed
     case beyondEnd(Int64?)
-    case refused, transient
+    case transient
     case invalid, failed
   }
 
@@ -27,7 +27,6 @@ import Testing
     case .notModified: return .notModified
     case .changed: return .changed
     case .beyondEnd(let length): return .beyondEnd(length)
-    case .refused: return .refused
     case .transient: return .transient
     case .invalid: return .invalid
     case .failed: return .failed
@@ -119,12 +118,11 @@ import Testing
     #expect(verdict(416, [:], known: known(nil)) == .beyondEnd(nil))
   }
 
-  @Test func `Other statuses are classified as refused, transient or failed`() {
-    for status in [401, 403, 410] { #expect(verdict(status, [:]) == .refused) }
+  @Test func `Other statuses are classified as transient or failed`() {
     for status in [408, 425, 429, 500, 502, 503, 504] {
       #expect(verdict(status, [:]) == .transient)
     }
-    for status in [201, 204, 205, 400, 404, 405, 451, 501, 505] {
+    for status in [201, 204, 205, 400, 401, 403, 404, 405, 410, 451, 501, 505] {
       #expect(verdict(status, [:]) == .failed)
     }
     #expect(verdict(304, [:]) == .notModified)

@@ -296,9 +296,9 @@ import Testing
     }
     let origin = origin(hook)
     let (one, other) = (requests(for: first, to: origin), requests(for: second, to: origin))
-    let refused = Task { try await one.authorize(insteadOf: 0, status: 403) }
+    let refused = Task { try await one.authorize(insteadOf: first, status: 403) }
     for await _ in asked { break }
-    let renewed = Task { try await other.authorize(insteadOf: 0, status: 403) }
+    let renewed = Task { try await other.authorize(insteadOf: second, status: 403) }
     // Usually the second waits for the first by then.
     for _ in 0..<200 { await Task.yield() }
     goesOn.yield()
@@ -317,7 +317,7 @@ import Testing
     for number in 0..<(2 * GroupRenewal.mostOfGroup) {
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
       let outcome = try await requests(for: refused, to: origin)
-        .authorize(insteadOf: 0, status: 403)
+        .authorize(insteadOf: refused, status: 403)
       #expect(outcome == .renewed)
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))

@@ -94,7 +94,7 @@ import Testing
       fileExtension.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789".utf8.contains($0) })
 
     if let spelled = URL(text: text, relativeTo: url) { #expect(spelled.fragment == nil) }
-    var redirects = RedirectPolicy(request: OriginRequest(url: url))
+    var redirects = RequestChain(request: OriginRequest(url: url))
     do {
       let next = try redirects.follow(status: 302, headers: ["Location": text])
       #expect(next?.url.scheme?.lowercased() == "https", "\(text.debugDescription)")

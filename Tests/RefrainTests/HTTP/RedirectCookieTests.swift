@@ -10,13 +10,13 @@ import Testing
 
   private func policy(
     _ url: String = "https://a.example.com/x", _ headers: HeaderFields = [:]
-  ) throws -> RedirectPolicy {
-    RedirectPolicy(request: OriginRequest(url: try #require(URL(string: url)), headers: headers))
+  ) throws -> RequestChain {
+    RequestChain(request: OriginRequest(url: try #require(URL(string: url)), headers: headers))
   }
 
   /// Returns the next request after a redirect that sets cookies.
   private func follow(
-    _ policy: inout RedirectPolicy, to location: String, setting cookies: String...
+    _ policy: inout RequestChain, to location: String, setting cookies: String...
   ) throws -> OriginRequest {
     var headers: HeaderFields = ["Location": location]
     for cookie in cookies { headers.append("Set-Cookie", cookie) }
@@ -47,7 +47,7 @@ import Testing
 
   @Test func `A cookie that changes with each redirect does not lengthen the chain`() throws {
     var policy = try policy()
-    for hop in 1...RedirectPolicy.longestChain {
+    for hop in 1...RequestChain.longest {
       #expect(try follow(&policy, to: "/x", setting: "s=\(hop)").headers["Cookie"] == "s=\(hop)")
     }
     let error = #expect(throws: MediaCacheError.self) {
@@ -92,7 +92,7 @@ import Testing
     var chain = try policy("https://a.example.com/x", ["Cookie": "id=7"])
     _ = try follow(&chain, to: "/x", setting: "s=1; Path=/; Max-Age=60", "t=1; Path=/")
     for (seconds, cookies) in [(59.0, "id=7; s=1; t=1"), (61, "id=7; t=1")] {
-      var later = RedirectPolicy(
+      var later = RequestChain(
         request: try policy("https://a.example.com/x", ["Cookie": "id=7", "Range": "bytes=5-"])
           .request, after: chain, at: now.addingTimeInterval(seconds))
       #expect(later.request.headers["Cookie"] == cookies)

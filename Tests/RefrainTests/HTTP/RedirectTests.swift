@@ -12,8 +12,8 @@ import Testing
     "Accept-Encoding": "identity", "If-None-Match": "\"a\"", "Icy-MetaData": "1",
   ]
 
-  static func policy(_ url: String) throws -> RedirectPolicy {
-    RedirectPolicy(request: OriginRequest(url: try #require(URL(string: url)), headers: headers))
+  static func policy(_ url: String) throws -> RequestChain {
+    RequestChain(request: OriginRequest(url: try #require(URL(string: url)), headers: headers))
   }
 
   @Test(arguments: [200, 206, 300, 304, 305, 306, 404])

@@ -3,35 +3,34 @@ import Testing
 
 @testable import Refrain
 
-@Suite(.timeLimit(.minutes(1))) struct WatchdogTests {
-  private let timeout = SilenceTimeout()
+@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
 
   /// Waits until it is cancelled.
   @Sendable private func wait() async throws { try await Task.sleep(for: .seconds(3600)) }
 
   @Test func `A silent request is cancelled, and another one after it`() async throws {
     for _ in 0..<3 {
-      let watch = SilenceTimeout.Watch()
-      watch.expect(within: .zero)
-      await #expect(throws: CancellationError.self) { try await timeout.run(watch, wait) }
-      #expect(watch.hasFired)
+      let deadline = Deadline()
+      deadline.expect(within: .zero)
+      await #expect(throws: CancellationError.self) { try await deadline.run(wait) }
+      #expect(deadline.hasPassed)
       try await Task.sleep(for: .milliseconds(Int64.random(in: 50...150)))
     }
   }
 
   @Test func `A resting, finished or patient request is not cancelled`() async throws {
-    let (resting, finished) = (SilenceTimeout.Watch(), SilenceTimeout.Watch())
-    let patient = SilenceTimeout.Watch()
+    let (resting, finished) = (Deadline(), Deadline())
+    let patient = Deadline()
     resting.expect(within: .zero)
     resting.rest()
     patient.expect(within: .seconds(1000))
-    await timeout.run(finished) {}
+    try await finished.run {}
     finished.expect(within: .zero)
-    let waiting = [resting, patient].map { watch in Task { try await timeout.run(watch, wait) } }
-    let fired = SilenceTimeout.Watch()
-    fired.expect(within: .zero)
-    await #expect(throws: CancellationError.self) { try await timeout.run(fired, wait) }
-    #expect(!resting.hasFired && !finished.hasFired && !patient.hasFired)
+    let waiting = [resting, patient].map { deadline in Task { try await deadline.run(wait) } }
+    let passed = Deadline()
+    passed.expect(within: .zero)
+    await #expect(throws: CancellationError.self) { try await passed.run(wait) }
+    #expect(!resting.hasPassed && !finished.hasPassed && !patient.hasPassed)
     for task in waiting {
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -40,20 +39,20 @@ import Testing
 
   @Test(arguments: [true, false])
   func `A request can be ended before and after it begins`(_ isBefore: Bool) async throws {
-    let watch = SilenceTimeout.Watch()
-    if isBefore { watch.cancel() }
+    let deadline = Deadline()
+    if isBefore { deadline.cancel() }
     let (began, begins) = AsyncStream.makeStream(of: Void.self)
     let request = Task {
-      try await timeout.run(watch) {
+      try await deadline.run {
         begins.yield()
         try await wait()
       }
     }
     if !isBefore {
       for await _ in began { break }
-      watch.cancel()
+      deadline.cancel()
     }
     await #expect(throws: CancellationError.self) { try await request.value }
-    #expect(!watch.hasFired)
+    #expect(deadline.isCancelled && !deadline.hasPassed)
   }
 }

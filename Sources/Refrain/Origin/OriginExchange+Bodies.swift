@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Decodes documents that arrive compressed although every request asks for identity. Other
+/// resources in a content coding are refused (`ResponseCheck`): ranges of them have other bytes.
+///
+/// A document is decoded as a whole, before anything of it is used: the response then has a known
+/// length, and a body that ends too early is an error like a broken connection.
+extension OriginExchange {
+  /// Returns the response with its body decoded, if it brings a whole document in a coding that can
+  /// be decoded, or that the transport decodes; otherwise the response as it is.
+  ///
+  /// - Throws: as reading the body; `MediaCacheError` if it is damaged, or longer than any document.
+  func decoded(_ response: Response) async throws -> Response {
+    guard WholeResponse.statuses.contains(response.status) else { return response }
+    let decoder = response.isDecoded ? nil : response.decoder
+    guard response.isDecoded || decoder != nil else { return response }
+    let longest = response.request.documents?.longest ?? 0
+    // Bytes that cannot be compressed become slightly longer.
+    let limit = decoder == nil ? longest : longest + 64 << 10
+    guard response.headers.bodyLength ?? 0 <= limit else { throw Self.tooLong(longest) }
+    var body = Data()
+    expectBody(isFirst: true)
+    for try await chunk in response.body {
+      guard Int64(body.count + chunk.count) <= limit else { throw Self.tooLong(longest) }
+      body.append(chunk)
+      expectBody(isFirst: false)
+    }
+    deadline.rest()
+    if let decoder {
+      do {
+        body = try decoder(body, Int(longest))
+      } catch .truncated {
+        throw Self.undecodable(response, "ends too early", .invalid)
+      } catch .invalid {
+        let coding = response.headers["Content-Encoding"] ?? "encoded"
+        throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
+      } catch .tooLong {
+        throw Self.tooLong(longest)
+      }
+    }
+    var decoded = response.withBody(body)
+    decoded.headers.dropCoding()
+    decoded.headers.append("Content-Length", String(body.count))
+    return decoded
+  }
+
+  private static func undecodable(
+    _ response: Response, _ what: String, _ retry: RetryPolicy.Failure
+  ) -> MediaCacheError {
+    var error = MediaCacheError(
+      .unreachable,
+      "The compressed document that \(response.url.host() ?? "the origin") sent \(what).",
+      remedy: "Repair the document, or turn off its compression at the origin.")
+    error.retry = retry
+    return error
+  }
+
+  /// A client that can decode such a body may use the response as it is.
+  private static func tooLong(_ longest: Int64) -> MediaCacheError {
+    var error = MediaCacheError(
+      .invalidResponse,
+      "The origin sends a compressed document of more than \(longest >> 20) MiB.",
+      remedy: "Shorten the document, or turn off its compression at the origin.")
+    error.isEncoded = true
+    return error
+  }
+}
+
+/// Keeps responses that bring no resource for readers that pass them on.
+extension OriginExchange {
+  /// Returns the error with the response that it reports, if a reader passes that on. Its body is read
+  /// here unless it is long. Without it if it is repeated, or of another origin and behind no
+  /// redirect: whoever passes it on has to request it again.
+  func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
+    guard passesOnErrors() else { return failure }
+    var failure = failure
+    failure.response = await kept(response) ?? response.redirect
+    return failure
+  }
+
+  /// Returns a response with the beginning of its body, for whoever passes it on; nil if nobody may.
+  func kept(_ response: Response) async -> ErrorResponse? {
+    // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
+    // fields of another origin, such as cookies and challenges, are not for this one.
+    guard let given = response.given, response.status != 416, response.status != 206,
+      !response.isRepeated, !response.isDecoded,
+      WebOrigin.isOne(of: response.url, response.resource.url)
+    else { return nil }
+    expectShortBody()
+    defer { deadline.rest() }
+    let reading = BodyReading(response.body, by: requests)
+    var (body, isWhole) = (Data(), false)
+    do {
+      while !isWhole, body.count <= ErrorResponse.longestBody {
+        if let chunk = try await reading.next() { body += chunk } else { isWhole = true }
+      }
+    } catch {
+      // The body broke off, or nobody waits for it any more. The head has reported the error.
+      return nil
+    }
+    // The request is over by then, but the origin's silence is limited all the same.
+    let rest: @Sendable () async throws -> Data? = { [origin] in
+      let deadline = Deadline()
+      deadline.expect(within: origin.silenceTimeout)
+      return try await deadline.run { try await reading.next() }
+    }
+    return ErrorResponse(
+      status: response.status, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime, body: body,
+      rest: isWhole ? nil : rest, to: given)
+  }
+}
+
+extension OriginExchange.Response {
+  /// Whether the body is short enough to be read for the sake of the connection.
+  var isShort: Bool { headers.bodyLength.map { $0 <= 16 << 10 } ?? false }
+
+  /// Whether a response to a range brings a part of an encoded document, which cannot be decoded: the
+  /// same request without the range brings the whole one.
+  var isPartOfEncodedDocument: Bool { status == 206 && decoder != nil }
+
+  /// The decoder of an encoded document.
+  fileprivate var decoder: DocumentDecoder? {
+    guard let coding = headers["Content-Encoding"],
+      request.isForDocument(mimeType: MediaType.essence(headers["Content-Type"]))
+    else { return nil }
+    return request.documents?.decoder(of: coding)
+  }
+
+  /// Returns the response with a body that has arrived.
+  func withBody(_ body: Data) -> Self {
+    var response = self
+    response.hasMore = nil
+    response.body = AsyncThrowingStream<Data, any Error> { continuation in
+      if !body.isEmpty { continuation.yield(body) }
+      continuation.finish()
+    }
+    return response
+  }
+
+  /// Takes the description of the body out of the `icy-` fields.
+  mutating func describeStation() {
+    icy = ICYAnswer(request: request.headers, status: status, headers: headers)
+    if icy == .plain, ICYAnswer.isAsked(request.headers) {
+      // Nothing was interleaved though the request asked for it. A 304 may still announce an interval,
+      // which does not apply to stored bytes.
+      headers[ICYAnswer.interval] = nil
+    }
+    guard WholeResponse.statuses.contains(status) else { return }
+    isLive = ICYAnswer.isLive(headers)
+    hasEnd = !isLive || headers.bodyLength != nil
+    guard case .interleaved = icy else { return }
+    // The length counts the metadata too, so that the length of the audio is unknown.
+    for name in [ICYAnswer.interval, "Content-Length"] { headers[name] = nil }
+  }
+
+  /// Returns the body without the metadata between its audio.
+  ///
+  /// - Parameter note: receives each block, before the audio that it applies to.
+  func audio(
+    _ note: @Sendable @escaping (ICYMetadata) -> Void
+  ) -> any AsyncSequence<Data, any Error> & Sendable {
+    guard isLive || icy != .plain else { return body }
+    return SteppedBody(body) { [icy, hasEnd] in
+      var demultiplexer: ICYDemultiplexer?
+      if case .interleaved(let interval) = icy {
+        demultiplexer = ICYDemultiplexer(interval: interval)
+      }
+      return { chunk in
+        guard let chunk else {
+          guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
+            throw MediaCacheError.endedEarly
+          }
+          return nil
+        }
+        guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
+        for block in metadata { note(block) }
+        return audio
+      }
+    }
+  }
+}
+
+extension OriginRequest {
+  /// Whether a response of that type is a document.
+  func isForDocument(mimeType: String?) -> Bool {
+    documents?.isDocument(mimeType: mimeType, url: url) == true || expectsDocument
+  }
+}
+
+extension HeaderFields {
+  /// Removes the fields that describe an encoded body, from a response whose body was decoded. Its
+  /// validators remain: they identify the version, whose decoded bytes are always the same.
+  mutating func dropCoding() {
+    for name in [
+      "Content-Encoding", "Content-Length", "Transfer-Encoding", "Content-MD5", "Content-Digest",
+      "Repr-Digest", "Digest", "Accept-Ranges",
+    ] {
+      self[name] = nil
+    }
+  }
+}
+
+extension MediaCacheError {
+  static let endedEarly = MediaCacheError(
+    .unreachable, "The origin ended its response before sending all of it.", remedy: "Try again.")
+}
+
+/// A body whose beginning is read by its request, and the rest by whoever passes the response on. One
+/// call at a time.
+private actor BodyReading {
+  private var iterator: any AsyncIteratorProtocol<Data, any Error>
+  private let requests: EntryRequests
+
+  init(_ body: any AsyncSequence<Data, any Error> & Sendable, by requests: EntryRequests) {
+    (iterator, self.requests) = (body.makeAsyncIterator(), requests)
+  }
+
+  func next() async throws -> Data? {
+    var iterator = iterator
+    defer { self.iterator = iterator }
+    guard let bytes = try await iterator.next(isolation: self) else {
+      // Some sequences end early without an error when their task is cancelled.
+      try Task.checkCancellation()
+      return nil
+    }
+    requests.countReceived(bytes.count)
+    await requests.origin.keepPace(after: bytes.count)
+    return bytes
+  }
+}
+
+/// A body whose chunks pass through a step, which has a state of its own in each iteration.
+struct SteppedBody: AsyncSequence, Sendable {
+  /// Receives a chunk, nil at the end, and returns what is passed on.
+  typealias Step = (Data?) throws -> Data?
+
+  private let body: any AsyncSequence<Data, any Error> & Sendable
+  private let makeStep: @Sendable () -> Step
+
+  init(
+    _ body: any AsyncSequence<Data, any Error> & Sendable,
+    _ makeStep: @Sendable @escaping () -> Step
+  ) {
+    (self.body, self.makeStep) = (body, makeStep)
+  }
+
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate var body: any AsyncIteratorProtocol<Data, any Error>
+    fileprivate let step: Step
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
+      try step(await body.next(isolation: actor))
+    }
+  }
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(body: body.makeAsyncIterator(), step: makeStep())
+  }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The requests of one exchange: given each response, it returns the next request, which follows a
+/// redirect (RFC 9110 §15.4), or leaves out what the origin has no usable response to. A pure value.
+///
+/// Cookies that the chain's responses set are sent with its further requests, within their scope
+/// (RFC 6265), beside those of the user. With other cookies, the same URL is another request: some
+/// servers set one, and redirect to the requested URL.
+struct RequestChain: Sendable, Hashable {
+  /// The most redirects that are followed.
+  static let longest = 10
+  /// The longest accepted Location, in bytes.
+  static let longestLocation = 16 << 10
+
+  /// The last request. Whoever sends it says whether its address must be public.
+  var request: OriginRequest
+  /// The redirects followed so far, also by the earlier chain at whose end this one began.
+  private(set) var redirections: [Redirection] = []
+  /// The length of the resource in the response to a range that was then dropped.
+  private(set) var statedLength: Int64?
+  /// The headers of `request` without the chain's cookies.
+  private var headers: HeaderFields
+  private var cookies = Cookies()
+  /// The URLs of the chain's requests, each with the Cookie field.
+  private var visited: Set<[String?]>
+  private var leftOrigin = false
+
+  /// - Parameter request: the first of the chain, with the user's headers and our own.
+  init(request: OriginRequest) {
+    self.request = request
+    headers = request.headers
+    let url = URIReference(request.url.absoluteString).textWithoutFragment
+    visited = [[url, request.headers["Cookie"]]]
+  }
+
+  /// Begins a chain where an earlier one of the same resource ended: headers dropped on the way stay
+  /// dropped, and its cookies and the credentials that it was given are sent again.
+  init(request: OriginRequest, after earlier: RequestChain, at now: Date = Date()) {
+    var request = request
+    request.url = earlier.request.url
+    if earlier.leftOrigin { request.headers = request.headers.forOtherOrigins }
+    if request.headers["Authorization"] == nil {
+      request.headers["Authorization"] = earlier.headers["Authorization"]
+    }
+    self.init(request: request)
+    (cookies, redirections, leftOrigin) = (
+      earlier.cookies, earlier.redirections, earlier.leftOrigin
+    )
+    send(request, at: now)
+  }
+
+  /// Makes a request the last one, with the chain's cookies for its URL, which are newer than the
+  /// user's.
+  private mutating func send(_ next: OriginRequest, at now: Date) {
+    request = next
+    request.headers = cookies.complete(headers, for: next.url, at: now, areNewer: true)
+  }
+
+  // MARK: Redirects
+
+  /// Returns the request to send after a response, or nil if the response is not a redirect
+  /// (301, 302, 303, 307, 308).
+  ///
+  /// Once the origin changes, only the headers in `carried` continue. As every request is made from
+  /// the one before, dropped headers do not return, not even on the way back.
+  mutating func follow(
+    status: Int, headers received: HeaderFields, askedAt: Date? = nil, at now: Date = Date()
+  ) throws(MediaCacheError) -> OriginRequest? {
+    guard [301, 302, 303, 307, 308].contains(status) else { return nil }
+    guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty
+    else {
+      throw refusal("answered \(status) without a Location", status)
+    }
+    guard redirections.count < Self.longest else {
+      throw refusal("was redirected more than \(Self.longest) times", status)
+    }
+    guard location.utf8.count <= Self.longestLocation else {
+      throw refusal("redirects to a URL of \(location.utf8.count) bytes", status)
+    }
+    guard let target = URL(text: location, relativeTo: request.url) else {
+      throw refusal("redirects to an invalid URL", status)
+    }
+    let (from, to) = (request.url.scheme?.lowercased(), target.scheme?.lowercased())
+    guard to == "http" || to == "https", target.host()?.isEmpty == false else {
+      throw refusal("redirects to a URL that is not http or https", status)
+    }
+    guard !(from == "https" && to == "http") else {
+      throw refusal("redirects from https to http, which is not encrypted", status)
+    }
+    var next = request
+    next.url = target.withoutUserInfo
+    cookies.store(received.values(of: "Set-Cookie"), from: request.url, at: now)
+    if !WebOrigin.isOne(of: request.url, next.url) {
+      headers = headers.forOtherOrigins
+      leftOrigin = true
+    }
+    // A Location may contain a user and password for its target.
+    if headers["Authorization"] == nil { headers["Authorization"] = target.basicAuthorization }
+    send(next, at: now)
+    guard visited.insert([request.url.absoluteString, request.headers["Cookie"]]).inserted else {
+      throw refusal("redirects in a loop", status)
+    }
+    redirections.append(
+      Redirection(
+        status: status, headers: received, requestTime: askedAt ?? now, responseTime: now))
+    return request
+  }
+
+  // MARK: Leaving out
+
+  /// Leaves out the fields without which the same request has a better response.
+  ///
+  /// - Parameter optionalRange: as in `FetchRequest`.
+  /// - Returns: false if there are none.
+  mutating func leaveOut(
+    after response: OriginExchange.Response, optionalRange: ByteRange?
+  ) -> Bool {
+    let names: [String]
+    if request.headers["Range"] != nil,
+      response.isPartOfEncodedDocument
+        || optionalRange.map({ Self.refuses($0, response) }) == true
+    {
+      names = HeaderFields.ofRange
+    } else if case .askAgain(let field) = response.icy {
+      names = [field]
+    } else {
+      return false
+    }
+    // A length beside a coding is that of the encoded bytes.
+    if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total {
+      statedLength = total
+    }
+    for name in names { drop(name) }
+    return true
+  }
+
+  /// Drops a field, to send the same request again without it.
+  mutating func drop(_ field: String) {
+    request.headers[field] = nil
+    headers[field] = nil
+  }
+
+  /// Whether an origin that has never sent a range has no usable response to one: it refuses the
+  /// range, or sends one without a valid Content-Range, with another, or with a length that
+  /// contradicts it. A 403 is judged once the user's hook did not help.
+  private static func refuses(_ range: ByteRange, _ response: OriginExchange.Response) -> Bool {
+    let check = ResponseCheck(asked: range, known: nil)
+    switch check.verdict(
+      status: response.status, headers: response.headers, now: response.responseTime)
+    {
+    case .invalid, .beyondEnd(length: nil): return true
+    case .failed(let error): return [400, 405, 501].contains(error.status)
+    default: return false
+    }
+  }
+
+  /// The headers that another origin may see: our own, and those of the user that only describe the
+  /// program and the formats it can play. Any other may be a credential, under whatever name.
+  fileprivate static let carried: Set<String> = HeaderFields.harmlessNames.union([
+    "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding", "icy-metadata",
+    // By these a proxy recognizes its own request in a loop (RFC 9110 §7.6.3, RFC 8586).
+    "via", "cdn-loop",
+  ])
+
+  private func refusal(_ what: String, _ status: Int) -> MediaCacheError {
+    MediaCacheError(
+      .redirect, "\(request.url.host() ?? "The origin") \(what).",
+      remedy: "Use the final URL of the resource.", status: status)
+  }
+}
+
+extension HeaderFields {
+  /// The fields that another origin may see.
+  package var forOtherOrigins: HeaderFields { only(RequestChain.carried) }
+}
+
+/// A redirect that was followed on the way to a response (RFC 9110 §15.4).
+struct Redirection: Sendable, Hashable {
+  var status: Int
+  var headers: HeaderFields
+  var requestTime: Date
+  var responseTime: Date
+}
+
+/// A response behind redirects is stored under the URL that was requested. Its use under that URL is
+/// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
+extension Freshness {
+  /// Returns the freshness of the response under the URL that was redirected.
+  ///
+  /// - Parameters:
+  ///   - redirections: those that led to the response, also some time ago.
+  ///   - keeper: of the response.
+  func behind(_ redirections: [Redirection], keeper: Keeper) -> Freshness {
+    redirections.reduce(self) { $0.behind($1, keeper: keeper) }
+  }
+
+  private func behind(_ redirection: Redirection, keeper: Keeper) -> Freshness {
+    let own = Freshness(
+      status: redirection.status, headers: redirection.headers,
+      requestTime: redirection.requestTime, responseTime: redirection.responseTime, keeper: keeper)
+    var result = self
+    if own.mustRevalidate, !mustRevalidate {
+      (result.mustRevalidate, result.isBounded) = (true, true)
+    }
+    result.staleWhileRevalidate = own.staleWhileRevalidate.flatMap { permitted in
+      staleWhileRevalidate.map { min($0, permitted) }
+    }
+    if let limit = own.staleIfError {
+      result.staleIfError = min(result.staleIfError ?? limit, limit)
+    }
+    // A private cache stores the response all the same: not the redirect, which it follows again.
+    if keeper.isShared {
+      if own.noStore { result.noStore = true }
+      if !CacheControl.isForEverybody(redirection.headers) { result.mayDifferByCookies = true }
+    }
+    let isStated = own.isGuessed != true
+    // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.
+    if !isStated, [301, 308].contains(redirection.status) { return result }
+    // A temporary redirect without explicit freshness is not followed again for a while. One play is
+    // often many requests, and each jump to stored bytes would wait for the origin; clients of a shared
+    // cache play at different times.
+    let total = isStated ? own.lifetime : keeper.isShared ? 10 : 300
+    let left = total - own.age(at: confirmedAt)
+    // The response keeps its age.
+    result.lifetime = max(min(lifetime, initialAge + left), 0)
+    if result.lifetime < lifetime { result.isBounded = true }
+    if isStated, left <= max(lifetime - initialAge, 0) { result.isGuessed = nil }
+    return result
+  }
+}
+
+extension HeaderFields {
+  /// Returns the fields of a response behind redirects: requests that differ in a field by which one
+  /// of these varies may be led elsewhere (RFC 9111 §4.1).
+  func varying(by redirections: [Redirection]) -> HeaderFields {
+    let names = Set(redirections.flatMap { Variant.names(in: $0.headers) })
+    let missing = names.subtracting(Variant.names(in: self)).sorted()
+    guard !missing.isEmpty else { return self }
+    var fields = self
+    fields["Vary"] = (fields.values(of: "Vary") + missing).joined(separator: ", ")
+    return fields
+  }
+}
