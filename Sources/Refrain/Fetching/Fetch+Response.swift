@@ -50,19 +50,19 @@ extension Fetch {
         note(facts, response, isWhole: false, in: &state)
         state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
-        if response.droppedRange { state.note(.refused) }
+        if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
           // Readers wait for another response, which is arriving already.
           if state.isLive,
-            state.fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole })
+            state.fetches.all.contains(where: { $0.key != id && $0.value.isReceivingWhole })
           {
             return (nil, [])
           }
           // One response is all of a generation.
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else { return (.changed, []) }
-          state.liveEnd = 0
-          state.note(.ignored)
+          state.delivery = .live(end: 0)
+          state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
@@ -159,9 +159,9 @@ extension Fetch {
         .varying(by: response.redirections)
     }
     state.representation.respond(headers, selectedBy: response.resource.headers)
-    state.lastContact = (now.uptime, true)
+    state.representation.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
-    if !isWhole { state.note(.answered) }
+    if !isWhole { state.fetches.note(.answered) }
     let isFirst = state.info == nil
     if isFirst { state.representation.identify(by: facts.validator) }
     var information =
@@ -177,13 +177,75 @@ extension Fetch {
     // A station's support for ranges is useless: the same range of its next response has other
     // bytes.
     information.supportsRanges =
-      state.ranges != .refused
+      state.fetches.ranges != .refused
       && (information.supportsRanges || facts.supportsRanges && !state.isLive)
     information.finalURL = response.url
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.refuse(.forbidden) }
     state.establish(information)
+  }
+}
+
+/// The first response of another generation is used there: the fetch moves to that generation, and
+/// nothing is requested twice.
+extension Fetch {
+  /// Begins another generation with a response whose bytes differ from this one's, which ends in any
+  /// case. Readers that have read nothing move over, and join the fetch.
+  func giveWay(
+    to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
+  ) async -> Outcome {
+    let next = Generation(entry: entry, state: entry.stateAfter(generation))
+    let (isBackground, coming, isContradicted) = generation.withState { state in
+      (
+        state.fetches[id]?.isBackground == true,
+        Set(state.readers.all.filter { $0.value.isActive && !$0.value.hasRead }.keys),
+        // The stored bytes could be confirmed by a validator that the new ones have, too.
+        state.validator.isShared(with: Validator(headers: response.headers))
+      )
+    }
+    let fetch = next.withState { state in
+      state.readers.expect(coming)
+      let id = state.makeID()
+      state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
+      return Fetch(id: id, generation: next)
+    }
+    let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)
+    switch verdict {
+    case .part, .whole, .beyondEnd: break
+    default:
+      entry.supersede(generation, isContradicted: isContradicted)
+      return .done
+    }
+    var task: Task<Void, Never>?
+    let isReplaced = entry.replace(generation, with: next) {
+      // Before the old generation ends its fetches, it forgets this one, which no player of it waits
+      // for any more.
+      task = generation.withState { state in
+        state.endBody(id)
+        return state.fetches.remove(id)?.task
+      }
+    }
+    guard let verdict, isReplaced else {
+      // Yet another generation has taken the place.
+      generation.withState { $0.supersede() }
+      return .done
+    }
+    let isLate = next.withState { state in
+      state.fetches[fetch.id]?.task = task
+      return state.isOver
+    }
+    if isLate { task?.cancel() }
+    entry.superseded(generation, isContradicted: isContradicted)
+    // Readers that left before the old generation was superseded are unknown to the new one.
+    let left = generation.withState { coming.subtracting($0.readers.all.keys) }
+    for id in left { next.withState { $0.stopExpecting(id) } }
+    next.carryOut(actions)
+    events.send(.fetchStarted(entry.key, asked))
+    await fetch.prepareIfEmpty()
+    if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
+    return .movedOn(
+      fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange))
   }
 }
 
@@ -238,7 +300,7 @@ extension Fetch {
       origin.withMemory { $0.moved.note(resource, from: earlier, to: response.url) }
     }
     return generation.withState { state in
-      if response.droppedRange { state.note(.refused) }
+      if response.droppedRange { state.fetches.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
       ).varying(by: response.redirections)
@@ -288,8 +350,8 @@ extension GenerationState {
     guard fetches[id] != nil, !isComplete else { return false }
     switch verdict {
     case .part(let range, _):
-      note(.answered)
-      if ranges != .refused { representation.info?.supportsRanges = true }
+      fetches.note(.answered)
+      if fetches.ranges != .refused { representation.info?.supportsRanges = true }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }

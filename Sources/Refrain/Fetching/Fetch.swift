@@ -39,7 +39,8 @@ struct Fetch: Sendable {
     if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     // Another fetch may have failed at the same byte before the reader's next request.
-    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
+    let isCutShort = generation.withState { $0.isCutShort(at: range.lowerBound) }
+    var cuts = isCutShort ? origin.retry.cutAttempts - 1 : 0
     var error: MediaCacheError?
     var isForBackground = false
     var unconfirmed: MediaCacheError?
@@ -56,7 +57,7 @@ struct Fetch: Sendable {
       let gained = brought - before
       if gained > 0 { failures = 0 }
       // If a response has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
+      if gained > 0, GenerationState.isProgress(gained, at: position) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
         outcome = .again(GenerationState.nothingCame)
       }
@@ -129,7 +130,7 @@ struct Fetch: Sendable {
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
       let position = state.fetches[id]?.position ?? 0
-      state.lastCut = LastCut(position: position, count: count)
+      state.fetches.noteCut(at: position)
       return (position, state.length)
     }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"

@@ -14,7 +14,7 @@ extension MediaReader {
         guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
           let known = state.known
         else { return nil }
-        state.readers[id]?.hasRead = true
+        state.readers[id]?.received = .bytes
         return known
       }
       if let settled { return settled }

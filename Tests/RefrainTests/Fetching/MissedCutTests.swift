@@ -29,12 +29,11 @@ import Testing
         length: length, mimeType: nil, supportsRanges: supportsRanges, validator: nil,
         finalURL: URL(filePath: "/"))
       state.establish(information)
-      state.nextID = 100
       var reader = GenerationState.Reader(minimum: 1)
       (reader.activity, reader.isBackground) = (isReading ? .reading : .asking, isBackground)
       reader.position = offset
-      state.readers[MissedCutTests.reader] = reader
-      state.fetches[10] = .init(range: 0..<length, isWhole: true)
+      state.readers.add(reader, as: MissedCutTests.reader)
+      state.fetches.add(.init(range: 0..<length, isWhole: true), as: 10)
       state.fetches.move(10, to: position)
     }
 
@@ -97,11 +96,10 @@ import Testing
     scene.state = GenerationState(
       limits: FetchPlan(patience: 0.5, firstRequest: 64 << 10, maximumReadAhead: 8 << 20),
       isOffline: false)
-    scene.state.nextID = 100
     var reader = GenerationState.Reader(minimum: 1)
     reader.fillsWhole = fillsWhole
-    scene.state.readers[Self.reader] = reader
-    scene.state.fetches[10] = .init(range: 0..<1000, isBackground: true)
+    scene.state.readers.add(reader, as: Self.reader)
+    scene.state.fetches.add(.init(range: 0..<1000, isBackground: true), as: 10)
     var refusal = MediaCacheError(.status, "The origin answered 404.")
     refusal.status = 404
     scene.state.fetchEnded(10, error: refusal)
@@ -127,9 +125,9 @@ import Testing
     scene.cut()
     var other = GenerationState.Reader(minimum: 1)
     other.position = Self.position
-    scene.state.readers[2] = other
+    scene.state.readers.add(other, as: 2)
     _ = scene.state.wait(200, .init(reader: 2, offset: Self.position, wake: { _ in }))
-    #expect(scene.state.fetches.count == 1)
+    #expect(scene.state.fetches.all.count == 1)
     _ = scene.state.takeActions()
     let result = scene.wait()
     #expect(result.error == nil && result.requests == 0)
