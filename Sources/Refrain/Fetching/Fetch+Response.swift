@@ -8,6 +8,8 @@ extension Fetch {
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
   }
 
+  typealias Judgement = (ResponseCheck.Verdict?, [GenerationState.Action])
+
   /// Judges a response against what is known by now, which may be more than when the request was
   /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
   /// of two versions, the second is judged by the first.
@@ -17,11 +19,9 @@ extension Fetch {
   /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
-  ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
-    let now = now.wall
-    let url = entry.resource.url
-    return generation.withState {
-      state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
+  ) -> Judgement {
+    let (now, url) = (now.wall, entry.resource.url)
+    return generation.withState { state -> Judgement in
       let known = state.info.map {
         ResponseCheck.Known(
           length: $0.length, validator: state.validator, isPage: MediaType.isPage($0.mimeType))
@@ -65,7 +65,8 @@ extension Fetch {
           state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }
-        guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
+        let end = state.length ?? .max
+        guard state.fetches.beginWhole(id, to: end, at: asked.lowerBound) else { return (nil, []) }
         note(facts, response, isWhole: true, in: &state)
         state.hand(response.headers, response.status, to: reader)
       case .beyondEnd(let length?) where known == nil:
@@ -88,6 +89,7 @@ extension Fetch {
     case .part(let range, _):
       return await receive(response, range: range, exchange: exchange)
     case .whole(let facts):
+      tell { $0.begin(StreamStation(response.headers)) }
       let length = facts.length ?? generation.withState(\.length)
       return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
     case .notModified:
@@ -125,9 +127,7 @@ extension Fetch {
     }
     return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
-      let isReached =
-        state.storage.reached == asked || state.stored.contains(asked - 1)
-        || state.transient.spans.contains(asked - 1)
+      let isReached = state.storage.reached == asked || state.readable.contains(asked - 1)
       guard let end = length ?? (isReached ? asked : nil) else {
         return .failed(
           MediaCacheError(
@@ -243,7 +243,6 @@ extension Fetch {
     next.carryOut(actions)
     events.send(.fetchStarted(entry.key, asked))
     await fetch.prepareIfEmpty()
-    if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
     return .movedOn(
       fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange))
   }
@@ -357,7 +356,8 @@ extension GenerationState {
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
       fetches[id]?.position = range.lowerBound
     case .whole:
-      guard beginWhole(id, at: fetches[id]?.range.lowerBound ?? 0) else { return false }
+      let offset = fetches[id]?.range.lowerBound ?? 0
+      guard fetches.beginWhole(id, to: length ?? .max, at: offset) else { return false }
     default:
       return false
     }

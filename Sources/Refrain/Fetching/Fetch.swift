@@ -37,7 +37,7 @@ struct Fetch: Sendable {
     var first = first
     var isConfirming = running?.isConfirmation == true
     if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    var failures = 0
+    var (failures, broughtBefore) = (0, Int64(0))
     // Another fetch may have failed at the same byte before the reader's next request.
     let isCutShort = generation.withState { $0.isCutShort(at: range.lowerBound) }
     var cuts = isCutShort ? origin.retry.cutAttempts - 1 : 0
@@ -45,7 +45,6 @@ struct Fetch: Sendable {
     var isForBackground = false
     var unconfirmed: MediaCacheError?
     attempts: while !Task.isCancelled {
-      let before = first == nil ? running?.brought ?? 0 : 0
       var outcome = if let first { first } else { await attempt(range) }
       first = nil
       let (brought, position, isFetching) = generation.withState { state in
@@ -54,7 +53,8 @@ struct Fetch: Sendable {
       }
       // The response may have brought bytes.
       if isFetching { isConfirming = false }
-      let gained = brought - before
+      let gained = brought - broughtBefore
+      broughtBefore = brought
       if gained > 0 { failures = 0 }
       // If a response has to be read again from its start, a few more bytes are no progress.
       if gained > 0, GenerationState.isProgress(gained, at: position) { cuts = 0 }
@@ -130,7 +130,7 @@ struct Fetch: Sendable {
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
       let position = state.fetches[id]?.position ?? 0
-      state.fetches.noteCut(at: position)
+      state.fetches.lastCut = position
       return (position, state.length)
     }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"
@@ -158,12 +158,7 @@ struct Fetch: Sendable {
     }
     request.purpose = purpose
     let exchange = exchange(for: request)
-    defer {
-      generation.withState { state in
-        state.fetches[id]?.endRest()
-        state.fetches[id]?.beginAnew = nil
-      }
-    }
+    defer { generation.withState { $0.fetches[id]?.endRest() } }
     let began = ContinuousClock.now
     return await exchange.run { [request] response in
       if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
@@ -176,7 +171,6 @@ struct Fetch: Sendable {
       await prepareIfEmpty()
       generation.carryOut(actions)
       guard let verdict else { return .done }
-      if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     } failure: { [request] error, isLasting in
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
@@ -215,4 +209,135 @@ struct Fetch: Sendable {
   }
 
   var isBackground: Bool { running?.isBackground == true }
+}
+
+/// Stores the bytes of a response as they arrive.
+extension Fetch {
+  func receive(
+    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange
+  ) async -> Outcome {
+    var offset = range.lowerBound
+    var meter = RateMeter()
+    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    defer {
+      bytes.settle()
+      generation.withState { state in
+        state.announce(id)
+        state.endBody(id)
+      }
+    }
+    let audio = response.audio { note in tell { $0.note(note) } }
+    var body: any AsyncIteratorProtocol<Data, any Error> = audio.makeAsyncIterator()
+    var hasBegun = false
+    while true {
+      let next = offset < range.upperBound ? offset : nil
+      switch generation.withState({ $0.standing(id, at: next) }) {
+      case .over: return .done
+      case .unwanted:
+        note(&meter)
+        // The fetch may rest for long.
+        bytes.settle()
+        await generation.waitUntilWanted(id)
+        guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
+          return .done
+        }
+        continue
+      case .background:
+        await entry.starter.gate.waitTurn { !isBackground }
+      case .foreground: break
+      }
+      exchange.expectBody(isFirst: !hasBegun)
+      let began = ContinuousClock.now
+      let chunk: Data?
+      do {
+        chunk = try await body.next(isolation: nil)
+        hasBegun = true
+      } catch let error as TransportError
+        where error.cause == .unread && generation.withState({ $0.canGoOn(id) })
+      {
+        // Somebody reads on after a pause: the rest is requested, and nothing has failed.
+        exchange.rest()
+        return .askAnew
+      } catch {
+        exchange.rest()
+        guard let problem = exchange.problem(error) else {
+          // It was ended so that the request is sent again, and its response came after all.
+          return exchange.isCancelled ? .askAnew : .done
+        }
+        return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
+      }
+      meter.add(chunk?.count ?? 0, after: .now - began)
+      if meter.isFull { note(&meter) }
+      exchange.rest()
+      // After the last byte, waits for the end of the message too: a connection that was read to
+      // its end can be reused.
+      guard let chunk, offset < range.upperBound else { break }
+      if chunk.isEmpty { continue }
+      if !response.isRepeated { entry.requests.countReceived(chunk.count) }
+      // Bytes beyond the announced range are discarded.
+      let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
+      if let outcome = await bytes.keep(part, at: offset) { return outcome }
+      offset += Int64(part.count)
+      // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
+      await origin.keepPace(after: chunk.count) {
+        generation.withState { $0.announce(id) }
+      } unless: { [offset] in
+        // Nobody may be left whom it would serve.
+        generation.withState { state in
+          guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
+          return !state.isWanted(id)
+        }
+      }
+    }
+    note(&meter)
+    if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }
+    if range.upperBound == .max {
+      generation.learnPace(length: offset)
+      generation.withState { $0.end(at: offset) }
+    }
+    return .done
+  }
+
+  private func note(_ meter: inout RateMeter) {
+    if let rate = meter.bytesPerSecond {
+      generation.withState { $0.limits.rate = $0.limits.rate.map { $0 * 0.7 + rate * 0.3 } ?? rate }
+    }
+    meter = RateMeter()
+  }
+
+  /// Handles a body that ended too early.
+  private func brokenOff(_ error: MediaCacheError) -> Outcome {
+    let (canGoOn, isWhole, isHanded) = generation.withState {
+      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
+    }
+    if isHanded { return .failed(error) }
+    if canGoOn {
+      var error = error
+      // A further response begins at the first byte again.
+      if isWhole { error.retry = .cutShort }
+      return .again(error)
+    }
+    entry.supersede(generation)
+    return .done
+  }
+}
+
+/// Measures how fast an origin sends: bytes over the time spent waiting for them.
+struct RateMeter: Sendable {
+  private var waited: Duration = .zero
+  private var bytes = 0
+
+  mutating func add(_ count: Int, after wait: Duration) {
+    waited += wait
+    bytes += count
+  }
+
+  /// Whether enough was received for a measurement.
+  var isFull: Bool { bytes >= 1 << 20 }
+
+  /// Nil if too little was received, or all of it had arrived before the wait.
+  var bytesPerSecond: Double? {
+    guard bytes >= 16 << 10, waited >= .milliseconds(5) else { return nil }
+    return Double(bytes) / waited.seconds
+  }
 }

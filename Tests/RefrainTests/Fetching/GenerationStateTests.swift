@@ -143,6 +143,27 @@ import Testing
     #expect(state.transient.isEmpty)
   }
 
+  /// On a busy machine, the filling asks before the reader for which it fills.
+  @Test(arguments: [true, false])
+  func `A reader receives the refusal that its filling has met, once`(_ fillsWhole: Bool) {
+    var state = state()
+    let reader = state.add(.init(fillsWhole: fillsWhole))
+    let id = state.makeID()
+    state.fetches.add(.init(range: 0..<1000, isBackground: true), as: id)
+    var refusal = MediaCacheError(.status, "The origin answered 404.")
+    refusal.status = 404
+    state.fetchEnded(id, error: refusal)
+    for isFirst in [true, false] {
+      _ = state.lookUp(reader, at: 0, count: 1)
+      let outcome = state.wait(state.makeID(), waiter(reader, 0))
+      var isRefused = false
+      if case .failure(let error) = outcome { isRefused = error as? MediaCacheError == refusal }
+      #expect(isRefused == (fillsWhole && isFirst))
+      #expect(state.fetches.isEmpty == isRefused)
+      if !isRefused { return }
+    }
+  }
+
   /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
   /// confirmation; once every fetch has ended, no waiter remains.
   @Test func `Every waiter ends after random operations`() throws {

@@ -40,7 +40,7 @@ extension GenerationState {
     var isCalledOff = false
     /// The number of new bytes.
     var brought: Int64 = 0
-    /// The end of all that it brought so far: a whole response starts at the first byte again.
+    /// The end of all that it brought in memory: a whole response starts at the first byte again.
     var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
@@ -119,9 +119,9 @@ extension GenerationState {
     private(set) var ranges = OriginRanges.announced
     /// Where responses that can only be read from their start ended too early, so often that it was an
     /// error.
-    private(set) var lastCut: Int64?
+    var lastCut: Int64?
     /// The number of those that a player is short of, as last reported.
-    private var shortCount = 0
+    var shortCount = 0
     /// The positions of those without readers, as last looked at; nil: they are not being watched.
     private var watched: [FetchID: Int64]?
 
@@ -177,16 +177,6 @@ extension GenerationState {
     mutating func note(_ found: OriginRanges) {
       if ranges == .refused || (ranges == .answered && found == .refused) { return }
       ranges = found
-    }
-
-    mutating func noteCut(at position: Int64) { lastCut = position }
-
-    /// Records how many of them a player is short of.
-    ///
-    /// - Returns: the change since the last call.
-    mutating func count(short count: Int) -> Int {
-      defer { shortCount = count }
-      return count - shortCount
     }
 
     var areWatched: Bool { watched != nil }

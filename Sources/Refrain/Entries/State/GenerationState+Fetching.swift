@@ -11,7 +11,7 @@ extension GenerationState {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let request = confirmingRequest(for: reader, at: offset)
     start(
-      RunningFetch(
+      .init(
         range: request.range, purpose: .confirmation(fills: request.fills),
         isBackground: reader.isBackground))
   }
@@ -57,11 +57,8 @@ extension GenerationState {
           range = hole
         }
         // Another attempt says more than what became of earlier ones.
-        for id in readers.all.keys { readers[id]?.missed = nil }
-        var fetch = RunningFetch(
-          range: range, isWhole: comesWhole, isBackground: reader.isBackground)
-        fetch.furthest = range.lowerBound
-        start(fetch)
+        for id in readers.all.keys { readers[id]?.refusal = nil }
+        start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
       for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {
@@ -88,11 +85,6 @@ extension GenerationState {
       limits.maximumReadAhead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     }
     return limits
-  }
-
-  /// Begins a whole response: see `Fetches.beginWhole`.
-  mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
-    fetches.beginWhole(id, to: length ?? .max, at: offset)
   }
 
   // MARK: Wanted
@@ -189,11 +181,6 @@ extension GenerationState {
 
   // MARK: Players that are short of bytes
 
-  mutating func beginBody(_ id: FetchID) {
-    fetches[id]?.beginBody()
-    recount()
-  }
-
   mutating func endBody(_ id: FetchID) {
     fetches[id]?.endBody()
     recount()
@@ -201,8 +188,9 @@ extension GenerationState {
 
   /// Recounts the fetches that a player is short of (`PlaybackPriority`).
   mutating func recount() {
-    let change = fetches.count(short: fetches.values.count { $0.hasBody && isShort(of: $0) })
-    if change != 0 { actions.append(.countShort(change)) }
+    let count = fetches.values.count { $0.hasBody && isShort(of: $0) }
+    if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
+    fetches.shortCount = count
   }
 
   /// Whether a player that needs the fetch's bytes next has less ahead than is safe: half of the
@@ -305,7 +293,6 @@ extension GenerationState {
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
-    let waited = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
@@ -322,25 +309,11 @@ extension GenerationState {
         readers[id]?.activity = .idle
       }
     }
-    // Readers that were not waiting receive it once they wait.
-    guard info == nil ? error.status != nil : error.retry == .cutShort && comesWhole else { return }
-    for (id, reader) in readers.all where !waited.contains(id) && misses(reader, fetch.position) {
-      readers[id]?.missed = error
-    }
-  }
-
-  /// Whether a reader is about to wait for the byte at which a fetch has failed.
-  private func misses(_ reader: Reader, _ position: Int64) -> Bool {
     // The filling has asked for its reader, on a busy machine before the reader does: a resource that
     // the origin refuses is not requested again.
-    if info == nil { return reader.fillsWhole && !reader.isActive }
-    // A reader that was receiving the last bytes of a response which was cut short would have it read
-    // again from its start; where each one ends a few bytes further on, again and again. A prefetch
-    // reads from its first question about the resource on.
-    guard reader.isReading || reader.isBackground && reader.isActive, !reader.awaitsConfirmation,
-      reader.position <= position, position < reader.end
-    else { return false }
-    // A player that arrives later may find the origin repaired.
-    return reader.isBackground || !Self.isProgress(position - reader.position, at: position)
+    guard info == nil, error.status != nil else { return }
+    for (id, reader) in readers.all where reader.fillsWhole && !reader.isActive {
+      readers[id]?.refusal = error
+    }
   }
 }

@@ -78,10 +78,7 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      runEnded(reader)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { runEnded(reader) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
   }
@@ -100,8 +97,8 @@ extension GenerationState {
       return .success(())
     }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
+    if let error = reader.refusal {
+      readers[waiter.reader]?.refusal = nil
       if !fetches.bring(waiter.offset ?? 0) { return .failure(error) }
     }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
@@ -185,7 +182,7 @@ extension GenerationState {
   /// become the current one, and one that has arrived or left for good.
   mutating func stopExpecting(_ id: ReaderID? = nil) {
     if let id, !readers.expected.contains(id) { return }
-    readers.stopExpecting(id)
+    readers.expect(id.map { readers.expected.subtracting([$0]) } ?? [])
     releaseUnwanted()
   }
 
@@ -208,7 +205,7 @@ extension GenerationState {
     let abandoned = abandonedFetches
     let isAfterLongRun = readers.departure == .afterLongRun
     let endsAll = isAfterLongRun && readers.isPlayerWaiting
-    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.lookedAfterDeparture() }
+    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
     if abandoned.isEmpty { return }
     // Two wait for a reader to come back.
     for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }

@@ -78,32 +78,27 @@ extension GenerationState {
       return ((hole ?? 0)..<(length ?? .max), hole != nil)
     }
     let start = offset ?? reader.position
-    var limits = currentLimits
-    limits.supportsRanges = nil
-    var demand = reader
-    demand.position = start
-    // Bytes in transit are not requested again.
-    let there = (reader.isBackground ? stored : readable).with(fetches.values)
     let one = (range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }
-    if length.map({ start < $0 }) != false {
-      let isUnconditional = validator.conditional.isEmpty
-      // Without a validator, and with a reader that continues whatever the response, the next hole
-      // is more useful than bytes that are stored.
-      let asksBeyond = isUnconditional && hasBeenRead
-      let hole = asksBeyond ? there.end(from: start) : start
-      let isInReach = start >= reader.end || hole < reader.end
-      if isInReach, !there.contains(hole), length.map({ hole < $0 }) != false {
-        demand.position = hole
-        if case .start(let range) = limits.decide(
-          for: demand, isWaiting: true, readable: there, running: [])
-        {
-          return (range, true)
-        }
-      }
-      if asksBeyond { return one }
+    var limits = currentLimits
+    limits.supportsRanges = nil
+    var demand = reader
+    // Bytes in transit are not requested again.
+    let there = (reader.isBackground ? stored : readable).with(fetches.values)
+    let end = length ?? .max
+    // Without a validator, and with a reader that continues whatever the response, the next hole is
+    // more useful than bytes that are stored.
+    let asksBeyond = start < end && validator.conditional.isEmpty && hasBeenRead
+    demand.position = asksBeyond ? there.end(from: start) : start
+    if demand.position < end, !there.contains(demand.position),
+      start >= reader.end || demand.position < reader.end,
+      case .start(let range) = limits.decide(
+        for: demand, isWaiting: true, readable: there, running: [])
+    {
+      return (range, true)
     }
+    if asksBeyond { return one }
     // The length of a replacement is not known.
     limits.length = nil
     if reader.fillsWhole {

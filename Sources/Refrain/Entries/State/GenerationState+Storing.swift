@@ -24,7 +24,7 @@ extension GenerationState {
     let isWanted = isWanted(id)
     // Being wanted, or its turn, may take long.
     if !isWanted || fetch.isBackground { announce(id) }
-    if !isWanted { fetches[id]?.endBody() }
+    if isWanted { fetches[id]?.beginBody() } else { fetches[id]?.endBody() }
     recount()
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
@@ -170,13 +170,6 @@ extension GenerationState {
 
 /// Responses that are not stored, and who receives them.
 extension GenerationState {
-  struct Handed: Sendable {
-    var reader: ReaderID
-    /// All fields of the response.
-    var headers: HeaderFields
-    var status: Int
-  }
-
   /// Keeps received bytes that are not stored, for as long as a reader is near.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
@@ -191,7 +184,9 @@ extension GenerationState {
     }
     if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
     wakeServed()
-    let unserved = readers.waits.filter { $0.reader.isBackground && $0.offset.map(range.contains) == true }
+    let unserved = readers.waits.filter {
+      $0.reader.isBackground && $0.offset.map(range.contains) == true
+    }
     wake(unserved, with: storageProblem)
   }
 
@@ -232,7 +227,7 @@ extension GenerationState {
   /// Hands the response to a reader if it must not be stored.
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
-    delivery = .handed(Handed(reader: reader, headers: headers, status: status))
+    delivery = .handed(to: reader, headers: headers, status: status)
     wake(readers.waits.filter { $0.readerID != reader })
   }
 

@@ -44,8 +44,8 @@ struct GenerationState: Sendable {
     /// Those that read a live stream while it arrives, of which bytes up to `end` have come: one
     /// response is the whole generation.
     case live(end: Int64)
-    /// The one reader to which the response is handed.
-    case handed(Handed)
+    /// The one reader to which the response is handed, with all of its fields.
+    case handed(to: ReaderID, headers: HeaderFields, status: Int)
   }
 
   /// What a reader finds: bytes at an offset, or the properties of the resource.
@@ -60,26 +60,18 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   private(set) var isOffline: Bool
   /// Whether stored bytes are never revalidated.
-  let trustsStored: Bool
+  var trustsStored = false
   private(set) var life = Life.current
 
-  var representation: Representation
+  var representation = Representation()
   var storage = StoredBytes()
   var transient = TransientBytes()
   var delivery = Delivery.toAll
   var readers = Readers()
   var fetches = Fetches()
 
-  private var nextID: UInt64 = 1
+  private(set) var nextID: UInt64 = 1
   var actions: [Action] = []
-
-  init(
-    limits: FetchPlan, isOffline: Bool, trustsStored: Bool = false,
-    representation: Representation = Representation()
-  ) {
-    (self.limits, self.isOffline, self.trustsStored) = (limits, isOffline, trustsStored)
-    self.representation = representation
-  }
 
   mutating func takeActions() -> [Action] {
     if actions.isEmpty { return [] }
@@ -198,5 +190,8 @@ extension GenerationState {
   /// The end of the bytes received of a live stream; nil if this is none.
   var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
 
-  var handed: Handed? { if case .handed(let handed) = delivery { handed } else { nil } }
+  var handed: (reader: ReaderID, headers: HeaderFields, status: Int)? {
+    guard case .handed(let reader, let headers, let status) = delivery else { return nil }
+    return (reader, headers, status)
+  }
 }

@@ -35,8 +35,8 @@ extension GenerationState {
     var received = Received.nothing
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a request that it has come upon without waiting there yet (`misses`).
-    var missed: MediaCacheError?
+    /// Why the origin has refused the resource, if that was asked for it before it has asked.
+    var refusal: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
@@ -83,7 +83,7 @@ extension GenerationState {
     /// something and read nothing when this one replaced it. They are about to arrive, so fetches
     /// begun for them continue.
     private(set) var expected: Set<ReaderID> = []
-    private(set) var departure = Departure.nobody
+    var departure = Departure.nobody
     /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
     private var runs: [Int64] = []
 
@@ -105,11 +105,6 @@ extension GenerationState {
     mutating func remove(_ id: ReaderID) { all[id] = nil }
 
     mutating func expect(_ readers: Set<ReaderID>) { expected = readers }
-
-    /// - Parameter id: one that has arrived, or left for good; nil: all of them.
-    mutating func stopExpecting(_ id: ReaderID?) {
-      if let id { expected.remove(id) } else { expected = [] }
-    }
 
     // MARK: Waiting
 
@@ -148,8 +143,5 @@ extension GenerationState {
       else { return }
       runs = runs.suffix(7) + [reader.runLength]
     }
-
-    /// Records that requests without readers have been looked for.
-    mutating func lookedAfterDeparture() { departure = .nobody }
   }
 }
