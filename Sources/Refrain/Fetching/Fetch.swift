@@ -59,7 +59,7 @@ struct Fetch: Sendable {
       // If a response has to be read again from its start, a few more bytes are no progress.
       if gained > 0, GenerationState.isProgress(gained, at: position) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
-        outcome = .again(GenerationState.nothingCame)
+        outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
       }
       switch outcome {
       case .done: break attempts

@@ -59,6 +59,17 @@ extension GenerationState.Readers {
     #expect(state.readers.waiting == [2] && state.readers.waits.map(\.id) == [13])
   }
 
+  @Test func `A reader or a fetch that has left does not come back by a change`() {
+    var state = state()
+    let id = state.add(reader())
+    state.fetches.add(.init(range: 0..<500), as: 20)
+    state.readers.remove(id)
+    state.fetches.remove(20)
+    state.readers[id] = reader(at: 7)
+    state.fetches[20] = .init(range: 0..<9)
+    #expect(state.readers.isDeserted && state.fetches.isEmpty)
+  }
+
   @Test func `A player waits for bytes, and neither for information nor in the background`() {
     var state = state()
     state.readers.add(reader(), as: 1)

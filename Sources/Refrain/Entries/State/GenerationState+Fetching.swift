@@ -38,10 +38,7 @@ extension GenerationState {
     for offset in Set(offsets).sorted() {
       reader.position = offset
       // One response for all of it cannot be contradicted by another.
-      if reader.fillsWhole, info == nil {
-        reader.readsOn = true
-        if offset >= reader.end { reader.end = .max }
-      }
+      if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
         let running = Array(fetches.all.lazy.filter(\.value.bringsBytes))
@@ -232,10 +229,6 @@ extension GenerationState {
       return fetch.ahead.contains(offset) && !fetches.bring(offset, besides: id)
     }
   }
-
-  static let nothingCame = MediaCacheError(
-    .invalidResponse, "The origin's response contained none of the requested bytes.",
-    remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
 
   /// Whether a reader has received bytes or this fetch has brought some: then an outage is waited
   /// out.

@@ -101,10 +101,7 @@ extension GenerationState {
     if asksBeyond { return one }
     // The length of a replacement is not known.
     limits.length = nil
-    if reader.fillsWhole {
-      demand.readsOn = true
-      if start >= demand.end { demand.end = .max }
-    }
+    if reader.fillsWhole { demand.readOn(from: start) }
     guard
       case .start(let range) = limits.decide(
         for: demand, isWaiting: true, readable: .init(), running: [])
@@ -141,7 +138,8 @@ extension GenerationState {
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
-      let age = (representation.lastContact?.time ?? freshness?.confirmedUptime).flatMap { now.seconds(since: $0) }
+      let contact = representation.lastContact?.time ?? freshness?.confirmedUptime
+      let age = contact.flatMap { now.seconds(since: $0) }
       // Later, it is a usual change.
       guard let age, age < 60 else { return 0 }
     }

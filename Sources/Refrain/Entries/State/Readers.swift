@@ -45,6 +45,12 @@ extension GenerationState {
     var isReading: Bool { activity >= .aboutToWait }
     var hasRead: Bool { received == .bytes }
 
+    /// Has it read everything from an offset on.
+    mutating func readOn(from offset: Int64) {
+      readsOn = true
+      if offset >= end { end = .max }
+    }
+
     /// Moves it ahead by bytes that it found at its position.
     mutating func advance(by count: Int64) {
       received = max(received, count > 0 ? .bytes : .found)
