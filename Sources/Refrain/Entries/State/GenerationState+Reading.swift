@@ -182,7 +182,9 @@ extension GenerationState {
   /// become the current one, and one that has arrived or left for good.
   mutating func stopExpecting(_ id: ReaderID? = nil) {
     if let id, !readers.expected.contains(id) { return }
-    readers.expect(id.map { readers.expected.subtracting([$0]) } ?? [])
+    var left = Set<ReaderID>()
+    if let id { left = readers.expected.subtracting([id]) }
+    readers.expect(left)
     releaseUnwanted()
   }
 
