@@ -21,10 +21,11 @@ extension GenerationState {
       return .foreground
     }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
+    fetches[id]?.beginBody()
     let isWanted = isWanted(id)
     // Being wanted, or its turn, may take long.
     if !isWanted || fetch.isBackground { announce(id) }
-    if isWanted { fetches[id]?.beginBody() } else { fetches[id]?.endBody() }
+    if !isWanted { fetches[id]?.endBody() }
     recount()
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
