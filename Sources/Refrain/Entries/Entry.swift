@@ -205,9 +205,12 @@ final class Entry: Sendable {
     let (url, now) = (resource.url, self.now.uptime)
     var state = emptyState(after: generation)
     let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
-      ($0.representation.invalidatedAt, $0.isNoPage(at: url), $0.ranges, $0.replacements(at: now))
+      (
+        $0.representation.invalidatedAt, $0.isNoPage(at: url), $0.fetches.ranges,
+        $0.replacements(at: now)
+      )
     }
-    if ranges == .refused { state.ranges = .refused }
+    if ranges == .refused { state.fetches.note(.refused) }
     // Other representations of the resource still have to be confirmed.
     state.representation.invalidatedAt = invalidatedAt
     state.representation.followsNoPage = isNoPage

@@ -15,9 +15,7 @@ extension Generation {
     var storedBefore: Int64 = -1
     while !Task.isCancelled {
       let reader = withState { state in
-        let id = state.makeID()
-        state.readers[id] = .init(isBackground: true, minimum: state.limits.firstRequest)
-        return id
+        state.add(.init(isBackground: true, minimum: state.limits.firstRequest))
       }
       defer { leave(reader) }
       do {

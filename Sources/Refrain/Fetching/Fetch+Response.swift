@@ -8,6 +8,8 @@ extension Fetch {
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
   }
 
+  typealias Judgement = (ResponseCheck.Verdict?, [GenerationState.Action])
+
   /// Judges a response against what is known by now, which may be more than when the request was
   /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
   /// of two versions, the second is judged by the first.
@@ -17,11 +19,9 @@ extension Fetch {
   /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
-  ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
-    let now = now.wall
-    let url = entry.resource.url
-    return generation.withState {
-      state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
+  ) -> Judgement {
+    let (now, url) = (now.wall, entry.resource.url)
+    return generation.withState { state -> Judgement in
       let known = state.info.map {
         ResponseCheck.Known(
           length: $0.length, validator: state.validator, isPage: MediaType.isPage($0.mimeType))
@@ -50,22 +50,23 @@ extension Fetch {
         note(facts, response, isWhole: false, in: &state)
         state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
-        if response.droppedRange { state.note(.refused) }
+        if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
           // Readers wait for another response, which is arriving already.
           if state.isLive,
-            state.fetches.contains(where: { $0.key != id && $0.value.isReceivingWhole })
+            state.fetches.all.contains(where: { $0.key != id && $0.value.isReceivingWhole })
           {
             return (nil, [])
           }
           // One response is all of a generation.
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else { return (.changed, []) }
-          state.liveEnd = 0
-          state.note(.ignored)
+          state.delivery = .live(end: 0)
+          state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }
-        guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
+        let end = state.length ?? .max
+        guard state.fetches.beginWhole(id, to: end, at: asked.lowerBound) else { return (nil, []) }
         note(facts, response, isWhole: true, in: &state)
         state.hand(response.headers, response.status, to: reader)
       case .beyondEnd(let length?) where known == nil:
@@ -88,6 +89,7 @@ extension Fetch {
     case .part(let range, _):
       return await receive(response, range: range, exchange: exchange)
     case .whole(let facts):
+      tell { $0.begin(StreamStation(response.headers)) }
       let length = facts.length ?? generation.withState(\.length)
       return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
     case .notModified:
@@ -124,9 +126,7 @@ extension Fetch {
     }
     return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
-      let isReached =
-        state.storage.reached == asked || state.stored.contains(asked - 1)
-        || state.transient.spans.contains(asked - 1)
+      let isReached = state.storage.reached == asked || state.readable.contains(asked - 1)
       guard let end = length ?? (isReached ? asked : nil) else {
         return .failed(
           MediaCacheError(
@@ -158,9 +158,9 @@ extension Fetch {
         .varying(by: response.chain.redirections)
     }
     state.representation.respond(headers, selectedBy: response.resource.headers)
-    state.lastContact = (now.uptime, true)
+    state.representation.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
-    if !isWhole { state.note(.answered) }
+    if !isWhole { state.fetches.note(.answered) }
     let isFirst = state.info == nil
     if isFirst { state.representation.identify(by: facts.validator) }
     var information =
@@ -176,13 +176,74 @@ extension Fetch {
     // A station's support for ranges is useless: the same range of its next response has other
     // bytes.
     information.supportsRanges =
-      state.ranges != .refused
+      state.fetches.ranges != .refused
       && (information.supportsRanges || facts.supportsRanges && !state.isLive)
     information.finalURL = response.url
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.refuse(.forbidden) }
     state.establish(information)
+  }
+}
+
+/// The first response of another generation is used there: the fetch moves to that generation, and
+/// nothing is requested twice.
+extension Fetch {
+  /// Begins another generation with a response whose bytes differ from this one's, which ends in any
+  /// case. Readers that have read nothing move over, and join the fetch.
+  func giveWay(
+    to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
+  ) async -> Outcome {
+    let next = Generation(entry: entry, state: entry.stateAfter(generation))
+    let (isBackground, coming, isContradicted) = generation.withState { state in
+      (
+        state.fetches[id]?.isBackground == true,
+        Set(state.readers.all.filter { $0.value.isActive && !$0.value.hasRead }.keys),
+        // The stored bytes could be confirmed by a validator that the new ones have, too.
+        state.validator.isShared(with: Validator(headers: response.headers))
+      )
+    }
+    let fetch = next.withState { state in
+      state.readers.expect(coming)
+      let id = state.makeID()
+      state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
+      return Fetch(id: id, generation: next)
+    }
+    let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)
+    switch verdict {
+    case .part, .whole, .beyondEnd: break
+    default:
+      entry.supersede(generation, isContradicted: isContradicted)
+      return .done
+    }
+    var task: Task<Void, Never>?
+    let isReplaced = entry.replace(generation, with: next) {
+      // Before the old generation ends its fetches, it forgets this one, which no player of it waits
+      // for any more.
+      task = generation.withState { state in
+        state.endBody(id)
+        return state.fetches.remove(id)?.task
+      }
+    }
+    guard let verdict, isReplaced else {
+      // Yet another generation has taken the place.
+      generation.withState { $0.supersede() }
+      return .done
+    }
+    let isLate = next.withState { state in
+      state.fetches[fetch.id]?.task = task
+      return state.isOver
+    }
+    if isLate { task?.cancel() }
+    entry.superseded(generation, isContradicted: isContradicted)
+    // Readers that left before the old generation was superseded are unknown to the new one.
+    let left = generation.withState { coming.subtracting($0.readers.all.keys) }
+    for id in left { next.withState { $0.stopExpecting(id) } }
+    next.carryOut(actions)
+    events.send(.fetchStarted(entry.key, asked))
+    await fetch.prepareIfEmpty()
+    return .movedOn(
+      fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange))
   }
 }
 
@@ -237,7 +298,7 @@ extension Fetch {
       origin.withMemory { $0.moved.note(resource, from: earlier, to: response.url) }
     }
     return generation.withState { state in
-      if response.droppedRange { state.note(.refused) }
+      if response.droppedRange { state.fetches.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true
       ).varying(by: response.chain.redirections)
@@ -287,14 +348,15 @@ extension GenerationState {
     guard fetches[id] != nil, !isComplete else { return false }
     switch verdict {
     case .part(let range, _):
-      note(.answered)
-      if ranges != .refused { representation.info?.supportsRanges = true }
+      fetches.note(.answered)
+      if fetches.ranges != .refused { representation.info?.supportsRanges = true }
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
       fetches[id]?.position = range.lowerBound
     case .whole:
-      guard beginWhole(id, at: fetches[id]?.range.lowerBound ?? 0) else { return false }
+      let offset = fetches[id]?.range.lowerBound ?? 0
+      guard fetches.beginWhole(id, to: length ?? .max, at: offset) else { return false }
     default:
       return false
     }

@@ -30,94 +30,146 @@ struct Fetch: Sendable {
     indirect case movedOn(Fetch, Outcome)
   }
 
+  /// What the attempts so far have come to.
+  private struct Course {
+    var isConfirming: Bool
+    var failures = 0
+    /// How often a response was cut short at the same byte, also that of an earlier fetch.
+    var cuts: Int
+    var error: MediaCacheError?
+    var isForBackground = false
+    /// Why the generation could not be confirmed.
+    var unconfirmed: MediaCacheError?
+  }
+
+  private enum Step {
+    case attempt
+    case attemptAfter(Duration)
+    case moveOn(Fetch, Outcome)
+    case end
+  }
+
   /// Brings a range, and confirms the generation first if that is the purpose of the fetch.
+  ///
+  /// A task's memory holds the frames of all that it awaits: what each attempt comes to is computed
+  /// apart from it.
   ///
   /// - Parameter first: the outcome of the first attempt, if another fetch has already made it.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
-    var isConfirming = running?.isConfirmation == true
-    if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    var failures = 0
-    // Another fetch may have failed at the same byte before the reader's next request.
-    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
-    var error: MediaCacheError?
-    var isForBackground = false
-    var unconfirmed: MediaCacheError?
+    var course = begin(range, isNew: first == nil)
     attempts: while !Task.isCancelled {
-      let before = first == nil ? running?.brought ?? 0 : 0
-      var outcome = if let first { first } else { await attempt(range) }
+      let before = first == nil ? broughtSoFar : 0
+      let outcome = if let first { first } else { await attempt(range) }
       first = nil
-      let (brought, position, isFetching) = generation.withState { state in
-        let fetch = state.fetches[id]
-        return (fetch?.brought ?? 0, fetch?.position ?? 0, fetch?.isConfirmation == false)
-      }
-      // The response may have brought bytes.
-      if isFetching { isConfirming = false }
-      let gained = brought - before
-      if gained > 0 { failures = 0 }
-      // If a response has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
-      if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
-        outcome = .again(GenerationState.nothingCame)
-      }
-      switch outcome {
-      case .done: break attempts
-      case .askAnew: continue attempts
-      case .movedOn(let fetch, let outcome):
-        if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
+      switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
+      case .attempt: continue attempts
+      case .attemptAfter(let delay): guard await rest(for: delay) else { break attempts }
+      case .moveOn(let fetch, let outcome):
+        if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
         return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
-      case .failed(let reason):
-        error = reason
-        break attempts
-      case .onlyForPlayback where isConfirming && purpose == .playback:
-        // A player now waits for the confirmation.
-        continue attempts
-      case .again(let reason, _) where isConfirming,
-        .onlyForPlayback(let reason) where isConfirming:
-        // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
-        // asks again.
-        events.send(
-          .warning(
-            "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
-              + "forbids that: \(reason)"))
-        unconfirmed = reason
-        break attempts
-      case .onlyForPlayback(let reason):
-        error = reason
-        isForBackground = true
-        break attempts
-      case .again(let reason, let retryAfter):
-        failures += 1
-        // Nothing new came: the redirects may lead elsewhere by now.
-        if gained <= 0 { entry.requests.forgetChain() }
-        let isCut = reason.failure == .cutShort
-        if isCut { cuts += 1 }
-        let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
-        guard
-          let delay = origin.retry.delay(
-            after: reason.failure, count: isCut ? cuts : failures, isPlaying: isPlaying,
-            retryAfter: retryAfter, gained: gained,
-            // The first error responses are reported without a delay.
-            atOnce: reports && reason.status != nil ? 2 : nil),
-          generation.withState({ $0.beginRest(id) })
-        else {
-          error = isCut ? cutShort(cuts) : reason
-          break attempts
-        }
-        events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-        if delay > .zero {
-          do { try await Task.sleep(for: delay) } catch { break attempts }
-        }
-        generation.withState { $0.fetches[id]?.endRest() }
+      case .end: break attempts
       }
     }
+    end(range, course)
+  }
+
+  /// - Returns: false if the task was cancelled meanwhile.
+  @inline(never)
+  private func rest(for delay: Duration) async -> Bool {
+    if delay > .zero {
+      do { try await Task.sleep(for: delay) } catch { return false }
+    }
+    generation.withState { $0.fetches[id]?.endRest() }
+    return true
+  }
+
+  private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }
+
+  @inline(never)
+  private func begin(_ range: ByteRange, isNew: Bool) -> Course {
+    let isConfirming = running?.isConfirmation == true
+    if isNew, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
+    // Another fetch may have failed at the same byte before the reader's next request.
+    let isCutShort = generation.withState { $0.isCutShort(at: range.lowerBound) }
+    return Course(
+      isConfirming: isConfirming, cuts: isCutShort ? origin.retry.cutAttempts - 1 : 0)
+  }
+
+  /// - Parameter gained: the bytes that the attempt has brought.
+  @inline(never)
+  private func step(
+    after outcome: Outcome, gaining gained: Int64, in course: inout Course
+  ) -> Step {
+    var outcome = outcome
+    let (position, isFetching) = generation.withState { state in
+      let fetch = state.fetches[id]
+      return (fetch?.position ?? 0, fetch?.isConfirmation == false)
+    }
+    // The response may have brought bytes.
+    if isFetching { course.isConfirming = false }
+    if gained > 0 { course.failures = 0 }
+    // If a response has to be read again from its start, a few more bytes are no progress.
+    if gained > 0, GenerationState.isProgress(gained, at: position) { course.cuts = 0 }
+    if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
+      outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
+    }
+    switch outcome {
+    case .done: return .end
+    case .askAnew: return .attempt
+    case .movedOn(let fetch, let outcome): return .moveOn(fetch, outcome)
+    case .failed(let reason): course.error = reason
+    case .onlyForPlayback where course.isConfirming && purpose == .playback:
+      // A player now waits for the confirmation.
+      return .attempt
+    case .again(let reason, _) where course.isConfirming,
+      .onlyForPlayback(let reason) where course.isConfirming:
+      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
+      // asks again.
+      events.send(
+        .warning(
+          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
+            + "forbids that: \(reason)"))
+      course.unconfirmed = reason
+    case .onlyForPlayback(let reason):
+      course.error = reason
+      course.isForBackground = true
+    case .again(let reason, let retryAfter):
+      course.failures += 1
+      // Nothing new came: the redirects may lead elsewhere by now.
+      if gained <= 0 { entry.requests.forgetChain() }
+      let isCut = reason.failure == .cutShort
+      if isCut { course.cuts += 1 }
+      let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
+      guard
+        let delay = origin.retry.delay(
+          after: reason.failure, count: isCut ? course.cuts : course.failures,
+          isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
+          // The first error responses are reported without a delay.
+          atOnce: reports && reason.status != nil ? 2 : nil),
+        generation.withState({ $0.beginRest(id) })
+      else {
+        course.error = isCut ? cutShort(course.cuts) : reason
+        return .end
+      }
+      events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+      return .attemptAfter(delay)
+    }
+    return .end
+  }
+
+  @inline(never)
+  private func end(_ range: ByteRange, _ course: Course) {
+    let error = course.error
     // Whoever hears of the end does not find this fetch running.
     generation.withState { $0.fetches[id]?.phase = .ended }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
-    if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    if !course.isConfirming {
+      events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
+    }
     generation.withState { state in
-      if let unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
-      state.fetchEnded(id, error: error, isForBackground: isForBackground)
+      if let unconfirmed = course.unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
+      state.fetchEnded(id, error: error, isForBackground: course.isForBackground)
     }
   }
 
@@ -129,7 +181,7 @@ struct Fetch: Sendable {
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
       let position = state.fetches[id]?.position ?? 0
-      state.lastCut = LastCut(position: position, count: count)
+      state.fetches.lastCut = position
       return (position, state.length)
     }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"
@@ -157,12 +209,7 @@ struct Fetch: Sendable {
     }
     request.purpose = purpose
     let exchange = exchange(for: request)
-    defer {
-      generation.withState { state in
-        state.fetches[id]?.endRest()
-        state.fetches[id]?.beginAnew = nil
-      }
-    }
+    defer { generation.withState { $0.fetches[id]?.endRest() } }
     let began = ContinuousClock.now
     do {
       return try await exchange.run { [request] response in
@@ -176,7 +223,6 @@ struct Fetch: Sendable {
         await prepareIfEmpty()
         generation.carryOut(actions)
         guard let verdict else { return .done }
-        if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
         return await use(verdict, of: response, asked: request.range, exchange: exchange)
       }
     } catch let error as MediaCacheError {
@@ -191,6 +237,7 @@ struct Fetch: Sendable {
     }
   }
 
+  @inline(never)
   private func exchange(for request: FetchRequest) -> OriginExchange {
     let isPrefetch = request.purpose == .prefetch
     let exchange = OriginExchange(request, of: entry.requests) {
@@ -216,4 +263,132 @@ struct Fetch: Sendable {
   }
 
   var isBackground: Bool { running?.isBackground == true }
+}
+
+/// Stores the bytes of a response as they arrive.
+extension Fetch {
+  func receive(
+    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange
+  ) async -> Outcome {
+    var offset = range.lowerBound
+    var meter = RateMeter()
+    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    defer {
+      generation.withState { state in
+        state.announce(id)
+        state.endBody(id)
+      }
+    }
+    let audio = response.audio { note in tell { $0.note(note) } }
+    var body: any AsyncIteratorProtocol<Data, any Error> = audio.makeAsyncIterator()
+    var hasBegun = false
+    while true {
+      let next = offset < range.upperBound ? offset : nil
+      switch generation.withState({ $0.standing(id, at: next) }) {
+      case .over: return .done
+      case .unwanted:
+        note(&meter)
+        await generation.waitUntilWanted(id)
+        guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
+          return .done
+        }
+        continue
+      case .background:
+        await entry.starter.gate.waitTurn { !isBackground }
+      case .foreground: break
+      }
+      exchange.expectBody(isFirst: !hasBegun)
+      let began = ContinuousClock.now
+      let chunk: Data?
+      do {
+        chunk = try await body.next(isolation: nil)
+        hasBegun = true
+      } catch let error as TransportError
+        where error.cause == .unread && generation.withState({ $0.canGoOn(id) })
+      {
+        // Somebody reads on after a pause: the rest is requested, and nothing has failed.
+        exchange.deadline.rest()
+        return .askAnew
+      } catch {
+        exchange.deadline.rest()
+        guard let problem = exchange.problem(error) else {
+          // It was ended so that the request is sent again, and its response came after all.
+          return exchange.deadline.isCancelled ? .askAnew : .done
+        }
+        return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
+      }
+      meter.add(chunk?.count ?? 0, after: .now - began)
+      if meter.isFull { note(&meter) }
+      exchange.deadline.rest()
+      // After the last byte, waits for the end of the message too: a connection that was read to
+      // its end can be reused.
+      guard let chunk, offset < range.upperBound else { break }
+      if chunk.isEmpty { continue }
+      if !response.isRepeated { entry.requests.countReceived(chunk.count) }
+      // Bytes beyond the announced range are discarded.
+      let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
+      if let outcome = await bytes.keep(part, at: offset) { return outcome }
+      offset += Int64(part.count)
+      // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
+      await origin.keepPace(after: chunk.count) {
+        generation.withState { $0.announce(id) }
+      } unless: { [offset] in
+        // Nobody may be left whom it would serve.
+        generation.withState { state in
+          guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
+          return !state.isWanted(id)
+        }
+      }
+    }
+    note(&meter)
+    if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }
+    if range.upperBound == .max {
+      generation.learnPace(length: offset)
+      generation.withState { $0.end(at: offset) }
+    }
+    return .done
+  }
+
+  private func note(_ meter: inout RateMeter) {
+    if let rate = meter.bytesPerSecond {
+      generation.withState { $0.limits.rate = $0.limits.rate.map { $0 * 0.7 + rate * 0.3 } ?? rate }
+    }
+    meter = RateMeter()
+  }
+
+  /// Handles a body that ended too early.
+  private func brokenOff(_ error: MediaCacheError) -> Outcome {
+    let (canGoOn, isWhole, isHanded) = generation.withState {
+      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
+    }
+    if isHanded { return .failed(error) }
+    if canGoOn {
+      var error = error
+      // A further response begins at the first byte again.
+      if isWhole { error.retry = .cutShort }
+      return .again(error)
+    }
+    entry.supersede(generation)
+    return .done
+  }
+}
+
+/// Measures how fast an origin sends: bytes over the time spent waiting for them.
+struct RateMeter: Sendable {
+  private var waited: Duration = .zero
+  private var bytes = 0
+
+  mutating func add(_ count: Int, after wait: Duration) {
+    waited += wait
+    bytes += count
+  }
+
+  /// Whether enough was received for a measurement.
+  var isFull: Bool { bytes >= 1 << 20 }
+
+  /// Nil if too little was received, or all of it had arrived before the wait.
+  var bytesPerSecond: Double? {
+    guard bytes >= 16 << 10, waited >= .milliseconds(5) else { return nil }
+    return Double(bytes) / waited.seconds
+  }
 }

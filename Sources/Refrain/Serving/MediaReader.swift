@@ -43,8 +43,8 @@ public final class MediaReader: Sendable {
     self.entry = entry
     let traffic = entry.requests.sums
     let reader = GenerationState.Reader(
-      isBackground: isBackground, fillsWhole: fill == .wholeResource, hasRead: settled != nil,
-      terms: terms, resource: resource)
+      isBackground: isBackground, fillsWhole: fill == .wholeResource,
+      received: settled == nil ? .nothing : .bytes, terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
     let (id, stored, obstacle) = Self.attach(reader, to: generation)
@@ -76,7 +76,6 @@ public final class MediaReader: Sendable {
   ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
     let now = generation.entry.now
     return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
-      let id = state.makeID()
       var reader = reader
       if !reader.isBackground { reader.minimum = state.limits.firstRequest }
       // The response that began the new generation arrived after the reader attached: no other is
@@ -84,7 +83,7 @@ public final class MediaReader: Sendable {
       reader.awaitsConfirmation =
         !isMoved && !reader.hasRead && state.info != nil && !state.isLive
         && !state.isUsable(on: reader.terms, at: now)
-      state.readers[id] = reader
+      let id = state.add(reader)
       guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
       let isFresh = state.freshness?.isFresh(at: state.wallTime(at: now)) == true
       return (id, state.stored, isFresh ? .request : .stale)
@@ -288,7 +287,7 @@ extension MediaReader {
         guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
           let known = state.known
         else { return nil }
-        state.readers[id]?.hasRead = true
+        state.readers[id]?.received = .bytes
         return known
       }
       if let settled { return settled }

@@ -30,12 +30,10 @@ import Testing
   private func attach(
     _ state: inout GenerationState, awaitsConfirmation: Bool = false, isBackground: Bool = false
   ) -> ReaderID {
-    let id = state.makeID()
     var reader = GenerationState.Reader(minimum: 1)
     reader.awaitsConfirmation = awaitsConfirmation
     reader.isBackground = isBackground
-    state.readers[id] = reader
-    return id
+    return state.add(reader)
   }
 
   private func wait(
@@ -54,8 +52,8 @@ import Testing
 
   @Test func `Fetches that share bytes are each reported as running`() throws {
     var state = state(length: 1 << 20)
-    state.fetches[1] = .init(range: 0..<500)
-    state.fetches[2] = .init(range: 400..<900)
+    state.fetches.add(.init(range: 0..<500), as: 1)
+    state.fetches.add(.init(range: 400..<900), as: 2)
     state.fetches.move(2, to: 450)
     #expect(state.fetching == RangeSet(0..<900))
     state.fetchEnded(1, error: nil)
@@ -66,7 +64,7 @@ import Testing
     var state = state(length: 1000)
     let reader = attach(&state, awaitsConfirmation: true)
     _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.keys.first)
+    let id = try #require(state.fetches.all.keys.first)
     #expect(state.fetching.isEmpty)
     state.fetches[id]?.purpose = .bytes
     #expect(!state.fetching.isEmpty)
@@ -77,7 +75,7 @@ import Testing
     state.storage.refuse(.noRoom, until: .now)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.keys.first)
+    let id = try #require(state.fetches.all.keys.first)
     state.detach(reader)
     state.commitTransient(id, Data(count: 1000), at: 5_000_000)
     #expect(!state.transient.spans.contains(5_000_999))
@@ -89,19 +87,19 @@ import Testing
     var state = state(length: 1 << 20)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = state.fetches.keys.min() ?? 0
+    let id = state.fetches.all.keys.min() ?? 0
     let other = state.makeID()
-    state.fetches[other] = .init(range: 0..<1 << 20)
+    state.fetches.add(.init(range: 0..<1 << 20), as: other)
     #expect(!state.endsInVain(id))
     state.fetchEnded(id, error: nil)
-    #expect(state.waiters.count == 1)
+    #expect(state.readers.waiters.count == 1)
   }
 
   @Test func `A fetch that fails beyond its range ends without a trap`() {
     var state = state()
     let reader = attach(&state)
     _ = wait(&state, reader, at: 500)
-    let id = state.fetches.keys.first ?? 0
+    let id = state.fetches.all.keys.first ?? 0
     state.fetches.move(id, to: 900)
     // The origin reports a length below the fetch's position.
     state.establish(Self.information(600))
@@ -137,12 +135,33 @@ import Testing
     state.storage.refuse(.noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
-    let id = state.fetches.keys.first ?? 0
+    let id = state.fetches.all.keys.first ?? 0
     state.commitTransient(id, Data(count: 100), at: 0)
     #expect(wakes(state.takeActions()) == 1)
     #expect(!state.transient.isEmpty)
     state.detach(reader)
     #expect(state.transient.isEmpty)
+  }
+
+  /// On a busy machine, the filling asks before the reader for which it fills.
+  @Test(arguments: [true, false])
+  func `A reader receives the refusal that its filling has met, once`(_ fillsWhole: Bool) {
+    var state = state()
+    let reader = state.add(.init(fillsWhole: fillsWhole))
+    let id = state.makeID()
+    state.fetches.add(.init(range: 0..<1000, isBackground: true), as: id)
+    var refusal = MediaCacheError(.status, "The origin answered 404.")
+    refusal.status = 404
+    state.fetchEnded(id, error: refusal)
+    for isFirst in [true, false] {
+      _ = state.lookUp(reader, at: 0, count: 1)
+      let outcome = state.wait(state.makeID(), waiter(reader, 0))
+      var isRefused = false
+      if case .failure(let error) = outcome { isRefused = error as? MediaCacheError == refusal }
+      #expect(isRefused == (fillsWhole && isFirst))
+      #expect(state.fetches.isEmpty == isRefused)
+      if !isRefused { return }
+    }
   }
 
   /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
@@ -164,8 +183,8 @@ import Testing
       for step in 0..<60 {
         let op = Int.random(in: 0..<12, using: &random)
         log.append("\(op)")
-        let fetch = state.fetches.keys.sorted().randomElement(using: &random)
-        let reader = state.readers.keys.sorted().randomElement(using: &random)
+        let fetch = state.fetches.all.keys.sorted().randomElement(using: &random)
+        let reader = state.readers.all.keys.sorted().randomElement(using: &random)
         switch op {
         case 0, 1:
           let id = attach(
@@ -182,7 +201,7 @@ import Testing
             _ = wait(&state, reader, at: isNil ? nil : offset)
           }
         case 6:
-          if let waiter = state.waiters.keys.sorted().randomElement(using: &random) {
+          if let waiter = state.readers.waiters.keys.sorted().randomElement(using: &random) {
             state.cancelWaiter(waiter)
           }
         case 7, 8, 9:
@@ -199,7 +218,7 @@ import Testing
         check(state, "seed \(seed), round \(round), step \(step), \(log.joined(separator: " "))")
       }
       for _ in 0..<2000 {
-        guard let fetch = state.fetches.keys.min() else { break }
+        guard let fetch = state.fetches.all.keys.min() else { break }
         if state.fetches[fetch]?.isConfirmation == true {
           state.confirmed(at: .now)
         } else {
@@ -209,12 +228,12 @@ import Testing
         state.fetchEnded(fetch, error: nil)
       }
       try #require(
-        state.waiters.isEmpty && state.fetches.isEmpty,
+        state.readers.waiters.isEmpty && state.fetches.isEmpty,
         """
         seed \(seed), round \(round), length \(length), ranges \(ranges):
-        readers \(state.readers)
-        fetches \(state.fetches)
-        waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+        readers \(state.readers.all)
+        fetches \(state.fetches.all)
+        waiters \(state.readers.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
         transient \(state.isTransient) \(state.transient.spans), stored \(state.stored)
         """)
     }
@@ -244,7 +263,7 @@ import Testing
   }
 
   private func check(_ state: GenerationState, _ what: @autoclosure () -> String) {
-    for waiter in state.waiters.values {
+    for waiter in state.readers.waiters.values {
       let isAwaiting = state.readers[waiter.reader]?.awaitsConfirmation == true
       let isLookedAfter = state.fetches.values.contains { fetch in
         if isAwaiting { return fetch.isConfirmation }
@@ -257,14 +276,14 @@ import Testing
         Issue.record("\(waiter) sleeps on: \(what())")
       }
     }
-    for (id, fetch) in state.fetches where fetch.isWhole {
-      let waits = state.waiters.values.contains { waiter in
+    for (id, fetch) in state.fetches.all where fetch.isWhole {
+      let waits = state.readers.waiters.values.contains { waiter in
         guard let offset = waiter.offset else { return false }
         return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(
           offset)
           && state.readers[waiter.reader]?.awaitsConfirmation != true
       }
-      let others = state.fetches.contains { $0.key != id && $0.value.isWhole }
+      let others = state.fetches.all.contains { $0.key != id && $0.value.isWhole }
       if waits, !others, !state.isWanted(id) { Issue.record("\(fetch) is paused: \(what())") }
     }
   }

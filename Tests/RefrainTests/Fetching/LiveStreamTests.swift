@@ -166,7 +166,7 @@ import Testing
       try await check(reader, 0..<400_000)
       let beyond = Task { try await reader.bytes(in: 400_000..<400_001) }
       try await eventually("it waits") {
-        reader.generation.withState { !$0.waiters.isEmpty }
+        reader.generation.withState { !$0.readers.waiters.isEmpty }
       }
       test.origin.release("/radio")
       await expectError(.resourceChanged) { try await beyond.value }

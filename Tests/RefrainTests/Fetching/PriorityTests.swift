@@ -143,7 +143,7 @@ import Testing
       // A listener always waits for the next bytes of a live stream.
       let next = Task { try await radio.bytes(in: 200_000..<200_001) }
       try await eventually("it waits") {
-        radio.generation.withState { !$0.waiters.isEmpty }
+        radio.generation.withState { !$0.readers.waiters.isEmpty }
       }
       try await prefetchOther(test)
       #expect(test.cache.starter.gate.foregroundCount == 0)

@@ -4,13 +4,19 @@ import Testing
 
 @testable import Refrain
 
+extension GenerationState.Readers {
+  fileprivate mutating func runEnded(_ reader: GenerationState.Reader, in length: Int64? = nil) {
+    runEnded(reader, in: length, firstRequest: 50)
+  }
+}
+
 /// The readers and the fetches of a generation, as values by themselves.
 @Suite(.timeLimit(.minutes(1))) struct ReadersTests {
   private func reader(
     run: Int64 = 0, at position: Int64 = 0, end: Int64 = .max, isBackground: Bool = false
   ) -> GenerationState.Reader {
     var reader = GenerationState.Reader(position: position, runLength: run, end: end)
-    (reader.isBackground, reader.hasRead) = (isBackground, run > 0)
+    (reader.isBackground, reader.received) = (isBackground, run > 0 ? .bytes : .nothing)
     return reader
   }
 
@@ -40,76 +46,91 @@ import Testing
 
   @Test func `The waiting calls of one reader are woken once, and no other's`() {
     var state = state()
-    (state.readers[1], state.readers[2]) = (reader(), reader())
-    state.waiters = [11: waiter(1, at: 0), 12: waiter(1, at: nil), 13: waiter(2, at: 5)]
-    #expect(state.waitingReaders == [1, 2])
-    let left = state.waits.filter { $0.readerID == 1 }
+    for id in [1, 2] as [ReaderID] { state.readers.add(reader(), as: id) }
+    state.readers.add(waiter(1, at: 0), as: 11)
+    state.readers.add(waiter(1, at: nil), as: 12)
+    state.readers.add(waiter(2, at: 5), as: 13)
+    #expect(state.readers.waiting == [1, 2])
+    let left = state.readers.waits.filter { $0.readerID == 1 }
     state.wake(left)
     #expect(wakes(&state) == 2)
     state.wake(left)
     #expect(wakes(&state) == 0)
-    #expect(state.waitingReaders == [2] && state.waits.map(\.id) == [13])
+    #expect(state.readers.waiting == [2] && state.readers.waits.map(\.id) == [13])
+  }
+
+  @Test func `A reader or a fetch that has left does not come back by a change`() {
+    var state = state()
+    let id = state.add(reader())
+    state.fetches.add(.init(range: 0..<500), as: 20)
+    state.readers.remove(id)
+    state.fetches.remove(20)
+    state.readers[id] = reader(at: 7)
+    state.fetches[20] = .init(range: 0..<9)
+    #expect(state.readers.isDeserted && state.fetches.isEmpty)
   }
 
   @Test func `A player waits for bytes, and neither for information nor in the background`() {
     var state = state()
-    (state.readers[1], state.readers[2]) = (reader(), reader(isBackground: true))
-    state.waiters = [11: waiter(1, at: nil), 12: waiter(2, at: 0)]
-    #expect(!state.isPlayerWaiting)
-    state.waiters[13] = waiter(1, at: 0)
-    #expect(state.isPlayerWaiting)
+    state.readers.add(reader(), as: 1)
+    state.readers.add(reader(isBackground: true), as: 2)
+    state.readers.add(waiter(1, at: nil), as: 11)
+    state.readers.add(waiter(2, at: 0), as: 12)
+    #expect(!state.readers.isPlayerWaiting)
+    state.readers.add(waiter(1, at: 0), as: 13)
+    #expect(state.readers.isPlayerWaiting)
   }
 
   @Test func `The departure after a long run is remembered over that after a short one`() {
     var state = state()
-    state.runEnded(reader(run: 10))
-    #expect(state.departure == .afterShortRun)
-    state.runEnded(reader(run: 100))
-    #expect(state.departure == .afterLongRun)
-    state.runEnded(reader(run: 10))
-    #expect(state.departure == .afterLongRun)
+    state.readers.runEnded(reader(run: 10))
+    #expect(state.readers.departure == .afterShortRun)
+    state.readers.runEnded(reader(run: 100))
+    #expect(state.readers.departure == .afterLongRun)
+    state.readers.runEnded(reader(run: 10))
+    #expect(state.readers.departure == .afterLongRun)
   }
 
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
     var (state, known) = (state(), state(length: 500))
     for _ in 0..<8 {
-      state.runEnded(reader(run: 500, isBackground: true))
-      state.runEnded(reader(run: 500, at: 500, end: 500))
-      known.runEnded(reader(run: 500, at: 500))
+      state.readers.runEnded(reader(run: 500, isBackground: true))
+      state.readers.runEnded(reader(run: 500, at: 500, end: 500))
+      known.readers.runEnded(reader(run: 500, at: 500), in: 500)
     }
-    #expect(state.usualRun == nil && known.usualRun == nil)
+    #expect(state.readers.usualRun == nil && known.readers.usualRun == nil)
   }
 
   @Test func `Fewer than four runs give no usual length, and empty ones none`() {
     var state = state(length: 500)
     for run in [20, 0, 40, 0, 30] as [Int64] {
       var reader = reader(run: run)
-      reader.hasRead = true
-      state.runEnded(reader)
-      #expect(state.usualRun == nil)
+      reader.received = .bytes
+      state.readers.runEnded(reader)
+      #expect(state.readers.usualRun == nil)
     }
-    state.runEnded(reader(run: 10))
-    #expect(state.usualRun == 40)
+    state.readers.runEnded(reader(run: 10))
+    #expect(state.readers.usualRun == 40)
   }
 
   @Test func `The usual length is the longest of the latest eight runs`() {
     var state = state()
     for run in [9000, 100, 200, 300, 400, 500, 600, 700] as [Int64] {
-      state.runEnded(reader(run: run))
+      state.readers.runEnded(reader(run: run))
     }
-    #expect(state.usualRun == 9000)
-    state.runEnded(reader(run: 5))
-    #expect(state.usualRun == 700)
+    #expect(state.readers.usualRun == 9000)
+    state.readers.runEnded(reader(run: 5))
+    #expect(state.readers.usualRun == 700)
   }
 
   @Test func `A reader that is expected counts until it has come, or nobody is expected`() {
     var state = state()
-    state.expected = [7, 8]
-    #expect(state.hasReaders)
+    state.readers.expect([7, 8])
+    #expect(!state.readers.isDeserted)
     state.stopExpecting(7)
-    #expect(state.hasReaders)
+    #expect(!state.readers.isDeserted)
     state.stopExpecting()
-    #expect(!state.hasReaders)
+    #expect(state.readers.isDeserted)
   }
 
   @Test func `Fetches without readers are watched once until that ends`() {
@@ -118,7 +139,7 @@ import Testing
       state.releaseUnwanted()
       return state.takeActions().count { if case .watchAbandoned = $0 { true } else { false } }
     }
-    state.fetches[1] = .init(range: 0..<500)
+    state.fetches.add(.init(range: 0..<500), as: 1)
     #expect(watches() == 1)
     #expect(watches() == 0)
     var isWatched = state.releaseStalled()
@@ -126,18 +147,18 @@ import Testing
     state.fetchEnded(1, error: nil)
     isWatched = state.releaseStalled()
     #expect(!isWatched)
-    state.fetches[2] = .init(range: 0..<500)
+    state.fetches.add(.init(range: 0..<500), as: 2)
     #expect(watches() == 1)
   }
 
   @Test func `No fetch goes back, or beyond the length of the resource`() {
     var state = state()
-    state.fetches[1] = .init(range: 0..<500)
-    state.fetches[2] = .init(range: 400..<900)
+    state.fetches.add(.init(range: 0..<500), as: 1)
+    state.fetches.add(.init(range: 400..<900), as: 2)
     state.fetches.move(1, to: 50)
     state.fetches.move(1, to: 20)
     establish(300, &state)
-    #expect(state.fetches.mapValues(\.position) == [1: 50, 2: 400])
+    #expect(state.fetches.all.mapValues(\.position) == [1: 50, 2: 400])
     #expect(state.fetches[1]?.range == 0..<300 && state.fetches[2]?.range == 300..<300)
   }
 

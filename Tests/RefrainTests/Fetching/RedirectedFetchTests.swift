@@ -152,7 +152,7 @@ import Testing
       let holder = try await test.reader("/0")
       defer { holder.cancel() }
       _ = try await holder.bytes(in: 0..<10)
-      holder.generation.withState { $0.lastContact = nil }
+      holder.generation.withState { $0.representation.lastContact = nil }
       let before = test.origin.log("/0").requests.count
       _ = try await test.read("/0", 0..<10)
       #expect(test.origin.log("/0").requests.count > before)

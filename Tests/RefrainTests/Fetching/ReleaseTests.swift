@@ -160,7 +160,7 @@ import Testing
       let blocking = Task { try await onThread { try reader.contentInformationBlocking() } }
       try await eventually("both wait") {
         test.cache.table.openEntries.first?.current?
-          .withState { $0.waiters.count } ?? 0 >= 3
+          .withState { $0.readers.waiters.count } ?? 0 >= 3
       }
       await test.cache.close()
       await expectError(.closed) { try await waiting.value }

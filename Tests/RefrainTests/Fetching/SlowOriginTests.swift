@@ -73,7 +73,7 @@ import Testing
     reader.terms.audience = .client
     change(&reader.terms, &freshness)
     state.representation.refresh(freshness, askedAt: freshness.confirmedAt, confirmedAt: now.uptime)
-    state.readers[state.makeID()] = reader
+    _ = state.add(reader)
     return state.confirmsBriefly(at: now)
   }
 

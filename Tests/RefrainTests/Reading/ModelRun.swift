@@ -196,9 +196,9 @@ final class ModelRun: Sendable {
         \(state.info?.supportsRanges.description ?? "?") stored \(state.stored) \
         transient \(state.isTransient) \(state.transient.spans) refusal \(String(describing: state.storage.refusal)) \
         \(state.life)
-          readers \(state.readers)
-          fetches \(state.fetches)
-          waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+          readers \(state.readers.all)
+          fetches \(state.fetches.all)
+          waiters \(state.readers.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
         """
       }
       return "\(entry.key)\n\(state ?? "  closed")"

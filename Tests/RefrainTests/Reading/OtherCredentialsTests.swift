@@ -56,7 +56,7 @@ import Testing
       }
       try await eventually("the second reader waits for the first answer") {
         let entry = test.cache.table.openEntry(for: CacheKey(url: url))
-        return entry?.current?.withState { $0.waiters.count } == 2
+        return entry?.current?.withState { $0.readers.waiters.count } == 2
       }
       test.origin.release("/a")
       _ = await waiting.result

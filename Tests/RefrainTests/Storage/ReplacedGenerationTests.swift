@@ -233,7 +233,7 @@ struct ReplacedGenerationTests {
       try await eventually("the request waits for the reader") {
         reader.generation.withState { $0.fetches.values.contains { $0.paused != nil } }
       }
-      reader.generation.withState { $0.expected = [99] }
+      reader.generation.withState { $0.readers.expect([99]) }
       #expect(try await test.cache.remove(reader.entry.key) != nil)
       reader.cancel()
       try await eventually("the entry is closed") { test.cache.table.isEmpty }

@@ -26,20 +26,28 @@ import Testing
       epoch: 1)
   }
 
+  /// Neither written nor read.
+  private static let file = {
+    let name = "refrain-\(UUID()).mp3"
+    let path = FileManager.default.temporaryDirectory.appending(path: name).path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    return try? EntryFile(path: path, mode: .create, disk: SystemDisk())
+  }()
+
   private static func memory(
     _ generation: String? = nil, _ validator: Validator = strong, length: Int64? = 100,
     at answered: Date? = then, replacing: Set<String> = []
   ) -> GenerationState {
     var state = GenerationState(
       limits: FetchPlan(firstRequest: 1, maximumReadAhead: 1), isOffline: false)
-    state.storage.generationID = generation
+    if let generation, let file { state.storage.begin(generation, in: file, nil, .written) }
     state.storage.replace(replacing)
     state.representation.info = ContentInformation(
       length: length, mimeType: nil, supportsRanges: true, validator: nil,
       finalURL: URL(filePath: "/"))
     state.representation.identify(by: validator)
     guard let answered else { return state }
-    state.lastContact = (.now, true)
+    state.representation.lastContact = (.now, true)
     state.representation.refresh(
       Freshness(confirmedAt: answered, lifetime: 60), askedAt: answered, confirmedAt: .now)
     return state

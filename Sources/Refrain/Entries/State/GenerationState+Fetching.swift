@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Fetches: which are started, continued, paused or ended.
+/// Fetches: which are started, continued or paused, and what follows their end.
 extension GenerationState {
   // MARK: Starting
 
@@ -11,15 +11,15 @@ extension GenerationState {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let request = confirmingRequest(for: reader, at: offset)
     start(
-      RunningFetch(
+      .init(
         range: request.range, purpose: .confirmation(fills: request.fills),
         isBackground: reader.isBackground))
   }
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() {
-    let waiting = waitingReaders
-    let order = readers.map { id, reader in
+    let waiting = readers.waiting
+    let order = readers.all.map { id, reader in
       ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
     }
     for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
@@ -33,18 +33,15 @@ extension GenerationState {
     let readable = reader.isBackground ? stored : readable
     let offsets =
       isWaiting
-      ? waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
+      ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
       reader.position = offset
       // One response for all of it cannot be contradicted by another.
-      if reader.fillsWhole, info == nil {
-        reader.readsOn = true
-        if offset >= reader.end { reader.end = .max }
-      }
+      if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
       // At most two: the missing request, and the one after it.
       requests: for _ in 0..<2 {
-        let running = Array(fetches.lazy.filter(\.value.bringsBytes))
+        let running = Array(fetches.all.lazy.filter(\.value.bringsBytes))
         let range: ByteRange
         switch limits.decide(
           for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
@@ -57,14 +54,11 @@ extension GenerationState {
           range = hole
         }
         // Another attempt says more than what became of earlier ones.
-        for id in readers.keys { readers[id]?.missed = nil }
-        var fetch = RunningFetch(
-          range: range, isWhole: comesWhole, isBackground: reader.isBackground)
-        fetch.furthest = range.lowerBound
-        start(fetch)
+        for id in readers.all.keys { readers[id]?.refusal = nil }
+        start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
-      for (id, fetch) in fetches where fetch.isBackground && fetch.ahead.contains(offset) {
+      for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {
         fetches[id]?.isBackground = false
         actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
       }
@@ -74,7 +68,7 @@ extension GenerationState {
 
   private mutating func start(_ fetch: RunningFetch) {
     let id = makeID()
-    fetches[id] = fetch
+    fetches.add(fetch, as: id)
     actions.append(.startFetch(id, fetch.range))
   }
 
@@ -82,31 +76,12 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = comesWhole ? false : info?.supportsRanges
-    limits.usualRun = usualRun
+    limits.usualRun = readers.usualRun
     // Memory is scarcer than disk.
     if isTransient {
       limits.maximumReadAhead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     }
     return limits
-  }
-
-  /// Begins a whole response, perhaps to a request for a range.
-  ///
-  /// - Returns: false if another whole response has yet to pass `offset`: one is enough, and
-  ///   readers wait for that one.
-  mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
-    let end = length ?? .max
-    let other = fetches.first { other, fetch in
-      other != id && fetch.isReceivingWhole && fetch.position <= offset
-    }?.key
-    guard let other else {
-      fetches[id]?.beginWhole(to: end)
-      return true
-    }
-    // Its range may have been truncated where this fetch was to begin.
-    fetches[other]?.range = 0..<end
-    note(.ignored)
-    return false
   }
 
   // MARK: Wanted
@@ -121,10 +96,10 @@ extension GenerationState {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
-    if !expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
-    for waiter in waiters.values {
+    if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
+    for waiter in readers.waiters.values {
       guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
-      let nearer = fetches.contains {
+      let nearer = fetches.all.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
           && $0.value.ahead.contains(offset)
       }
@@ -148,7 +123,7 @@ extension GenerationState {
   /// - Parameter resume: called when it is wanted, or is to end.
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
     guard let fetch = fetches[id], !isOver, !isWanted(id),
-      hasReaders || !(fetch.isWhole || fetch.isConfirmation)
+      !readers.isDeserted || !(fetch.isWhole || fetch.isConfirmation)
     else { return false }
     fetches[id]?.paused = resume
     return true
@@ -157,7 +132,7 @@ extension GenerationState {
   /// Whether there are readers that may come to want the bytes of a fetch, which is called off
   /// otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
-    let isWanted = hasReaders && !isOver
+    let isWanted = !readers.isDeserted && !isOver
     if !isWanted { fetches[id]?.isCalledOff = true }
     return isWanted
   }
@@ -176,7 +151,7 @@ extension GenerationState {
   }
 
   mutating func resumePaused() {
-    for (id, fetch) in fetches where fetch.paused != nil && isWanted(id) { resume(id) }
+    for (id, fetch) in fetches.all where fetch.paused != nil && isWanted(id) { resume(id) }
   }
 
   /// The ranges that fetches bring, from the event of their start to that of their end.
@@ -203,11 +178,6 @@ extension GenerationState {
 
   // MARK: Players that are short of bytes
 
-  mutating func beginBody(_ id: FetchID) {
-    fetches[id]?.beginBody()
-    recount()
-  }
-
   mutating func endBody(_ id: FetchID) {
     fetches[id]?.endBody()
     recount()
@@ -216,8 +186,8 @@ extension GenerationState {
   /// Recounts the fetches that a player is short of (`PlaybackPriority`).
   mutating func recount() {
     let count = fetches.values.count { $0.hasBody && isShort(of: $0) }
-    if count != shortCount { actions.append(.countShort(count - shortCount)) }
-    shortCount = count
+    if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
+    fetches.shortCount = count
   }
 
   /// Whether a player that needs the fetch's bytes next has less ahead than is safe: half of the
@@ -226,7 +196,7 @@ extension GenerationState {
   private func isShort(of fetch: RunningFetch) -> Bool {
     guard !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    if waits.contains(where: {
+    if readers.waits.contains(where: {
       !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
     }) {
       return true
@@ -240,99 +210,103 @@ extension GenerationState {
         && end - reader.position < max(limits.window(afterRun: reader.runLength) / 2, least)
     }
   }
-}
 
-/// Readers that jump or leave: the consequences for requests made for them.
-///
-/// Bytes in transit without a reader are lost once their connection is closed, and are sent again
-/// if they are wanted after all. So a request without readers first waits, as for a slow reader:
-/// many readers come back, like a player that reads the end of a file and then plays its beginning.
-/// But a reader that jumps after reading sequentially for a while must not wait behind such a
-/// request.
-extension GenerationState {
-  /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
-  /// the oldest at once if there are too many; or all, once a player waits after a long run.
-  mutating func watchAbandoned() {
-    guard departure != .nobody else { return }
-    let abandoned = abandonedFetches
-    let isAfterLongRun = departure == .afterLongRun
-    let endsAll = isAfterLongRun && isPlayerWaiting
-    if abandoned.isEmpty || endsAll || !isAfterLongRun { departure = .nobody }
-    if abandoned.isEmpty { return }
-    // Two wait for a reader to come back.
-    for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }
-    watch()
-  }
+  // MARK: Ending
 
-  private mutating func watch() {
-    if watched != nil { return }
-    watched = abandonedPositions
-    actions.append(.watchAbandoned)
-  }
-
-  /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
-  private mutating func callOff(_ id: FetchID) {
-    guard let fetch = fetches[id] else { return }
-    fetches[id]?.isCalledOff = true
-    if !fetch.isWhole, !fetch.isConfirmation { fetches[id]?.endAtPosition() }
-    if let task = fetch.task { actions.append(.cancel(task)) }
-  }
-
-  /// Ends fetches without readers that have made no progress since the last check.
-  ///
-  /// - Returns: whether any are left to check.
-  mutating func releaseStalled() -> Bool {
-    let positions = abandonedPositions
-    for (id, position) in positions where watched?[id] == position { callOff(id) }
-    watched = positions.isEmpty ? nil : positions
-    return !positions.isEmpty
-  }
-
-  private var abandonedPositions: [FetchID: Int64] {
-    let abandoned = hasReaders ? Set(abandonedFetches) : Set(fetches.keys)
-    return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
-  }
-
-  /// The fetches without readers whose rest another request could bring, and too long to be received
-  /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
-  private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, expected.isEmpty, !isOver else { return [] }
-    let candidates = fetches.filter { _, fetch in
-      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
-        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+  /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
+  /// Another request at once would do no better: it is made after a delay, or never.
+  func endsInVain(_ id: FetchID) -> Bool {
+    guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
+      handed == nil, !isOver
+    else { return false }
+    return readers.waits.contains { wait in
+      guard !wait.reader.awaitsConfirmation,
+        !isServed(wait.readerID, wait.reader, at: wait.offset)
+      else { return false }
+      guard let offset = wait.offset else {
+        return !fetches.all.contains { $0.key != id && $0.value.bringsBytes }
+      }
+      return fetch.ahead.contains(offset) && !fetches.bring(offset, besides: id)
     }
-    if candidates.isEmpty { return [] }
-    let covered = readable.with(fetches.values)
-    // One reader may wait in several places at once.
-    var places = waits.compactMap { wait in wait.offset.map { (at: $0, end: wait.reader.end) } }
-    places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
-    let isAwaited = { (fetch: RunningFetch) in
-      places.contains { place in
-        fetch.ahead.contains(place.at)
-          || place.at <= fetch.position && fetch.position < place.end
-            && covered.range(containing: place.at)?.contains(fetch.position) == true
+  }
+
+  /// Whether a reader has received bytes or this fetch has brought some: then an outage is waited
+  /// out.
+  func isPlaying(_ id: FetchID) -> Bool {
+    (fetches[id]?.brought ?? 0) > 0 || readers.values.contains { $0.received > .nothing }
+  }
+
+  /// Whether nothing is known, and every reader passes on the origin's error response.
+  var reportsErrors: Bool {
+    info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
+  }
+
+  /// Whether a further response could continue where this one broke off. Without ranges it starts
+  /// at its first byte. If neither a length nor a validator confirms that it is the same, it can
+  /// only continue if all bytes so far are stored: then they are compared.
+  func canGoOn(_ id: FetchID) -> Bool {
+    if handed != nil { return false }
+    guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
+    if isLive { return false }
+    return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
+  }
+
+  /// Whether `gained` bytes are progress where a response had to be read again from its start: a
+  /// twentieth of the bytes before is, a few bytes are not.
+  static func isProgress(_ gained: Int64, at position: Int64) -> Bool { gained * 20 >= position }
+
+  /// Whether responses that begin at the first byte have ended too early at about an offset, so often
+  /// that it was an error: a reader that asks again does not cause the full number of attempts again.
+  func isCutShort(at offset: Int64) -> Bool {
+    guard let cut = fetches.lastCut else { return false }
+    return offset <= cut || !Self.isProgress(offset - cut, at: offset)
+  }
+
+  /// - Parameters:
+  ///   - error: for readers waiting for its bytes; nil if they may ask again.
+  ///   - isForBackground: whether only background readers receive the error.
+  mutating func fetchEnded(
+    _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
+  ) {
+    guard let fetch = fetches.remove(id) else { return }
+    recount()
+    if let error { report(error, of: fetch, isForBackground: isForBackground) }
+    // Readers that came while a confirmation was being called off have waited for it in vain.
+    if fetch.isConfirmation, !isOver,
+      let wait = readers.waits.first(where: \.reader.awaitsConfirmation)
+    {
+      confirm(for: wait.reader, at: wait.offset)
+    }
+    wakeServed()
+    if readers.waiters.isEmpty { return }
+    guard handed != nil, fetches.isEmpty else { return plan() }
+    wake(readers.waits, with: Self.handedInPart)
+  }
+
+  private mutating func report(
+    _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
+  ) {
+    let failed = readers.waits.filter { wait in
+      if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
+      if isForBackground, !wait.reader.isBackground { return false }
+      guard let offset = wait.offset else { return info == nil }
+      return !wait.reader.awaitsConfirmation && offset >= fetch.position
+        && offset < fetch.range.upperBound
+    }
+    wake(failed, with: error)
+    if isForBackground {
+      // A failed fetch must not restart whenever another reader waits: those in the background
+      // that wait for nothing else rest until they ask again.
+      let waiting = readers.waiting
+      for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
+        readers[id]?.activity = .idle
       }
     }
-    return candidates.filter { !isAwaited($0.value) }.map(\.key).sorted()
-  }
-
-  /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
-  /// requested again; a longer one is kept for a while.
-  mutating func releaseUnwanted() {
-    guard !hasReaders else { return }
-    for (id, fetch) in fetches
-    where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-      resume(id)
-      callOff(id)
+    // The filling has asked for its reader, on a busy machine before the reader does: a resource that
+    // the origin refuses is not requested again.
+    guard info == nil, error.status != nil else { return }
+    for (id, reader) in readers.all where reader.fillsWhole && !reader.isActive {
+      readers[id]?.refusal = error
     }
-    if !fetches.isEmpty { watch() }
-  }
-
-  /// Stops expecting readers of the previous generation: all of them once another generation has
-  /// become the current one, and one that has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID? = nil) {
-    if let id, expected.remove(id) == nil { return }
-    if id == nil { expected = [] }
-    releaseUnwanted()
   }
 }

@@ -40,10 +40,10 @@ extension GenerationState {
   /// at the same time or, if each is a separate request, one after the other.
   private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
     guard !terms.directives.noCache,
-      let elapsed = lastContact.flatMap({ now.uptime.seconds(since: $0.time) })
+      let elapsed = representation.lastContact.flatMap({ now.uptime.seconds(since: $0.time) })
     else { return false }
     // Bytes that served another reader while the origin could not be asked may be too old now.
-    if lastContact?.isReached == false,
+    if representation.lastContact?.isReached == false,
       !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
     {
       return false
@@ -97,11 +97,11 @@ extension GenerationState {
   ///
   /// - Parameter error: why it could not be asked: readers that accept stale bytes continue.
   mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
-    lastContact = (now.uptime, error == nil)
-    let continuing = readers.filter {
+    representation.lastContact = (now.uptime, error == nil)
+    let continuing = readers.all.filter {
       error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
     }
-    if let error { wake(waits.filter { continuing[$0.readerID] == nil }, with: error) }
+    if let error { wake(readers.waits.filter { continuing[$0.readerID] == nil }, with: error) }
     for id in continuing.keys { readers[id]?.awaitsConfirmation = false }
     // All readers look again: their bytes may have been there all along.
     wakeServed()

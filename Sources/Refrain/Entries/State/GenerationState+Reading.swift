@@ -12,11 +12,11 @@ extension GenerationState {
     var looksAhead = false
     switch found {
     case .found(.file(_, let upTo)):
-      advance(&reader, by: min(Int64(count), upTo - offset))
+      reader.advance(by: min(Int64(count), upTo - offset))
       // The usual case, which has to be fast: there is plenty ahead.
       looksAhead = upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty
     case .found(.memory(let bytes)):
-      advance(&reader, by: min(Int64(count), Int64(bytes.count)))
+      reader.advance(by: min(Int64(count), Int64(bytes.count)))
       looksAhead = true
     case .wait where !reader.awaitsConfirmation: reader.activity = .aboutToWait
     default: break
@@ -68,8 +68,6 @@ extension GenerationState {
     return reader.awaitsConfirmation ? .wait : nil
   }
 
-  // MARK: Moving
-
   private mutating func move(_ reader: inout Reader, to offset: Int64) {
     defer { reader.activity = .reading }
     if offset == reader.position, reader.isActive { return }
@@ -80,39 +78,9 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      runEnded(reader)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { runEnded(reader) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
-  }
-
-  private func advance(_ reader: inout Reader, by count: Int64) {
-    reader.wasServed = true
-    reader.position += count
-    reader.runLength += count
-    if count > 0 { reader.hasRead = true }
-  }
-
-  /// Records that a reader stays, but reads nothing for now.
-  mutating func rest(_ id: ReaderID) {
-    guard let reader = readers[id] else { return }
-    readers[id]?.activity = .idle
-    runEnded(reader)
-    watchAbandoned()
-  }
-
-  mutating func detach(_ id: ReaderID) {
-    wake(waits.filter { $0.readerID == id }, with: CancellationError())
-    if let reader = readers[id] { runEnded(reader) }
-    readers[id] = nil
-    // The file is unlinked; closing the descriptor frees its blocks.
-    if life == .superseded, readers.isEmpty { storage.releaseFile() }
-    recount()
-    if !transient.isEmpty { transient.keep(near: transientWindows()) }
-    releaseUnwanted()
-    watchAbandoned()
   }
 
   // MARK: Waiting
@@ -129,15 +97,13 @@ extension GenerationState {
       return .success(())
     }
     if isOffline { return .failure(MediaCacheError.offline) }
-    // Once, if it would now wait for the same bytes, or for those after them.
-    if let (position, error) = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      let offset = waiter.offset ?? 0
-      if offset >= position, !fetches.bring(offset) { return .failure(error) }
+    if let error = reader.refusal {
+      readers[waiter.reader]?.refusal = nil
+      if !fetches.bring(waiter.offset ?? 0) { return .failure(error) }
     }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
-    waiters[id] = waiter
+    readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
     watchAbandoned()
     recount()
@@ -156,43 +122,148 @@ extension GenerationState {
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
-    let waits = waits.filter { $0.id == id }
+    let waits = readers.waits.filter { $0.id == id }
     if waits.isEmpty { return }
     wake(waits, with: CancellationError())
     releaseUnwanted()
   }
 
   mutating func wakeServed() {
-    wake(waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
-  }
-
-  /// Whether a reader is about to wait for the byte at which a fetch has failed.
-  func misses(_ reader: Reader, _ position: Int64) -> Bool {
-    // The filling has asked for its reader, on a busy machine before the reader does: a resource that
-    // the origin refuses is not requested again.
-    if info == nil { return reader.fillsWhole && !reader.isActive }
-    // A reader that was receiving the last bytes of a response which was cut short would have it read
-    // again from its start; where each one ends a few bytes further on, again and again. A prefetch
-    // reads from its first question about the resource on.
-    guard reader.isReading || reader.isBackground && reader.isActive, !reader.awaitsConfirmation,
-      reader.position <= position, position < reader.end
-    else { return false }
-    // A player that arrives later may find the origin repaired.
-    return reader.isBackground || !LastCut.isProgress(position - reader.position, at: position)
+    wake(readers.waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
 
   /// Whether a request for others is running, or about to, while nothing is known of the resource.
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
-    !fetches.isEmpty || !waiters.isEmpty
-      || readers.contains { (other, reader) in
+    !fetches.isEmpty || !readers.waiters.isEmpty
+      || readers.all.contains { (other, reader) in
         other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
       }
   }
 
-  static let closed = MediaCacheError(.closed, "The cache was closed.")
-
   static let changed = MediaCacheError(
     .resourceChanged, "The resource changed at the origin while it was being read.",
     remedy: "Open the resource again to read the new version.")
+}
+
+/// Readers that jump or leave, and what becomes of the requests made for them.
+///
+/// Bytes in transit without a reader are lost once their connection is closed, and are sent again
+/// if they are wanted after all. So a request without readers first waits, as for a slow reader:
+/// many readers come back, like a player that reads the end of a file and then plays its beginning.
+/// But a reader that jumps after reading sequentially for a while must not wait behind such a
+/// request.
+extension GenerationState {
+  private mutating func runEnded(_ reader: Reader) {
+    readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
+  }
+
+  /// Records that a reader stays, but reads nothing for now.
+  mutating func rest(_ id: ReaderID) {
+    guard let reader = readers[id] else { return }
+    readers[id]?.activity = .idle
+    runEnded(reader)
+    watchAbandoned()
+  }
+
+  mutating func detach(_ id: ReaderID) {
+    wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
+    if let reader = readers[id] { runEnded(reader) }
+    readers.remove(id)
+    // The file is unlinked; closing the descriptor frees its blocks.
+    if life == .superseded, readers.isEmpty { storage.releaseFile() }
+    recount()
+    if !transient.isEmpty { transient.keep(near: transientWindows) }
+    releaseUnwanted()
+    watchAbandoned()
+  }
+
+  /// Stops expecting readers of the previous generation: all of them once another generation has
+  /// become the current one, and one that has arrived or left for good.
+  mutating func stopExpecting(_ id: ReaderID? = nil) {
+    if let id, !readers.expected.contains(id) { return }
+    var left = Set<ReaderID>()
+    if let id { left = readers.expected.subtracting([id]) }
+    readers.expect(left)
+    releaseUnwanted()
+  }
+
+  /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
+  /// requested again; a longer one is kept for a while.
+  mutating func releaseUnwanted() {
+    guard readers.isDeserted else { return }
+    for (id, fetch) in fetches.all
+    where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
+      resume(id)
+      callOff(id)
+    }
+    watch()
+  }
+
+  /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
+  /// the oldest at once if there are too many; or all, once a player waits after a long run.
+  private mutating func watchAbandoned() {
+    guard readers.departure != .nobody else { return }
+    let abandoned = abandonedFetches
+    let isAfterLongRun = readers.departure == .afterLongRun
+    let endsAll = isAfterLongRun && readers.isPlayerWaiting
+    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
+    if abandoned.isEmpty { return }
+    // Two wait for a reader to come back.
+    for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }
+    watch()
+  }
+
+  private mutating func watch() {
+    if fetches.areWatched { return }
+    _ = fetches.watch(abandonedPositions)
+    if fetches.areWatched { actions.append(.watchAbandoned) }
+  }
+
+  /// Ends fetches without readers that have made no progress since the last check.
+  ///
+  /// - Returns: whether any are left to check.
+  mutating func releaseStalled() -> Bool {
+    for id in fetches.watch(abandonedPositions) { callOff(id) }
+    return fetches.areWatched
+  }
+
+  /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
+  private mutating func callOff(_ id: FetchID) {
+    guard let fetch = fetches[id] else { return }
+    fetches[id]?.isCalledOff = true
+    if !fetch.isWhole, !fetch.isConfirmation { fetches[id]?.endAtPosition() }
+    if let task = fetch.task { actions.append(.cancel(task)) }
+  }
+
+  private var abandonedPositions: [FetchID: Int64] {
+    if readers.isDeserted { return fetches.all.mapValues(\.position) }
+    let abandoned = Set(abandonedFetches)
+    return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
+  }
+
+  /// The fetches without readers whose rest another request could bring, and too long to be received
+  /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
+  private var abandonedFetches: [FetchID] {
+    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else { return [] }
+    let candidates = fetches.all.filter { _, fetch in
+      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
+        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+    }
+    if candidates.isEmpty { return [] }
+    let covered = readable.with(fetches.values)
+    // One reader may wait in several places at once.
+    var places = readers.waits.compactMap { wait in
+      wait.offset.map { (at: $0, end: wait.reader.end) }
+    }
+    places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
+    let isAwaited = { (fetch: RunningFetch) in
+      places.contains { place in
+        fetch.ahead.contains(place.at)
+          || place.at <= fetch.position && fetch.position < place.end
+            && covered.range(containing: place.at)?.contains(fetch.position) == true
+      }
+    }
+    return candidates.filter { !isAwaited($0.value) }.map(\.key).sorted()
+  }
 }

@@ -14,8 +14,9 @@ package enum AvailableBytes: Sendable {
   case end
 }
 
-/// Everything known of one generation while it is open: its bytes, its readers' positions, and its
-/// fetches. A pure value: its methods change it, and leave `actions` to carry out outside the lock.
+/// Everything known of one generation while it is open: its representation and its bytes, its readers
+/// and its fetches, which are values of their own. A pure value: its methods change it, and leave
+/// `actions` to carry out outside the lock.
 struct GenerationState: Sendable {
   /// An action to carry out after the lock is released.
   enum Action: Sendable {
@@ -36,6 +37,17 @@ struct GenerationState: Sendable {
     case closed
   }
 
+  /// Who receives the bytes.
+  enum Delivery: Sendable {
+    /// Every reader, as far as they are stored, or near it.
+    case toAll
+    /// Those that read a live stream while it arrives, of which bytes up to `end` have come: one
+    /// response is the whole generation.
+    case live(end: Int64)
+    /// The one reader to which the response is handed, with all of its fields.
+    case handed(to: ReaderID, headers: HeaderFields, status: Int)
+  }
+
   /// What a reader finds: bytes at an offset, or the properties of the resource.
   enum Lookup<Found: Sendable>: Sendable {
     case found(Found)
@@ -46,42 +58,19 @@ struct GenerationState: Sendable {
   }
 
   var limits: FetchPlan
-  var isOffline: Bool
+  private(set) var isOffline: Bool
   /// Whether stored bytes are never revalidated.
   var trustsStored = false
-  var life = Life.current
+  private(set) var life = Life.current
 
   var representation = Representation()
-  /// When the origin last responded for this generation, or could not be asked; nil if neither has
-  /// happened since the entry was opened.
-  var lastContact: (time: Uptime, isReached: Bool)?
-  var ranges = OriginRanges.announced
-  /// The end of the bytes received of a live stream, which is for those that read it while it arrives:
-  /// one response is the whole generation. Nil if it is none.
-  var liveEnd: Int64?
-  /// The response that one reader alone receives; nil: every reader may.
-  var handed: Handed?
-
   var storage = StoredBytes()
   var transient = TransientBytes()
+  var delivery = Delivery.toAll
+  var readers = Readers()
+  var fetches = Fetches()
 
-  var readers: [ReaderID: Reader] = [:]
-  var waiters: [WaiterID: Waiter] = [:]
-  /// Readers of the previous generation, under their identifiers there, that had requested
-  /// something and read nothing when this one replaced it. They are about to arrive, so fetches
-  /// begun for them continue.
-  var expected: Set<ReaderID> = []
-  /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
-  var runs: [Int64] = []
-  var departure = Departure.nobody
-  var fetches: [FetchID: RunningFetch] = [:]
-  /// The positions of fetches without readers, as last looked at; nil: they are not being watched.
-  var watched: [FetchID: Int64]?
-  var lastCut: LastCut?
-  /// The number of fetches that a player is short of, as last reported.
-  var shortCount = 0
-  var nextID: UInt64 = 1
-
+  private(set) var nextID: UInt64 = 1
   var actions: [Action] = []
 
   mutating func takeActions() -> [Action] {
@@ -95,18 +84,16 @@ struct GenerationState: Sendable {
     return nextID
   }
 
-  var isOver: Bool { life != .current }
-
-  var readable: RangeSet<Int64> {
-    transient.isEmpty ? stored : stored.union(transient.spans)
+  mutating func add(_ reader: Reader) -> ReaderID {
+    let id = makeID()
+    readers.add(reader, as: id)
+    return id
   }
 
-  var isComplete: Bool { length.map { stored.end(from: 0) >= $0 } ?? false }
-
-  /// Returns the first offset from `offset` on that is not stored; nil if all are.
-  func hole(from offset: Int64) -> Int64? {
-    let hole = stored.end(from: offset)
-    return hole < length ?? .max ? hole : nil
+  /// Ends the waits of readers.
+  mutating func wake(_ waits: [Wait], with error: (any Error)? = nil) {
+    let wakes = readers.end(waits)
+    if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
   }
 
   // MARK: The resource
@@ -114,11 +101,7 @@ struct GenerationState: Sendable {
   /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
-    if let length {
-      for (id, fetch) in fetches where fetch.range.upperBound > length {
-        fetches[id]?.range = min(fetch.range.lowerBound, length)..<length
-      }
-    }
+    if let length { fetches.end(at: length) }
     wakeServed()
   }
 
@@ -133,9 +116,42 @@ struct GenerationState: Sendable {
   func isNoPage(at url: URL) -> Bool {
     info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? representation.followsNoPage
   }
+
+  // MARK: The end
+
+  mutating func supersede() {
+    // Readers of a closed cache are told of nothing else.
+    if life != .closed { life = .superseded }
+    // The file has no users here: closing it frees its blocks once it is removed.
+    if !storage.isPrepared, !hasBeenRead { storage.releaseFile() }
+    endAll(waitsWith: nil)
+  }
+
+  mutating func close() {
+    life = .closed
+    endAll(waitsWith: Self.closed)
+  }
+
+  /// Follows the cache into or out of offline mode: while it is offline, no request runs.
+  mutating func setOffline(_ isOffline: Bool) {
+    guard self.isOffline != isOffline else { return }
+    self.isOffline = isOffline
+    guard isOffline else { return }
+    for id in readers.all.keys { readers[id]?.awaitsConfirmation = false }
+    // Waiting readers look up their offset again: they receive stored bytes, or an error.
+    endAll(waitsWith: nil)
+  }
+
+  private mutating func endAll(waitsWith error: (any Error)?) {
+    for id in fetches.all.keys { resume(id) }
+    actions += fetches.values.compactMap(\.task).map { .cancel($0) }
+    wake(readers.waits, with: error)
+  }
+
+  static let closed = MediaCacheError(.closed, "The cache was closed.")
 }
 
-/// The most used properties of its parts.
+/// What its parts know together.
 extension GenerationState {
   var info: ContentInformation? { representation.info }
   var length: Int64? { info?.length }
@@ -153,4 +169,29 @@ extension GenerationState {
   var isTransient: Bool { storage.refusal != nil }
   var storageProblem: MediaCacheError { storage.refusal?.problem ?? .noRoom }
   var needsSync: Bool { storage.needsSync && life != .closed }
+
+  var isOver: Bool { life != .current }
+
+  var readable: RangeSet<Int64> {
+    transient.isEmpty ? stored : stored.union(transient.spans)
+  }
+
+  var isComplete: Bool { length.map { stored.end(from: 0) >= $0 } ?? false }
+
+  /// Returns the first offset from `offset` on that is not stored; nil if all are.
+  func hole(from offset: Int64) -> Int64? {
+    let hole = stored.end(from: offset)
+    return hole < length ?? .max ? hole : nil
+  }
+
+  /// Whether a reader has received bytes.
+  var hasBeenRead: Bool { readers.values.contains(where: \.hasRead) }
+
+  /// The end of the bytes received of a live stream; nil if this is none.
+  var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
+
+  var handed: (reader: ReaderID, headers: HeaderFields, status: Int)? {
+    guard case .handed(let reader, let headers, let status) = delivery else { return nil }
+    return (reader, headers, status)
+  }
 }

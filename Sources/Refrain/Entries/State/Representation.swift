@@ -14,6 +14,9 @@ struct Representation: Sendable {
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
+  /// When the origin last responded for this generation, or could not be asked; nil if neither has
+  /// happened since the entry was opened.
+  var lastContact: (time: Uptime, isReached: Bool)?
   /// The titles of a live stream, by offset.
   var titles = StreamTitles()
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).

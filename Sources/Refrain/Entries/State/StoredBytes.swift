@@ -10,12 +10,12 @@ struct StoredBytes: Sendable {
   /// Bytes that the file no longer holds, though its record may still claim them.
   private(set) var lost = RangeSet<Int64>()
   /// The end of the furthest known byte of this version, even if it is no longer there.
-  var reached: Int64 = 0
+  private(set) var reached: Int64 = 0
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
   /// The name under which the generation is stored; nil while it is not.
-  var generationID: String?
+  private(set) var generationID: String?
   /// Stored generations that this one replaces.
   private(set) var replaced: Set<String> = []
   /// Whether its files lie beside those of the generation that it replaces, whose record still stands:
@@ -35,6 +35,9 @@ struct StoredBytes: Sendable {
   /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
   /// stored. A refusal stays until that attempt.
   private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
+  /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
+  /// them.
+  private(set) var ignoresNoStore = false
 
   // MARK: Whether to store
 
@@ -49,14 +52,12 @@ struct StoredBytes: Sendable {
     refusal.map { refusal in refusal.end.map { now < $0 } ?? true } ?? false
   }
 
-  /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
-  /// them.
-  var ignoresNoStore = false
-
   mutating func ignoreNoStore() {
     ignoresNoStore = true
     if refusal?.problem == .forbidden { allow() }
   }
+
+  mutating func obeyNoStore() { ignoresNoStore = false }
 
   // MARK: Files
 
@@ -86,7 +87,7 @@ struct StoredBytes: Sendable {
     let found = contents.spans.subtracting(lost)
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
-    reached = max(reached, spans.ranges.last?.upperBound ?? 0)
+    reach(spans.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans.subtracting(lost)
     generationID = contents.record.generation
     file = contents.file
@@ -133,13 +134,16 @@ struct StoredBytes: Sendable {
 
   // MARK: Bytes
 
+  /// Records bytes that have come, whether or not they are stored.
+  mutating func reach(_ end: Int64) { reached = max(reached, end) }
+
   /// Records written bytes: readers may use them from now on.
   ///
   /// - Returns: whether their first byte is new.
   mutating func commit(_ range: ByteRange) -> Bool {
     let isNew = !spans.contains(range.lowerBound)
     spans.insert(contentsOf: range)
-    reached = max(reached, range.upperBound)
+    reach(range.upperBound)
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
     return isNew
@@ -218,5 +222,113 @@ struct StoredBytes: Sendable {
     // The next attempt comes with more bytes, or at the end.
     unsyncedBytes = 0
     return nil
+  }
+}
+
+/// The reasons why bytes are not stored, for readers that want them stored.
+extension MediaCacheError {
+  /// The limit is reached by entries in use, or the disk is full.
+  static let noRoom = {
+    var error = Self(
+      .storage, "The cache has no room to store the bytes.",
+      remedy: "Raise the limit or free some disk space.")
+    error.hasNoRoom = true
+    return error
+  }()
+
+  static let inUse = Self(
+    .inUse, "Another process is storing this resource.",
+    remedy: "Try again when that process has ended.")
+
+  static let otherVersion = Self(
+    .storage, "Another process has stored another version of this resource.",
+    remedy: "Try again; remove the entry if that does not help.")
+
+  static let newerFormat = Self(
+    .storage, "A later version of Refrain has stored this resource.",
+    remedy: "Update Refrain, or remove the entry.")
+
+  static let readOnly = Self(
+    .storage, "The cache directory is read-only.",
+    remedy: "Use another cache directory, or allow writing to this one.")
+
+  static let forbidden = Self(
+    .storage, "The origin forbids storing this resource.",
+    remedy: "Play the resource instead: playback streams it.")
+
+  package var isForbiddenStoring: Bool { self == .forbidden }
+
+  /// The resource is a live stream, or may be one.
+  static let endless = Self(
+    .storage, "Live streams and resources that may have no end are not stored.",
+    remedy: "Play the resource instead: playback streams it.")
+
+  /// The entry was purged, and readers from before continue.
+  static let purged = Self(
+    .storage, "The resource was purged while its bytes arrived.",
+    remedy: "Try again: the present version is then fetched.")
+
+  static func disk(_ error: DiskError) -> Self {
+    Self(
+      .storage, "The bytes could not be written: \(error).",
+      remedy: "Check the disk and its permissions.")
+  }
+}
+
+/// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
+/// and nearby readers, and are dropped when no reader is near. A pure value.
+///
+/// Sequential bytes are gathered into chunks of some 64 KiB, however small the pieces, so that
+/// there are few chunks to search and to drop.
+struct TransientBytes: Sendable {
+  private struct Chunk: Sendable {
+    var lower: Int64
+    var bytes: Data
+
+    var range: ByteRange { lower..<(lower + Int64(bytes.count)) }
+  }
+
+  /// Without overlap.
+  private var chunks: [Chunk] = []
+  private(set) var spans = RangeSet<Int64>()
+
+  private static let chunkSize = 64 << 10
+  /// The most bytes that are kept ahead of a reader.
+  static let mostAhead: Int64 = 2 << 20
+
+  var isEmpty: Bool { chunks.isEmpty }
+
+  /// Adds the part of `bytes` that is not there yet.
+  mutating func insert(_ bytes: Data, at offset: Int64) {
+    let range = offset..<(offset + Int64(bytes.count))
+    for part in RangeSet(range).subtracting(spans).ranges {
+      let lower = bytes.startIndex + Int(part.lowerBound - offset)
+      let piece = bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))]
+      let last = chunks.lastIndex { chunk in
+        chunk.range.upperBound == part.lowerBound
+          && chunk.bytes.count + piece.count <= Self.chunkSize
+      }
+      if let last {
+        chunks[last].bytes.append(piece)
+      } else {
+        chunks.append(Chunk(lower: part.lowerBound, bytes: piece))
+      }
+    }
+    spans.insert(contentsOf: range)
+  }
+
+  /// Returns the bytes from `offset` to the end of the chunk that holds it.
+  func bytes(at offset: Int64) -> Data? {
+    guard let chunk = chunks.first(where: { $0.range.contains(offset) }) else { return nil }
+    return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
+  }
+
+  /// Drops every chunk that overlaps no window.
+  mutating func keep(near windows: [ByteRange]) {
+    chunks.removeAll { chunk in
+      let goes = !windows.contains { $0.overlaps(chunk.range) }
+      if goes { spans.remove(contentsOf: chunk.range) }
+      return goes
+    }
   }
 }

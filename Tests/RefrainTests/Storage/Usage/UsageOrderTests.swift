@@ -136,7 +136,7 @@ struct UsageOrderTests {
       path: "\(path)/journal", bootIdentity: "boot", disk: disk)
     var state = cache.starter.emptyState(of: Resource(url: URL(filePath: "/")))
     state.storage.begin("1", in: file, journal, isReplacing: false)
-    state.fetches[1] = .init(range: 0..<10_000)
+    state.fetches.add(.init(range: 0..<10_000), as: 1)
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let commit = state.commit(1, start..<start + 100, to: file, now: .now)
       let run = try #require(commit?.journal)
@@ -155,7 +155,7 @@ struct UsageOrderTests {
       try run.write()
     }
     // Bytes of another fetch are recorded elsewhere.
-    state.fetches[2] = .init(range: 5000..<6000)
+    state.fetches.add(.init(range: 5000..<6000), as: 2)
     let commit = state.commit(2, 5000..<5100, to: file, now: .now)
     #expect(commit?.journal?.number == 2)
     #expect(commit?.journal?.span == 5000..<5100)

@@ -40,7 +40,7 @@ extension GenerationState {
     var isCalledOff = false
     /// The number of new bytes.
     var brought: Int64 = 0
-    /// The end of all that it brought so far: a whole response starts at the first byte again.
+    /// The end of all that it brought in memory: a whole response starts at the first byte again.
     var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
@@ -112,6 +112,95 @@ extension GenerationState {
 
     func write() throws(DiskError) { try journal.write(span, number: number) }
   }
+
+  /// The running fetches of a generation, and how its origin has fared with ranges. A pure value.
+  struct Fetches: Sendable {
+    private(set) var all: [FetchID: RunningFetch] = [:]
+    private(set) var ranges = OriginRanges.announced
+    /// Where responses that can only be read from their start ended too early, so often that it was an
+    /// error.
+    var lastCut: Int64?
+    /// The number of those that a player is short of, as last reported.
+    var shortCount = 0
+    /// The positions of those without readers, as last looked at; nil: they are not being watched.
+    private var watched: [FetchID: Int64]?
+
+    /// A fetch; nothing changes for one that has ended.
+    subscript(id: FetchID) -> RunningFetch? {
+      get { all[id] }
+      set { if let newValue, all[id] != nil { all[id] = newValue } }
+    }
+
+    var values: Dictionary<FetchID, RunningFetch>.Values { all.values }
+    var isEmpty: Bool { all.isEmpty }
+
+    mutating func add(_ fetch: RunningFetch, as id: FetchID) { all[id] = fetch }
+
+    @discardableResult
+    mutating func remove(_ id: FetchID) -> RunningFetch? { all.removeValue(forKey: id) }
+
+    /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
+    func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
+      all.contains { $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset) }
+    }
+
+    mutating func move(_ id: FetchID, to position: Int64) {
+      if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }
+    }
+
+    /// Requests nothing beyond the length of the resource.
+    mutating func end(at length: Int64) {
+      for (id, fetch) in all where fetch.range.upperBound > length {
+        all[id]?.range = min(fetch.range.lowerBound, length)..<length
+      }
+    }
+
+    /// Begins a whole response up to `end`, perhaps to a request for a range.
+    ///
+    /// - Returns: false if another whole response has yet to pass `offset`: one is enough, and
+    ///   readers wait for that one.
+    mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
+      let other = all.first { other, fetch in
+        other != id && fetch.isReceivingWhole && fetch.position <= offset
+      }?.key
+      guard let other else {
+        all[id]?.beginWhole(to: end)
+        return true
+      }
+      // Its range may have been truncated where this fetch was to begin.
+      all[other]?.range = 0..<end
+      note(.ignored)
+      return false
+    }
+
+    /// Records what became of a request for a range.
+    mutating func note(_ found: OriginRanges) {
+      if ranges == .refused || (ranges == .answered && found == .refused) { return }
+      ranges = found
+    }
+
+    var areWatched: Bool { watched != nil }
+
+    /// Watches those without readers, by their positions, until there are none.
+    ///
+    /// - Returns: those that have made no progress since the last call.
+    mutating func watch(_ positions: [FetchID: Int64]) -> [FetchID] {
+      defer { watched = positions.isEmpty ? nil : positions }
+      return positions.filter { watched?[$0.key] == $0.value }.map(\.key)
+    }
+  }
+}
+
+/// How the origin handles requests for ranges, by its responses so far.
+enum OriginRanges: Sendable {
+  /// Nothing is known but the announcement (`ContentInformation.supportsRanges`).
+  case announced
+  /// It has sent a range.
+  case answered
+  /// It sends the whole resource instead, whatever it announces: readers wait for that response.
+  case ignored
+  /// It has a usable response only to requests without a range: no further request names one.
+  case refused
 }
 
 extension RangeSet<Int64> {
@@ -121,33 +210,4 @@ extension RangeSet<Int64> {
     for fetch in fetches where !fetch.ahead.isEmpty { covered.insert(contentsOf: fetch.ahead) }
     return covered
   }
-}
-
-extension [FetchID: GenerationState.RunningFetch] {
-  /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
-  func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
-    contains { $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset) }
-  }
-
-  mutating func move(_ id: FetchID, to position: Int64) {
-    if let fetch = self[id] { self[id]?.position = Swift.max(fetch.position, position) }
-  }
-}
-
-/// The position at which responses that can only be read from their start ended too early, so often
-/// that it was an error.
-struct LastCut: Sendable, Hashable {
-  var position: Int64
-  /// The number of cuts in a row.
-  var count: Int
-
-  /// Returns how often a response was cut there, for a fetch that begins at `offset`: a reader that
-  /// asks again does not cause the full number of attempts again.
-  func count(at offset: Int64) -> Int {
-    offset > position && Self.isProgress(offset - position, at: offset) ? 0 : count
-  }
-
-  /// Whether the gain is progress: a twentieth of the bytes to be read again is; a few bytes are
-  /// not.
-  static func isProgress(_ gained: Int64, at position: Int64) -> Bool { gained * 20 >= position }
 }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The requests that a generation needs.
+extension GenerationState {
+  /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
+  /// document that is not known to have ranges. Origins that compress it would respond with a range
+  /// of the compressed bytes.
+  ///
+  /// So do those for a version of one response, unless the rest of it can be requested.
+  private var isRequestedWhole: Bool {
+    if fetches.ranges == .refused { return true }
+    if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
+    return representation.isDocument && info?.supportsRanges != true
+  }
+
+  /// Whether each response begins at the first byte: readers wait for it wherever they are.
+  var comesWhole: Bool {
+    [.ignored, .refused].contains(fetches.ranges) || isOneResponse || info?.supportsRanges == false
+  }
+
+  /// Returns the next request of a fetch, of `range` if it confirms the generation; nil if it has
+  /// nothing more to bring.
+  mutating func nextRequest(
+    of id: FetchID, confirming range: ByteRange, at now: Moment
+  ) -> FetchRequest? {
+    guard let fetch = fetches[id], !isOver, !fetch.isCalledOff else { return nil }
+    var request = FetchRequest(
+      range: range, fills: fetch.bringsBytes, isWhole: isRequestedWhole,
+      known: .init(
+        length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType)))
+    if fetch.isConfirmation {
+      request.isConfirmation = true
+      request.isBrief = confirmsBriefly(at: now)
+      request.known.isDocument = isReceivedDocument
+      if isReceivedDocument { request.isWhole = true }
+    } else {
+      // Bytes stored in the meantime need not be requested again. An origin without ranges begins
+      // at its first byte whatever the request.
+      guard let start = hole(from: fetch.position), start < fetch.range.upperBound else {
+        return nil
+      }
+      fetches[id]?.position = start
+      request.range = start..<fetch.range.upperBound
+      request.usesShortcut = info != nil
+    }
+    // An error of an origin that has never sent a range may be due to the range alone.
+    if !request.isWhole, fetches.ranges != .answered { request.optionalRange = request.range }
+    return request
+  }
+
+  /// The purpose of the next request of a fetch: playback if a reader in the foreground waits for its
+  /// bytes, or for the confirmation.
+  func purpose(of id: FetchID) -> OriginRequest.Purpose {
+    guard let fetch = fetches[id], fetch.isConfirmation else {
+      return fetches[id]?.isBackground == true ? .prefetch : .playback
+    }
+    return readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
+      ? .playback : .prefetch
+  }
+
+  /// Whether the resource is a document, and none of it is on its way: a response to another request
+  /// then is the next version, and ends no reader that waits for this one.
+  private var isReceivedDocument: Bool {
+    freshness?.pace != nil && length ?? 0 <= representation.longestDocument
+      && !fetches.values.contains { !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty }
+  }
+
+  /// Returns the request that confirms this generation for a reader: its range, and whether bytes are
+  /// missing there (`FetchRequest.fills`).
+  ///
+  /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.
+  func confirmingRequest(
+    for reader: Reader, at offset: Int64?
+  ) -> (range: ByteRange, fills: Bool) {
+    if isOneResponse {
+      let hole = hole(from: 0)
+      return ((hole ?? 0)..<(length ?? .max), hole != nil)
+    }
+    let start = offset ?? reader.position
+    let one = (range: start..<start + 1, fills: false)
+    // HEAD, and other readers that want no bytes.
+    guard offset != nil || reader.end > start + 1 else { return one }
+    var limits = currentLimits
+    limits.supportsRanges = nil
+    var demand = reader
+    // Bytes in transit are not requested again.
+    let there = (reader.isBackground ? stored : readable).with(fetches.values)
+    let end = length ?? .max
+    // Without a validator, and with a reader that continues whatever the response, the next hole is
+    // more useful than bytes that are stored.
+    let asksBeyond = start < end && validator.conditional.isEmpty && hasBeenRead
+    demand.position = asksBeyond ? there.end(from: start) : start
+    if demand.position < end, !there.contains(demand.position),
+      start >= reader.end || demand.position < reader.end,
+      case .start(let range) = limits.decide(
+        for: demand, isWaiting: true, readable: there, running: [])
+    {
+      return (range, true)
+    }
+    if asksBeyond { return one }
+    // The length of a replacement is not known.
+    limits.length = nil
+    if reader.fillsWhole { demand.readOn(from: start) }
+    guard
+      case .start(let range) = limits.decide(
+        for: demand, isWaiting: true, readable: .init(), running: [])
+    else {
+      return one
+    }
+    return (range, false)
+  }
+}
+
+/// Origins whose validator, or length, changes with each response: podcasts with inserted
+/// advertisements, servers behind one name whose ETags differ, files that are still being written.
+///
+/// No two of their responses can be combined, so once two versions in a row have come to nothing,
+/// one response is the whole version. It is requested without a range, received to its end whoever
+/// reads it, and every reader waits for it. What is stored of it plays like any other version.
+extension GenerationState {
+  private static let mostVersions = 5
+
+  /// Whether one response is this generation.
+  var isOneResponse: Bool { validator.isOfOneResponse }
+
+  /// Whether a fetch is received to its end, although nobody may want its bytes now: another
+  /// response could not bring them.
+  func isKeptToEnd(_ fetch: RunningFetch) -> Bool {
+    isOneResponse && !fetch.isConfirmation && (fetch.isReceivingWhole || fetch.hasBody)
+      && !isTransient && length != nil
+  }
+
+  /// Returns the number of versions in a row that were replaced before all of them had come, if this
+  /// one is replaced now (`Validator.replacements`).
+  func replacements(at now: Uptime) -> Int {
+    // A document that is replaced as it goes on is no origin that changes.
+    if isLive || freshness?.pace != nil { return 0 }
+    if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
+    if !isOneResponse, info != nil {
+      let contact = representation.lastContact?.time ?? freshness?.confirmedUptime
+      let age = contact.flatMap { now.seconds(since: $0) }
+      // Later, it is a usual change.
+      guard let age, age < 60 else { return 0 }
+    }
+    return (validator.replacements ?? 0) + 1
+  }
+
+  /// Whether the origin has sent too many versions in a row. A reader that asks again causes some
+  /// more.
+  mutating func hasChangedTooOften(at now: Uptime) -> Bool {
+    guard life != .superseded, replacements(at: now) >= Self.mostVersions else { return false }
+    representation.follow(replacements: Validator.mostReplacements)
+    return true
+  }
+
+  static let keepsChanging = MediaCacheError(
+    .invalidResponse,
+    "The origin sends another version with each response, and none of the last \(mostVersions) "
+      + "arrived to its end.",
+    remedy: "Try again later, or use another source.")
+}
