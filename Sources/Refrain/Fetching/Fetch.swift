@@ -30,94 +30,139 @@ struct Fetch: Sendable {
     indirect case movedOn(Fetch, Outcome)
   }
 
+  /// What the attempts so far have come to.
+  private struct Course {
+    var isConfirming: Bool
+    var failures = 0
+    /// How often a response was cut short at the same byte, also that of an earlier fetch.
+    var cuts: Int
+    var error: MediaCacheError?
+    var isForBackground = false
+    /// Why the generation could not be confirmed.
+    var unconfirmed: MediaCacheError?
+  }
+
+  private enum Step {
+    case attempt
+    case attemptAfter(Duration)
+    case moveOn(Fetch, Outcome)
+    case end
+  }
+
   /// Brings a range, and confirms the generation first if that is the purpose of the fetch.
+  ///
+  /// A task's memory holds the frames of all that it awaits: what each attempt comes to is computed
+  /// apart from it.
   ///
   /// - Parameter first: the outcome of the first attempt, if another fetch has already made it.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
-    var isConfirming = running?.isConfirmation == true
-    if first == nil, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    var failures = 0
-    // Another fetch may have failed at the same byte before the reader's next request.
-    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
-    var error: MediaCacheError?
-    var isForBackground = false
-    var unconfirmed: MediaCacheError?
+    var course = begin(range, isNew: first == nil)
     attempts: while !Task.isCancelled {
-      let before = first == nil ? running?.brought ?? 0 : 0
-      var outcome = if let first { first } else { await attempt(range) }
+      let before = first == nil ? broughtSoFar : 0
+      let outcome = if let first { first } else { await attempt(range) }
       first = nil
-      let (brought, position, isFetching) = generation.withState { state in
-        let fetch = state.fetches[id]
-        return (fetch?.brought ?? 0, fetch?.position ?? 0, fetch?.isConfirmation == false)
-      }
-      // The response may have brought bytes.
-      if isFetching { isConfirming = false }
-      let gained = brought - before
-      if gained > 0 { failures = 0 }
-      // If a response has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
-      if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
-        outcome = .again(GenerationState.nothingCame)
-      }
-      switch outcome {
-      case .done: break attempts
-      case .askAnew: continue attempts
-      case .movedOn(let fetch, let outcome):
-        if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
-        return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
-      case .failed(let reason):
-        error = reason
-        break attempts
-      case .onlyForPlayback where isConfirming && purpose == .playback:
-        // A player now waits for the confirmation.
-        continue attempts
-      case .again(let reason, _) where isConfirming,
-        .onlyForPlayback(let reason) where isConfirming:
-        // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
-        // asks again.
-        events.send(
-          .warning(
-            "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
-              + "forbids that: \(reason)"))
-        unconfirmed = reason
-        break attempts
-      case .onlyForPlayback(let reason):
-        error = reason
-        isForBackground = true
-        break attempts
-      case .again(let reason, let retryAfter):
-        failures += 1
-        // Nothing new came: the redirects may lead elsewhere by now.
-        if gained <= 0 { entry.requests.forgetChain() }
-        let isCut = reason.failure == .cutShort
-        if isCut { cuts += 1 }
-        let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
-        guard
-          let delay = origin.retry.delay(
-            after: reason.failure, count: isCut ? cuts : failures, isPlaying: isPlaying,
-            retryAfter: retryAfter, gained: gained,
-            // The first error responses are reported without a delay.
-            atOnce: reports && reason.status != nil ? 2 : nil),
-          generation.withState({ $0.beginRest(id) })
-        else {
-          error = isCut ? cutShort(cuts) : reason
-          break attempts
-        }
-        events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+      switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
+      case .attempt: continue attempts
+      case .attemptAfter(let delay):
         if delay > .zero {
           do { try await Task.sleep(for: delay) } catch { break attempts }
         }
         generation.withState { $0.fetches[id]?.endRest() }
+      case .moveOn(let fetch, let outcome):
+        if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
+        return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
+      case .end: break attempts
       }
     }
+    end(range, course)
+  }
+
+  private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }
+
+  @inline(never)
+  private func begin(_ range: ByteRange, isNew: Bool) -> Course {
+    let isConfirming = running?.isConfirmation == true
+    if isNew, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
+    return Course(
+      isConfirming: isConfirming,
+      cuts: generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0)
+  }
+
+  /// - Parameter gained: the bytes that the attempt has brought.
+  @inline(never)
+  private func step(
+    after outcome: Outcome, gaining gained: Int64, in course: inout Course
+  ) -> Step {
+    var outcome = outcome
+    let (position, isFetching) = generation.withState { state in
+      let fetch = state.fetches[id]
+      return (fetch?.position ?? 0, fetch?.isConfirmation == false)
+    }
+    // The response may have brought bytes.
+    if isFetching { course.isConfirming = false }
+    if gained > 0 { course.failures = 0 }
+    // If a response has to be read again from its start, a few more bytes are no progress.
+    if gained > 0, LastCut.isProgress(gained, at: position) { course.cuts = 0 }
+    if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
+      outcome = .again(GenerationState.nothingCame)
+    }
+    switch outcome {
+    case .done: return .end
+    case .askAnew: return .attempt
+    case .movedOn(let fetch, let outcome): return .moveOn(fetch, outcome)
+    case .failed(let reason): course.error = reason
+    case .onlyForPlayback where course.isConfirming && purpose == .playback:
+      // A player now waits for the confirmation.
+      return .attempt
+    case .again(let reason, _) where course.isConfirming,
+      .onlyForPlayback(let reason) where course.isConfirming:
+      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
+      // asks again.
+      events.send(
+        .warning(
+          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
+            + "forbids that: \(reason)"))
+      course.unconfirmed = reason
+    case .onlyForPlayback(let reason):
+      course.error = reason
+      course.isForBackground = true
+    case .again(let reason, let retryAfter):
+      course.failures += 1
+      // Nothing new came: the redirects may lead elsewhere by now.
+      if gained <= 0 { entry.requests.forgetChain() }
+      let isCut = reason.failure == .cutShort
+      if isCut { course.cuts += 1 }
+      let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
+      guard
+        let delay = origin.retry.delay(
+          after: reason.failure, count: isCut ? course.cuts : course.failures,
+          isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
+          // The first error responses are reported without a delay.
+          atOnce: reports && reason.status != nil ? 2 : nil),
+        generation.withState({ $0.beginRest(id) })
+      else {
+        course.error = isCut ? cutShort(course.cuts) : reason
+        return .end
+      }
+      events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+      return .attemptAfter(delay)
+    }
+    return .end
+  }
+
+  @inline(never)
+  private func end(_ range: ByteRange, _ course: Course) {
+    let error = course.error
     // Whoever hears of the end does not find this fetch running.
     generation.withState { $0.fetches[id]?.phase = .ended }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
-    if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    if !course.isConfirming {
+      events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
+    }
     generation.withState { state in
-      if let unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
-      state.fetchEnded(id, error: error, isForBackground: isForBackground)
+      if let unconfirmed = course.unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
+      state.fetchEnded(id, error: error, isForBackground: course.isForBackground)
     }
   }
 
@@ -189,6 +234,7 @@ struct Fetch: Sendable {
     }
   }
 
+  @inline(never)
   private func exchange(for request: FetchRequest) -> OriginExchange {
     let isPrefetch = request.purpose == .prefetch
     let exchange = OriginExchange(request, of: entry.requests) {

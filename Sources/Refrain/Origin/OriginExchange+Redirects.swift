@@ -2,20 +2,31 @@
 import Foundation
 
 /// Follows redirects from the request to the final response.
+///
+/// A task's memory holds the frames of all functions that it awaits: the large ones that do not wait
+/// are not inlined.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
-      let chain = RedirectPolicy(request: request, after: earlier, at: origin.now.wall)
-      do {
-        return try await follow(chain, for: resource, isShortcut: true)
-      } catch {
-        // Also after a timeout: the next attempt follows the chain.
-        requests.forgetChain()
-        if Task.isCancelled { throw error is ChainIsOutdated ? CancellationError() : error }
-      }
-    }
+    if let response = try await followShortcut(request, for: resource) { return response }
     requests.forgetChain()
     return try await follow(RedirectPolicy(request: request), for: resource, isShortcut: false)
+  }
+
+  /// Sends the request to the end of an earlier chain; nil if that has to be followed again.
+  @inline(never)
+  private func followShortcut(
+    _ request: OriginRequest, for resource: Resource
+  ) async throws -> Response? {
+    guard wanted.usesShortcut, let earlier = requests.chain(for: resource) else { return nil }
+    let chain = RedirectPolicy(request: request, after: earlier, at: origin.now.wall)
+    do {
+      return try await follow(chain, for: resource, isShortcut: true)
+    } catch {
+      // Also after a timeout: the next attempt follows the chain.
+      requests.forgetChain()
+      if Task.isCancelled { throw error is ChainIsOutdated ? CancellationError() : error }
+      return nil
+    }
   }
 
   /// The end of an earlier chain has nothing of the resource any more.
@@ -77,6 +88,7 @@ extension OriginExchange {
 
   /// Follows a redirect; returns false if the response is none. One for the requester alone is left to
   /// a requester that can follow it: a shared cache stores nothing behind it (RFC 9111 §3).
+  @inline(never)
   private func goOn(
     _ chain: inout RedirectPolicy, after response: Response, for resource: Resource
   ) throws(MediaCacheError) -> Bool {
@@ -97,6 +109,7 @@ extension OriginExchange {
   }
 
   /// Whether no other client of a shared cache may receive the response (RFC 9111 §3).
+  @inline(never)
   private func isForRequesterAlone(_ response: Response) -> Bool {
     guard origin.isShared else { return false }
     return Freshness(
@@ -145,6 +158,7 @@ extension OriginExchange {
   /// Returns an earlier response in place of one to this request: that with which the origin asked for
   /// a pause, or that which a redirect to this resource has brought a moment ago. Nil if there is
   /// none; the latter confirms nothing that is stored.
+  @inline(never)
   private func repeated(_ request: OriginRequest, for resource: Resource) -> Response? {
     let now = origin.now
     if let rest = origin.withMemory({ $0.rests.rest(of: resource, at: now) }) {
@@ -177,6 +191,7 @@ extension OriginExchange {
   // MARK: Asking otherwise
 
   /// Returns the fields without which the same request has a better response.
+  @inline(never)
   private func needlessFields(of response: Response, _ description: ICYAnswer) -> [String] {
     if let range = response.request.headers["Range"],
       Self.refuses(range, response) || refusesRanges(response)
@@ -212,6 +227,7 @@ extension OriginExchange {
   }
 
   /// Returns a response as its `icy-` fields describe it.
+  @inline(never)
   private static func live(_ response: Response, _ description: ICYAnswer) -> Response {
     var response = response
     if description == .plain, ICYAnswer.isAsked(response.request.headers) {

@@ -12,15 +12,15 @@ final class OriginExchange: Sendable {
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
     /// The request that was answered, after redirects.
-    var request: OriginRequest
+    @Boxed var request: OriginRequest
     /// The resource that was requested, before redirects.
-    var resource: Resource
+    @Boxed var resource: Resource
     /// The redirects from there, also those of an earlier request that led to `url`.
     var redirections: [Redirection] = []
     /// The first of them, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
     /// The resource as its reader gave it; nil if that is not known any more.
-    var given: Resource?
+    @Boxed var given: Resource?
     /// Whether the range of the request was dropped, since the response to it was unusable.
     var droppedRange = false
     /// The length of the resource that the unusable response stated.
@@ -37,6 +37,26 @@ final class OriginExchange: Sendable {
     var interval: Int64?
     /// Whether a length was sent, of audio and metadata together.
     var hasInterleavedLength = false
+  }
+
+  /// A value on the heap, which copies share until one is changed. Each function that a task awaits
+  /// keeps its copies of a response in the task's memory.
+  @propertyWrapper
+  struct Boxed<Value: Sendable>: Sendable {
+    private final class Box: Sendable {
+      let value: Value
+
+      init(_ value: Value) { self.value = value }
+    }
+
+    private var box: Box
+
+    init(wrappedValue: Value) { box = Box(wrappedValue) }
+
+    var wrappedValue: Value {
+      get { box.value }
+      set { box = Box(newValue) }
+    }
   }
 
   let origin: Origin
@@ -125,6 +145,7 @@ final class OriginExchange: Sendable {
   }
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
+  @inline(never)
   func problem(_ error: any Error) -> MediaCacheError? {
     let host = requests.resource.url.host() ?? "The origin"
     if watch.hasFired {
@@ -172,6 +193,7 @@ final class OriginExchange: Sendable {
     }
   }
 
+  @inline(never)
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
     fields.dropRange()
