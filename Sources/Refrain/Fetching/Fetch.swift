@@ -64,11 +64,7 @@ struct Fetch: Sendable {
       first = nil
       switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
       case .attempt: continue attempts
-      case .attemptAfter(let delay):
-        if delay > .zero {
-          do { try await Task.sleep(for: delay) } catch { break attempts }
-        }
-        generation.withState { $0.fetches[id]?.endRest() }
+      case .attemptAfter(let delay): guard await rest(for: delay) else { break attempts }
       case .moveOn(let fetch, let outcome):
         if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
         return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
@@ -76,6 +72,16 @@ struct Fetch: Sendable {
       }
     }
     end(range, course)
+  }
+
+  /// - Returns: false if the task was cancelled meanwhile.
+  @inline(never)
+  private func rest(for delay: Duration) async -> Bool {
+    if delay > .zero {
+      do { try await Task.sleep(for: delay) } catch { return false }
+    }
+    generation.withState { $0.fetches[id]?.endRest() }
+    return true
   }
 
   private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }

@@ -139,6 +139,15 @@ extension OriginExchange {
     } catch let error as TransportError where error.cause == .privateAddress {
       throw resource.filter?.refusal(error.reason) ?? error
     }
+    return try await decoded(
+      received(response, to: request, for: resource, given: given, requestTime: requestTime))
+  }
+
+  @inline(never)
+  private func received(
+    _ response: OriginResponse, to request: OriginRequest, for resource: Resource,
+    given: Resource?, requestTime: Date
+  ) -> Response {
     resource.observer?.received(response.headers, from: request.url)
     rest()
     let now = origin.now
@@ -152,7 +161,7 @@ extension OriginExchange {
       droppedRange: !wanted.isWhole && request.headers["Range"] == nil,
       requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
-    return try await decoded(received)
+    return received
   }
 
   /// Returns an earlier response in place of one to this request: that with which the origin asked for
