@@ -25,6 +25,8 @@ final class Generation: Sendable {
     return result
   }
 
+  /// Not inlined: in a function that waits, what this needs would stay in the memory of its task.
+  @inline(never)
   func carryOut(_ actions: [GenerationState.Action]) {
     for action in actions {
       switch action {

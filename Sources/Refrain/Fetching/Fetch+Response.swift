@@ -17,6 +17,7 @@ extension Fetch {
   /// - Parameter mayHand: whether a response that must not be stored is handed to the reader that
   ///   asked for it (`GenerationState.hand`).
   /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
+  @inline(never)
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
   ) -> Judgement {
@@ -92,6 +93,19 @@ extension Fetch {
       tell { $0.begin(StreamStation(response.headers)) }
       let length = facts.length ?? generation.withState(\.length)
       return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
+    default: return await useOther(verdict, of: response, asked: asked, exchange: exchange)
+    }
+  }
+
+  /// Handles a response that brings nothing. Apart, so that a fetch that receives does not hold what
+  /// this needs.
+  @inline(never)
+  private func useOther(
+    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
+    exchange: OriginExchange
+  ) async -> Outcome {
+    switch verdict {
+    case .part, .whole: return .done
     case .notModified:
       var error = ResponseCheck.invalid("answered 304, but was not asked to revalidate")
       guard exchange.passesOnErrors() else { return .again(error) }

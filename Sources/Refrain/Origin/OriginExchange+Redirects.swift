@@ -2,6 +2,9 @@
 import Foundation
 
 /// Follows redirects from the request to the final response.
+///
+/// A task's memory holds the frames of all functions that it awaits: the large ones that do not wait
+/// are not inlined.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     var chain = RequestChain(request: request)
@@ -47,6 +50,7 @@ extension OriginExchange {
 
   /// Returns the response from the end of an earlier chain; nil if that has nothing of the resource any
   /// more.
+  @inline(never)
   private func response(
     to shortcut: RequestChain, for resource: Resource
   ) async throws -> Response? {
@@ -67,6 +71,7 @@ extension OriginExchange {
 
   /// Follows a redirect; returns false if the response is none. One for the requester alone is left to
   /// a requester that can follow it: a shared cache stores nothing behind it (RFC 9111 §3).
+  @inline(never)
   private func goOn(
     _ chain: inout RequestChain, after response: Response, for resource: Resource
   ) throws(MediaCacheError) -> Bool {
@@ -87,6 +92,7 @@ extension OriginExchange {
   }
 
   /// Whether no other client of a shared cache may receive the response (RFC 9111 §3).
+  @inline(never)
   private func isForRequesterAlone(_ response: Response) -> Bool {
     guard origin.isShared else { return false }
     return Freshness(
@@ -112,7 +118,16 @@ extension OriginExchange {
     } catch let error as TransportError where error.cause == .privateAddress {
       throw resource.filter?.refusal(error.reason) ?? error
     }
-    resource.observer?.received(response.headers, from: url)
+    return try await decoded(
+      received(response, to: chain, for: resource, given: given, requestTime: requestTime))
+  }
+
+  @inline(never)
+  private func received(
+    _ response: OriginResponse, to chain: RequestChain, for resource: Resource, given: Resource?,
+    requestTime: Date
+  ) -> Response {
+    resource.observer?.received(response.headers, from: chain.request.url)
     deadline.rest()
     let now = origin.now
     origin.withMemory {
@@ -126,12 +141,13 @@ extension OriginExchange {
       requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
     received.describeStation()
-    return try await decoded(received)
+    return received
   }
 
   /// Returns an earlier response in place of one to this request: that with which the origin asked for
   /// a pause, or that which a redirect to this resource has brought a moment ago. Nil if there is
   /// none; the latter confirms nothing that is stored.
+  @inline(never)
   private func repeated(_ chain: RequestChain, for resource: Resource) -> Response? {
     let now = origin.now
     if let rest = origin.withMemory({ $0.rests.rest(of: resource, at: now) }) {

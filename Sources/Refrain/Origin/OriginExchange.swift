@@ -11,11 +11,11 @@ final class OriginExchange: Sendable {
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
     /// The requests up to the one that was answered, with the redirects between them.
-    var chain: RequestChain
+    @Boxed var chain: RequestChain
     /// The resource that was requested, before redirects.
-    var resource: Resource
+    @Boxed var resource: Resource
     /// The resource as its reader gave it; nil if that is not known any more.
-    var given: Resource?
+    @Boxed var given: Resource?
     /// The first redirect, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
     /// Whether the range of the request was dropped, since the response to it was unusable.
@@ -43,6 +43,26 @@ final class OriginExchange: Sendable {
         isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
         hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
         wasHeldBack: wasHeldBack)
+    }
+  }
+
+  /// A value on the heap, which copies share until one is changed. Each function that a task awaits
+  /// keeps its copies of a response in the task's memory.
+  @propertyWrapper
+  struct Boxed<Value: Sendable>: Sendable {
+    private final class Box: Sendable {
+      let value: Value
+
+      init(_ value: Value) { self.value = value }
+    }
+
+    private var box: Box
+
+    init(wrappedValue: Value) { box = Box(wrappedValue) }
+
+    var wrappedValue: Value {
+      get { box.value }
+      set { box = Box(newValue) }
     }
   }
 
@@ -123,6 +143,7 @@ final class OriginExchange: Sendable {
   }
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
+  @inline(never)
   func problem(_ error: any Error) -> MediaCacheError? {
     if !deadline.hasPassed {
       if error is CancellationError { return nil }
@@ -171,6 +192,7 @@ final class OriginExchange: Sendable {
     }
   }
 
+  @inline(never)
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
     fields.dropRange()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import CCurl
   import Foundation
   import RefrainLocks
 
@@ -49,11 +50,11 @@
     }
 
     /// The bytes that libcurl passes on at most at once (`CURL_MAX_WRITE_SIZE`).
-    static let mostAtOnce = 16 << 10
+    private static let mostAtOnce = 16 << 10
 
-    /// Returns how many chunks an exchange buffers, and how many bytes in each. While the task stores
-    /// one, another is filled: where exchanges are few, libcurl need not stop then, and be woken, for
-    /// each chunk.
+    /// Returns how many chunks an exchange buffers, and about how many bytes in each. While the task
+    /// stores one, another is filled: where exchanges are few, libcurl need not stop then, and be
+    /// woken, for each chunk.
     ///
     /// A killed process loses what was passed on but is not stored yet: 64 KiB that precede an entry's
     /// first record, and a chunk of each exchange. Five exchanges that start at the worst moments stay
@@ -62,8 +63,76 @@
       (exchanges > 2 ? 1 : 2, max(mostAtOnce, min(64 << 10, (96 << 10) / max(1, exchanges))))
     }
 
+    /// The bytes above which a chunk takes no more. A chunk below takes whatever comes at once, so that
+    /// it becomes longer than its limit only if that is short, and 24 KiB at most.
+    static func fullChunk(of limit: Int) -> Int { max(limit - mostAtOnce, mostAtOnce / 2) }
+
+    /// The size of libcurl's own buffer, which each transfer has: one read of the socket takes no more
+    /// than is passed on.
+    var readSize: Int {
+      loop.exchanges.load(ordering: .relaxed) > 128 ? Self.mostAtOnce / 2 : limits.bytes
+    }
+
     var limits: (chunks: Int, bytes: Int) {
       Self.limits(exchanges: loop.exchanges.load(ordering: .relaxed))
+    }
+  }
+
+  /// Passes work to the thread that runs libcurl.
+  final class CurlLoop: Sendable {
+    typealias Work = @Sendable (CurlThread) -> Void
+
+    private let work = Mutex<[Work]>([])
+    private let events: EventQueue
+    /// The number of exchanges, which share the memory for buffers.
+    let exchanges = Atomic(0)
+
+    /// One loop for each of the settings, for the lifetime of the process: connections stay open
+    /// between requests, and host names with fixed addresses apply to one loop alone.
+    private static let all = Mutex<[CurlTransport.Settings: CurlLoop]>([:])
+
+    /// - Throws: `TransportError` if the process has no descriptors left.
+    static func with(_ settings: CurlTransport.Settings) throws -> CurlLoop {
+      try all.withLock { all in
+        if let loop = all[settings] { return loop }
+        let loop = try CurlLoop(settings)
+        all[settings] = loop
+        return loop
+      }
+    }
+
+    private init(_ settings: CurlTransport.Settings) throws {
+      events = try EventQueue()
+      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+      // Newer versions of libcurl open a descriptor here.
+      guard let multi = curl_multi_init() else { throw Self.nothingLeft }
+      guard let share = curl_share_init() else {
+        curl_multi_cleanup(multi)
+        throw Self.nothingLeft
+      }
+      // Handed over to the thread, which alone uses them from here on.
+      nonisolated(unsafe) let (lentMulti, lentShare) = (multi, share)
+      let thread = Thread {
+        CurlThread(settings, self.events, multi: lentMulti, share: lentShare).run {
+          self.work.withLock { work in
+            defer { work = [] }
+            return work
+          }
+        }
+      }
+      thread.name = "refrain.curl"
+      thread.start()
+    }
+
+    private static let nothingLeft = TransportError(
+      .unreachable, "No request can be sent: no descriptor or no memory is left.")
+
+    func post(_ next: @escaping Work) {
+      let isFirst = work.withLock { work in
+        work.append(next)
+        return work.count == 1
+      }
+      if isFirst { events.ring() }
     }
   }
 #endif

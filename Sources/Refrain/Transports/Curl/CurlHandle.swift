@@ -51,6 +51,11 @@
       refrain_curl_set_pointer(pointer, option, context)
     }
 
+    /// - Parameter callback: of one type for all that pass bytes.
+    func set(_ option: CURLoption, _ callback: @escaping curl_write_callback) {
+      refrain_curl_set_data_callback(pointer, option, callback)
+    }
+
     func set(_ option: CURLoption, list texts: [String]) {
       var list: UnsafeMutablePointer<curl_slist>?
       // Fails for lack of memory alone, which ends any program in Swift: without one of its header
@@ -80,20 +85,150 @@
     Unmanaged<Object>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// The user and password of requests to one origin.
-  struct CurlLogin: Hashable {
-    private var origin: WebOrigin
-    /// Nil: those of `CurlTransport.Settings.credentialsFile`.
-    private(set) var password: UserPassword?
+  extension CurlTransfer {
+    /// The timeout for connecting: DNS, the connection, the proxy, TLS.
+    private static let connectTimeout = 10_000
 
-    /// Nil if the request has no user and password.
-    init?(_ request: OriginRequest, _ settings: CurlTransport.Settings) {
-      let authorization = request.headers["Authorization"]
-      password = UserPassword(authorization: authorization)
-      guard password != nil || (authorization == nil && settings.credentialsFile != nil),
-        let origin = WebOrigin(request.url)
-      else { return nil }
-      self.origin = origin
+    /// Sets all options in this one place: the compiler cannot check which option requires which
+    /// type.
+    func setOptions() {
+      setRequest(exchange.request)
+      setConnection(thread.settings)
+      setCredentials(thread.settings)
+      handle.set(CURLOPT_BUFFERSIZE, exchange.readSize)
+      handle.set(CURLOPT_SHARE, thread.share)
+      setCallbacks()
+    }
+
+    /// Sets this object as the context of libcurl's callbacks.
+    private func setCallbacks() {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      for option in [
+        CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA,
+        CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA,
+      ] {
+        handle.set(option, context)
+      }
+      handle.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+        CurlTransfer.at(context).readLine(.init(start: bytes, count: size * count))
+      }
+      handle.set(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+        CurlTransfer.at(context).take(.init(start: bytes, count: size * count))
+      }
+      handle.set(CURLOPT_READFUNCTION) { bytes, size, count, context in
+        CurlTransfer.at(context).give(.init(start: bytes, count: size * count))
+      }
+      let pointer = handle.pointer
+      refrain_curl_set_socket_opener(pointer) { context, _, address in
+        CurlTransfer.at(context).openSocket(address!)
+      }
+      refrain_curl_set_connected_callback(pointer) { context, address, local, _, localPort in
+        let mayContinue = CurlTransfer.at(context).connected(
+          to: String(cString: address!), from: String(cString: local!), Int(localPort))
+        return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
+      }
+      // Beyond this object's life: connections of earlier transfers are closed later.
+      handle.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(thread.sockets).toOpaque())
+      refrain_curl_set_socket_closer(pointer) { context, socket in
+        (object(of: context) as CurlSockets).remove(socket)
+      }
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
+      object(of: context)
+    }
+
+    private func setRequest(_ request: OriginRequest) {
+      // The caller handles a user and password in the URL.
+      handle.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+      handle.set(CURLOPT_URL, request.url.withoutUserInfo.absoluteString)
+      // Verbatim: the signature of a signed URL covers its spelling.
+      handle.set(CURLOPT_PATH_AS_IS, 1)
+      let isAskedOfProxy = proxy?.speaksHTTP == true && request.url.scheme?.lowercased() == "http"
+      // Digest covers the target that libcurl itself makes of the URL (RFC 7616 §3.4.6).
+      if !usesDigest, let parts = WebURL(request.url.absoluteString) {
+        handle.set(
+          CURLOPT_REQUEST_TARGET, isAskedOfProxy ? parts.absoluteTarget : parts.requestTarget)
+      }
+      if let body = request.body {
+        handle.set(CURLOPT_UPLOAD, 1)
+        refrain_curl_set_offset(
+          handle.pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.length ?? -1))
+      }
+      switch request.method {
+      case "GET" where request.body == nil: handle.set(CURLOPT_HTTPGET, 1)
+      case "HEAD" where request.body == nil: handle.set(CURLOPT_NOBODY, 1)
+      default: handle.set(CURLOPT_CUSTOMREQUEST, request.method)
+      }
+      handle.set(CURLOPT_HTTPHEADER, list: headerLines(request))
+      // Redirects, 401 responses and encoded bodies are passed on unchanged; no cookie is stored.
+      handle.set(CURLOPT_FOLLOWLOCATION, 0)
+      handle.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+      handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+      // SHOUTcast's status line.
+      handle.set(CURLOPT_HTTP200ALIASES, list: ["ICY "])
+      handle.set(CURLOPT_LOW_SPEED_LIMIT, request.longestSilence == nil ? 0 : 1)
+      handle.set(CURLOPT_LOW_SPEED_TIME, Int(request.longestSilence?.components.seconds ?? 0))
+    }
+
+    /// The request's own header lines, without those that libcurl adds.
+    private func headerLines(_ request: OriginRequest) -> [String] {
+      var fields = request.headers
+      if usesDigest { fields["Authorization"] = nil }
+      var lines = fields.fields.map { field in
+        // libcurl's form of an empty field.
+        field.value.trimmingOWS.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+      }
+      for name in ["Accept", "Expect", "User-Agent"] where request.headers[name] == nil {
+        lines.append("\(name):")
+      }
+      if let body = request.body, body.length == nil {
+        lines.append("Transfer-Encoding: chunked")
+      }
+      return lines
+    }
+
+    private func setConnection(_ settings: CurlTransport.Settings) {
+      handle.set(CURLOPT_NOSIGNAL, 1)
+      // Over HTTP/2, bytes that one reader leaves unread would block all others, or be buffered.
+      handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+      handle.set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeout)
+      refrain_curl_quick_exit(handle.pointer)
+      // A kept connection may just be closing, and libcurl would resend a request that may have
+      // been carried out already.
+      let isNew = usesNewConnection || !exchange.request.isIdempotent
+      handle.set(CURLOPT_FRESH_CONNECT, isNew ? 1 : 0)
+      // Both are set, so that libcurl itself never reads the environment.
+      handle.set(CURLOPT_PROXY, proxy?.url ?? "")
+      handle.set(CURLOPT_NOPROXY, "")
+      if let name = settings.networkInterface { handle.set(CURLOPT_INTERFACE, name) }
+      handle.set(CURLOPT_RESOLVE, list: settings.addresses)
+      let verifies = settings.verifiesCertificates
+      for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] {
+        handle.set(option, verifies ? 1 : 0)
+      }
+      for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] {
+        handle.set(option, verifies ? 2 : 0)
+      }
+      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] {
+        if let path = settings.certificateFile { handle.set(option, path) }
+      }
+      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] {
+        if let path = settings.certificateDirectory { handle.set(option, path) }
+      }
+    }
+
+    /// For Digest, lets libcurl answer a challenge: it sends the request without credentials, unless
+    /// its handle knows a challenge, and again after the 401.
+    private func setCredentials(_ settings: CurlTransport.Settings) {
+      if usesDigest { handle.set(CURLOPT_HTTPAUTH, refrain_curl_digest) }
+      if usesDigest, let password = login?.password {
+        handle.set(CURLOPT_USERNAME, password.user)
+        handle.set(CURLOPT_PASSWORD, password.password)
+      } else if let path = settings.credentialsFile {
+        handle.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+        handle.set(CURLOPT_NETRC_FILE, path)
+      }
     }
   }
 #endif

@@ -13,9 +13,8 @@
       var status: Int
       /// With one Content-Length at most, and none beside a transfer coding.
       var headers: HeaderFields
-      /// The length of the body if libcurl does not know it, and would wait for the end of the
-      /// connection.
-      var countedLength: Int64?
+      /// Whether libcurl does not know the length, and would wait for the end of the connection.
+      var isCounted = false
     }
 
     /// Why a head is malformed.
@@ -157,7 +156,7 @@
       if head.headers.values(of: "Content-Length") != [String(count)] {
         head.headers["Content-Length"] = String(count)
       }
-      if !isKnown { head.countedLength = count }
+      head.isCounted = !isKnown
       return head
     }
   }

@@ -43,12 +43,12 @@
     /// A 401 that is withheld until it is known whether libcurl sends the request again.
     private var refusal: CurlHeadReader.Head?
     /// The bytes of the body received so far, and those announced.
-    private var received = 0
+    private var received: Int64 = 0
     private var length: Int64?
-    /// The bytes of the body still to arrive, if libcurl does not know when it is whole.
-    private var countdown: Int64?
-    /// The bytes that the chunk that is being filled may hold.
-    private var chunkLimit = 0
+    /// Whether libcurl does not know when the body is whole.
+    private var countsLength = false
+    /// The bytes at which the chunk that is being filled takes no more.
+    private var fullChunk = 0
     /// The fault in the head for which the transfer was ended.
     private var fault: String?
     /// Whether an address of the host was refused because it is private.
@@ -75,7 +75,6 @@
       self.handle = handle
       handle.forgetMessage()
       if exchange.request.body != nil { awaitPart() }
-      connectCallbacks()
       setOptions()
     }
 
@@ -83,52 +82,9 @@
       if case .awaitsPart(let task) = upload { task.cancel() }
     }
 
-    // MARK: What libcurl calls
-
-    /// Sets this object as libcurl's context, and its callbacks.
-    private func connectCallbacks() {
-      let context = Unmanaged.passUnretained(self).toOpaque()
-      let pointer = handle.pointer
-      for option in [
-        CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA,
-        CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA,
-      ] {
-        handle.set(option, context)
-      }
-      refrain_curl_set_data_callback(pointer, CURLOPT_HEADERFUNCTION) {
-        bytes, size, count, context in
-        CurlTransfer.at(context).readLine(.init(start: bytes, count: size * count))
-      }
-      refrain_curl_set_data_callback(pointer, CURLOPT_WRITEFUNCTION) {
-        bytes, size, count, context in
-        CurlTransfer.at(context).take(.init(start: bytes, count: size * count))
-      }
-      refrain_curl_set_data_callback(pointer, CURLOPT_READFUNCTION) {
-        bytes, size, count, context in
-        CurlTransfer.at(context).give(.init(start: bytes, count: size * count))
-      }
-      refrain_curl_set_socket_opener(pointer) { context, _, address in
-        CurlTransfer.at(context).openSocket(address!)
-      }
-      refrain_curl_set_connected_callback(pointer) { context, address, local, _, localPort in
-        let mayContinue = CurlTransfer.at(context).connected(
-          to: String(cString: address!), from: String(cString: local!), Int(localPort))
-        return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
-      }
-      // Beyond this object's life: connections of earlier transfers are closed later.
-      handle.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(thread.sockets).toOpaque())
-      refrain_curl_set_socket_closer(pointer) { context, socket in
-        (object(of: context) as CurlSockets).remove(socket)
-      }
-    }
-
-    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
-      object(of: context)
-    }
-
     // MARK: The connection
 
-    private func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
+    func openSocket(_ address: UnsafePointer<curl_sockaddr>) -> curl_socket_t {
       if requiresPublicAddress, Self.isPrivate(address) {
         hasPrivateAddress = true
         return curl_socket_t(CURL_SOCKET_BAD)
@@ -163,7 +119,7 @@
     ///   - port: the port of this end.
     /// - Returns: whether the request may be sent: a kept connection may lead to a private address,
     ///   or be unusable.
-    private func connected(to text: String, from local: String, _ port: Int) -> Bool {
+    func connected(to text: String, from local: String, _ port: Int) -> Bool {
       if isKept, thread.sockets.hasInput(at: local, port: port) {
         retry = .onNewConnection
       } else if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true
@@ -180,7 +136,7 @@
 
     // MARK: The request and its response
 
-    private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
       switch upload {
       case .awaitsPart: return Int(CURL_READFUNC_PAUSE)
       case .part(let part):
@@ -199,7 +155,7 @@
     /// - Parameter part: not empty; nil at the end.
     func partCame(_ part: Data?) { upload = part.map { .part($0) } ?? .whole }
 
-    private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
+    func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       if refusal != nil, line.starts(with: "HTTP/".utf8) { refusal = nil }
       // Trailers may follow the body, also that of a refusal.
       guard status == nil, refusal == nil else { return line.count }
@@ -235,10 +191,14 @@
       // would wait forever for its next part.
       if exchange.request.body != nil { exchange.goOn() }
       length = head.headers.bodyLength
-      let hasBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
-      countdown = hasBody ? head.countedLength : nil
-      return countdown != 0
+      countsLength =
+        head.isCounted && exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
+      return !isCountedWhole
     }
+
+    /// Whether all of a body has arrived whose end libcurl would wait for. The connection may go on
+    /// with anything.
+    private var isCountedWhole: Bool { countsLength && received == length }
 
     /// Passes a withheld 401 on, which libcurl does not answer.
     ///
@@ -250,51 +210,55 @@
       return false
     }
 
-    private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func take(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard passRefusal() else { return 0 }
-      let wanted = bytes.prefix(Int(clamping: countdown ?? .max))
-      guard buffer(UnsafeRawBufferPointer(rebasing: wanted)) else {
-        return Int(CURL_WRITEFUNC_PAUSE)
-      }
+      let rest = countsLength ? length.map { Int(clamping: $0 - received) } : nil
+      let wanted = UnsafeRawBufferPointer(rebasing: bytes.prefix(rest ?? .max))
+      guard let stops = buffer(wanted) else { return Int(CURL_WRITEFUNC_PAUSE) }
       thread.received(by: exchange)
-      countdown? -= Int64(wanted.count)
-      // The connection may go on with anything.
-      return countdown == 0 ? 0 : bytes.count
+      // Stops before libcurl reads more, which it would keep in a copy of its own. Both directions:
+      // where one is paused alone, libcurl reads once more all the same (7.88).
+      if stops { curl_easy_pause(handle.pointer, CURLPAUSE_ALL) }
+      return isCountedWhole ? 0 : bytes.count
     }
 
     /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
-    private static let beginning = 512 << 10
+    private static let beginning: Int64 = 512 << 10
 
     /// Adds bytes to the last chunk, or to a new one. Wakes the task for a chunk that is full: waking
     /// it costs as much as receiving one.
     ///
-    /// - Returns: whether the bytes were taken; if not, they must be passed again after `goOn`.
-    private func buffer(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    /// - Returns: whether libcurl must stop until `goOn`; nil if the bytes were not taken, and must be
+    ///   passed again then.
+    private func buffer(_ bytes: UnsafeRawBufferPointer) -> Bool? {
       exchange.response.change { state in
         // Bytes after the stop are discarded until the thread learns of it.
-        guard state.end == nil, !bytes.isEmpty else { return (true, wakes: false) }
-        if let last = state.chunks.indices.last,
-          state.chunks[last].count + bytes.count <= chunkLimit
-        {
+        guard state.end == nil, !bytes.isEmpty else { return (false, wakes: false) }
+        let limits = exchange.limits
+        if let last = state.chunks.indices.last, state.chunks[last].count <= fullChunk {
           state.chunks[last].append(contentsOf: bytes)
         } else {
-          let limits = exchange.limits
           guard state.chunks.count < (received < Self.beginning ? 1 : limits.chunks) else {
             state.isPaused = true
-            return (false, wakes: true)
+            return (nil, wakes: true)
           }
-          chunkLimit = limits.bytes
-          let rest = length.map { Int(clamping: $0) - received } ?? .max
+          fullChunk = CurlExchange.fullChunk(of: limits.bytes)
+          let rest = length.map { Int(clamping: $0 - received) } ?? .max
           var chunk = Data()
           chunk.reserveCapacity(max(bytes.count, min(limits.bytes, rest)))
           chunk.append(contentsOf: bytes)
           state.chunks.append(chunk)
         }
-        received += bytes.count
-        let isFull =
-          state.chunks.count > 1
-          || state.chunks[0].count + CurlExchange.mostAtOnce > chunkLimit
-        return (true, wakes: isFull)
+        received += Int64(bytes.count)
+        let count = state.chunks.count
+        let isFull = state.chunks[count - 1].count > fullChunk
+        // Where exchanges are few, libcurl's copy is a further buffer. Of a chunked body, one read is
+        // passed on in pieces. A request may still be sending its body.
+        let stops =
+          isFull && limits.chunks == 1 && length.map { received < $0 } == true
+          && exchange.request.body == nil
+        if stops { state.isPaused = true }
+        return (stops, wakes: count > 1 || isFull)
       }
     }
 
@@ -323,8 +287,8 @@
     }
 
     private func error(for code: CURLcode) -> TransportError? {
-      if countdown == 0 { return nil }
-      let code = code == CURLE_OK && countdown != nil ? CURLE_PARTIAL_FILE : code
+      if isCountedWhole { return nil }
+      let code = code == CURLE_OK && countsLength ? CURLE_PARTIAL_FILE : code
       let host = exchange.request.url.host() ?? ""
       if hasPrivateAddress,
         [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code)
@@ -343,5 +307,33 @@
         hasHead: status != nil, fault: fault
       ).error
     }
+  }
+
+  /// The user and password of requests to one origin.
+  struct CurlLogin: Hashable {
+    private var origin: WebOrigin
+    /// Nil: those of `CurlTransport.Settings.credentialsFile`.
+    private(set) var password: UserPassword?
+
+    /// Nil if the request has no user and password.
+    init?(_ request: OriginRequest, _ settings: CurlTransport.Settings) {
+      let authorization = request.headers["Authorization"]
+      password = UserPassword(authorization: authorization)
+      guard password != nil || (authorization == nil && settings.credentialsFile != nil),
+        let origin = WebOrigin(request.url)
+      else { return nil }
+      self.origin = origin
+    }
+  }
+
+  extension OriginRequest {
+    /// Whether the request may be sent again if a kept connection turns out to be closed (RFC
+    /// 9110 §9.2.2).
+    var isIdempotent: Bool {
+      body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+    }
+
+    /// Only such requests share a handle that knows a challenge: they set the same options.
+    fileprivate var isPlainGet: Bool { method == "GET" && body == nil }
   }
 #endif

@@ -75,20 +75,18 @@ final class URLSessionExchange: TransportExchange {
 
   // MARK: Back-pressure
 
-  /// On the queue, as `suspend`: tasks count both.
-  func goOn() {
-    queue.addOperation { [self] in Self.resume(state.task) }
-  }
-
   #if canImport(FoundationNetworking)
     // Suspending a running task ends the process here: "Fatal error: Received body data, but no
     // transfer in progress". So nothing holds the sender back; the bytes wait in memory.
-    private static func suspend(_ task: URLSessionTask?) {}
-    private static func resume(_ task: URLSessionTask?) {}
+    private static let canSuspend = false
   #else
-    private static func suspend(_ task: URLSessionTask?) { task?.suspend() }
-    private static func resume(_ task: URLSessionTask?) { task?.resume() }
+    private static let canSuspend = true
   #endif
+
+  /// On the queue, as suspending: tasks count both.
+  func goOn() {
+    queue.addOperation { [self] in if Self.canSuspend { state.task?.resume() } }
+  }
 
   // MARK: The head
 
@@ -177,7 +175,7 @@ final class URLSessionExchange: TransportExchange {
       if rests { buffer.isPaused = true }
       return ((rests, isTooMuch), wakes: true)
     }
-    if suspends { Self.suspend(state.task) }
+    if suspends, Self.canSuspend { state.task?.suspend() }
     if cancels { state.task?.cancel() }
   }
 
