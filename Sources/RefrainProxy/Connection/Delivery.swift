@@ -15,6 +15,8 @@ final class Delivery: Sendable {
     var isSilent: Bool
     /// Whether it shares a request to the origin.
     var isJoined = false
+    /// Whether the head has been given to the connection.
+    var hasBegun = false
   }
 
   private let setup: ConnectionSetup
@@ -60,7 +62,7 @@ final class Delivery: Sendable {
     let mayHaveBody = ![204, 304].contains(head.status)
     head.length = mayHaveBody ? length : nil
     head.hasBody = mayHaveBody && !request.head.isHEAD
-    note { $0.served.status = head.status }
+    note { [status = head.status] in ($0.served.status, $0.hasBegun) = (status, true) }
     let seconds = ProxyConnection.seconds(since: request.started)
     try await perform { [head] in $0.write(head) }
     if isCounted { service.traffic.noteFirstByte(after: seconds) }
@@ -83,7 +85,7 @@ final class Delivery: Sendable {
       status: response.status,
       fields: service.fields.completed(
         ResponseFields.valid(response.fields), isForWebOrigin: response.isForWebOrigin))
-    let isCounted = response.isCounted
+    let isCounted = response.isLogged
     let write: @Sendable (Data) async throws -> Void = { [self] data in
       try await self.write(ByteBuffer(bytes: data), isCounted: isCounted)
     }
@@ -102,7 +104,7 @@ final class Delivery: Sendable {
   /// Responds to an error: with its status, if nothing is sent yet.
   func send(_ error: HTTPError) async {
     note { $0.served.error = error.reason }
-    guard await !hasBegun else { return await abort() }
+    guard !hasBegun else { return abort() }
     var response = ProxyResponse(error)
     if error.status == 405 {
       response.fields.append("Allow", error.allow ?? service.rules.allow)
@@ -112,7 +114,7 @@ final class Delivery: Sendable {
       if record.isSilent { response = response.unlogged }
     }
     response.error = error.reason
-    do { try await send(response) } catch { await abort() }
+    do { try await send(response) } catch { abort() }
   }
 
   /// Sends an interim response (RFC 9110 §15.2), if the final one has not begun yet. Does not wait.
@@ -123,20 +125,23 @@ final class Delivery: Sendable {
   }
 
   /// Closes the connection in the middle of the response.
-  func abort() async { await onConnection { $0.abortAnswer() } }
-
-  var hasBegun: Bool {
-    get async { await onConnection { $0.hasWrittenHead } ?? true }
+  func abort() {
+    connection.eventLoop.execute { [connection, number] in
+      if connection.value.isAnswering(number) { connection.value.abortAnswer() }
+    }
   }
+
+  var hasBegun: Bool { record.withLock(\.hasBegun) }
 
   /// Whether the client may still read what is written: it has not closed its side, as a browser does
   /// that wants no more, and the proxy does not stop.
   private var isWanted: Bool {
     get async {
-      await onConnection {
-        !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping
+      let isWanted = try? await perform { [connection] in
+        connection.eventLoop.makeSucceededFuture(
+          !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping)
       }
-        ?? false
+      return isWanted ?? false
     }
   }
 
@@ -214,15 +219,6 @@ final class Delivery: Sendable {
   }
 
   // MARK: The connection
-
-  /// Returns the result of `body`; nil if the connection does not respond to this request any more.
-  @discardableResult
-  private func onConnection<Value: Sendable>(
-    _ body: @Sendable @escaping (ProxyConnection) -> Value
-  ) async -> Value? {
-    // A closed event loop has no clients.
-    try? await perform { [connection] in connection.eventLoop.makeSucceededFuture(body($0)) }
-  }
 
   /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
   private func perform<Value: Sendable>(
