@@ -94,8 +94,12 @@ package final class ProxyService: Sendable {
   ///   - served: with an empty URL if none was requested from an origin.
   ///   - head: nil for bytes that were not a request.
   ///   - isJoined: whether the request shared one to the origin with others.
-  func note(_ served: ServedRequest, of head: RequestHead?, isJoined: Bool = false) {
-    traffic.note(served, isJoined: isJoined)
+  ///   - firstByte: the seconds to the head of the response, unless they are counted already.
+  func note(
+    _ served: ServedRequest, of head: RequestHead?, isJoined: Bool = false,
+    firstByte: Double? = nil
+  ) {
+    traffic.note(served, isJoined: isJoined, firstByte: firstByte)
     guard let log = rules.log else { return }
     var served = served
     if let head {

@@ -47,8 +47,8 @@ package final class Traffic: Sendable {
   /// Shorter responses end before they show a rate.
   package static let shortestMeasured: Int64 = 64 << 10
 
-  /// A part of the counts. Several, so that no event loop waits for another: each response is
-  /// counted twice, and a thread that the system interrupts meanwhile would hold up all the others.
+  /// A part of the counts. Several, so that no event loop waits for another: a thread that the system
+  /// interrupts while it counts a response would hold up all the others.
   private final class Part: Sendable {
     let values = Mutex(Values())
   }
@@ -72,8 +72,8 @@ package final class Traffic: Sendable {
 
   func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
-  /// - Parameter isJoined: whether the request shared one to the origin with others.
-  func note(_ served: ServedRequest, isJoined: Bool) {
+  /// Parameters as `ProxyService.note`.
+  func note(_ served: ServedRequest, isJoined: Bool, firstByte: Double?) {
     count { values in
       let index = served.source.index
       values.requests[index] += 1
@@ -84,6 +84,7 @@ package final class Traffic: Sendable {
       if served.bytesSent >= Self.shortestMeasured, served.seconds > 0 {
         values.throughput.note(Double(served.bytesSent) / served.seconds)
       }
+      if let firstByte { values.firstByte.note(firstByte) }
     }
   }
 
