@@ -148,10 +148,8 @@ final class ProxyConnection: ChannelInboundHandler {
     if isClosing ? phase == .lingering : answering == nil || isBodyAwaited { context?.read() }
   }
 
-  func channelReadComplete(context: ChannelHandlerContext) { resumeReading() }
-
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard !isClosing else { return }
+    guard !isClosing else { return resumeReading() }
     var bytes = unwrapInboundIn(data)
     // The time for a head counts from its first byte on, however slowly the rest arrives.
     if answering == nil, parser.isAtStart { since = .now() }
