@@ -19,18 +19,6 @@ package final class Traffic: Sendable {
     package var firstByte = Histogram(
       bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
 
-    fileprivate mutating func add(_ other: Values) {
-      for index in requests.indices {
-        requests[index] += other.requests[index]
-        sentBytes[index] += other.sentBytes[index]
-      }
-      savedBytes += other.savedBytes
-      errors += other.errors
-      relayedRequests += other.relayedRequests
-      relayedBytes += other.relayedBytes
-      firstByte.add(other.firstByte)
-    }
-
     /// The requests that were served without a body from the origin.
     package var hits: Int64 {
       let sources: [ServedRequest.Source] = [.hit, .revalidated, .stale]
@@ -38,25 +26,10 @@ package final class Traffic: Sendable {
     }
   }
 
-  /// A part of the counts. Several, so that no event loop waits for another: a thread that the system
-  /// interrupts while it counts a response would hold up all the others.
-  private final class Part: Sendable {
-    let values = Mutex(Values())
-  }
-
-  private let parts = (0..<8).map { _ in Part() }
+  private let counts = Mutex(Values())
   private let bytesSent = Atomic<Int64>(0)
 
-  package var values: Values {
-    parts.reduce(into: Values()) { sum, part in sum.add(part.values.withLock { $0 }) }
-  }
-
-  private func count(_ change: (inout Values) -> Void) {
-    for part in parts {
-      if part.values.withLockIfAvailable({ change(&$0) }) != nil { return }
-    }
-    parts.last?.values.withLock { change(&$0) }
-  }
+  package var values: Values { counts.withLock { $0 } }
 
   /// The bytes sent to clients so far, also of responses under way.
   package var sent: Int64 { bytesSent.load(ordering: .relaxed) }
@@ -65,7 +38,7 @@ package final class Traffic: Sendable {
 
   /// Parameters as `ProxyService.note`.
   func note(_ served: ServedRequest, firstByte: Double?) {
-    count { values in
+    counts.withLock { values in
       let index = served.source.index
       values.requests[index] += 1
       values.sentBytes[index] += served.bytesSent
@@ -75,9 +48,9 @@ package final class Traffic: Sendable {
     }
   }
 
-  func noteRelayedRequest() { count { $0.relayedRequests += 1 } }
+  func noteRelayedRequest() { counts.withLock { $0.relayedRequests += 1 } }
 
-  func noteRelayed(_ bytes: Int) { count { $0.relayedBytes += Int64(bytes) } }
+  func noteRelayed(_ bytes: Int) { counts.withLock { $0.relayedBytes += Int64(bytes) } }
 }
 
 extension ServedRequest.Source {
@@ -108,12 +81,6 @@ package struct Histogram: Sendable, Hashable {
     let value = value.isFinite ? max(0, value) : 0
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
     sum += value
-  }
-
-  /// Adds the counts of another one with the same bounds.
-  fileprivate mutating func add(_ other: Histogram) {
-    for (index, count) in other.counts.enumerated() { counts[index] += count }
-    sum += other.sum
   }
 
   package var count: Int64 { counts.reduce(0, +) }
