@@ -13,8 +13,8 @@ final class Delivery: Sendable {
     var served: ServedRequest
     /// Whether the request is neither logged nor counted.
     var isSilent: Bool
-    /// Whether it shares a request to the origin.
-    var isJoined = false
+    /// The seconds to the head of the response; nil before it is given to the connection.
+    var firstByte: Double?
   }
 
   private let setup: ConnectionSetup
@@ -50,20 +50,17 @@ final class Delivery: Sendable {
   ///
   /// - Parameters:
   ///   - length: that of the body; nil if it is unknown.
-  ///   - isCounted: whether the time to it is counted.
   ///   - body: writes the body; not called for HEAD, and for statuses without one.
   func send(
-    _ head: ResponseHead, length: Int64?, isCounted: Bool = true,
-    _ body: () async throws -> Void = {}
+    _ head: ResponseHead, length: Int64?, _ body: () async throws -> Void = {}
   ) async throws {
     var head = head
     let mayHaveBody = ![204, 304].contains(head.status)
     head.length = mayHaveBody ? length : nil
     head.hasBody = mayHaveBody && !request.head.isHEAD
-    note { $0.served.status = head.status }
     let seconds = ProxyConnection.seconds(since: request.started)
+    note { [status = head.status] in ($0.served.status, $0.firstByte) = (status, seconds) }
     try await perform { [head] in $0.write(head) }
-    if isCounted { service.traffic.noteFirstByte(after: seconds) }
     if head.hasBody { try await body() }
     try await perform { $0.endAnswer() }
   }
@@ -83,17 +80,14 @@ final class Delivery: Sendable {
       status: response.status,
       fields: service.fields.completed(
         ResponseFields.valid(response.fields), isForWebOrigin: response.isForWebOrigin))
-    let isCounted = response.isCounted
-    let write: @Sendable (Data) async throws -> Void = { [self] data in
-      try await self.write(ByteBuffer(bytes: data), isCounted: isCounted)
+    let write: @Sendable (Data) async throws -> Void = { [self] in
+      try await self.write(ByteBuffer(bytes: $0))
     }
     switch response.body {
     case .data(let data):
-      try await send(head, length: Int64(data.count), isCounted: isCounted) {
-        try await write(data)
-      }
+      try await send(head, length: Int64(data.count)) { try await write(data) }
     case .stream(let body):
-      try await send(head, length: nil, isCounted: isCounted) {
+      try await send(head, length: nil) {
         try await body(ProxyBodyWriter(accept: write) { [self] in await isWanted })
       }
     }
@@ -102,7 +96,7 @@ final class Delivery: Sendable {
   /// Responds to an error: with its status, if nothing is sent yet.
   func send(_ error: HTTPError) async {
     note { $0.served.error = error.reason }
-    guard await !hasBegun else { return await abort() }
+    guard !hasBegun else { return abort() }
     var response = ProxyResponse(error)
     if error.status == 405 {
       response.fields.append("Allow", error.allow ?? service.rules.allow)
@@ -112,7 +106,7 @@ final class Delivery: Sendable {
       if record.isSilent { response = response.unlogged }
     }
     response.error = error.reason
-    do { try await send(response) } catch { await abort() }
+    do { try await send(response) } catch { abort() }
   }
 
   /// Sends an interim response (RFC 9110 §15.2), if the final one has not begun yet. Does not wait.
@@ -123,29 +117,30 @@ final class Delivery: Sendable {
   }
 
   /// Closes the connection in the middle of the response.
-  func abort() async { await onConnection { $0.abortAnswer() } }
-
-  var hasBegun: Bool {
-    get async { await onConnection { $0.hasWrittenHead } ?? true }
+  func abort() {
+    connection.eventLoop.execute { [connection, number] in
+      if connection.value.isAnswering(number) { connection.value.abortAnswer() }
+    }
   }
+
+  var hasBegun: Bool { record.withLock { $0.firstByte != nil } }
 
   /// Whether the client may still read what is written: it has not closed its side, as a browser does
   /// that wants no more, and the proxy does not stop.
   private var isWanted: Bool {
     get async {
-      await onConnection {
-        !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping
+      let isWanted = try? await perform { [connection] in
+        connection.eventLoop.makeSucceededFuture(
+          !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping)
       }
-        ?? false
+      return isWanted ?? false
     }
   }
 
   // MARK: Bodies
 
   /// Writes a part of the body.
-  ///
-  /// - Parameter isCounted: whether the bytes are counted.
-  func write(_ bytes: ByteBuffer, isCounted: Bool = true) async throws {
+  func write(_ bytes: ByteBuffer) async throws {
     var rest = bytes
     while rest.readableBytes > 0,
       let part = rest.readSlice(length: min(rest.readableBytes, pace?.step ?? .max))
@@ -153,7 +148,7 @@ final class Delivery: Sendable {
       try await perform { $0.write(part) }
       try await pace?.wait(part.readableBytes)
     }
-    if isCounted { noteSent(Int64(bytes.readableBytes)) }
+    noteSent(Int64(bytes.readableBytes))
   }
 
   /// Writes a part of a file, and counts what the socket has accepted of it, also if this throws.
@@ -187,11 +182,12 @@ final class Delivery: Sendable {
 
   /// - Parameter stored: the number of those that were stored before the request.
   private func noteSent(_ count: Int64, stored: Int64 = 0) {
-    note { record in
+    let isSilent = record.withLock { record in
       record.served.bytesSent += count
       record.served.bytesFromCache += stored
+      return record.isSilent
     }
-    service.traffic.noteSent(count)
+    if !isSilent { service.traffic.noteSent(count) }
   }
 
   /// Returns the next part of the request's body; nil at its end.
@@ -215,15 +211,6 @@ final class Delivery: Sendable {
 
   // MARK: The connection
 
-  /// Returns the result of `body`; nil if the connection does not respond to this request any more.
-  @discardableResult
-  private func onConnection<Value: Sendable>(
-    _ body: @Sendable @escaping (ProxyConnection) -> Value
-  ) async -> Value? {
-    // A closed event loop has no clients.
-    try? await perform { [connection] in connection.eventLoop.makeSucceededFuture(body($0)) }
-  }
-
   /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
   private func perform<Value: Sendable>(
     _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
@@ -242,7 +229,7 @@ final class Delivery: Sendable {
     var record = record.withLock { $0 }
     guard !record.isSilent else { return }
     record.served.seconds = ProxyConnection.seconds(since: request.started)
-    service.note(record.served, of: request.head, isJoined: record.isJoined)
+    service.note(record.served, of: request.head, firstByte: record.firstByte)
   }
 }
 

@@ -165,39 +165,95 @@ extension ProxyConnection {
       head.minorVersion == 1, head.framing == .none,
       !head.isConditional, !head.hasDirectives, !head.hasAuthorization,
       let resource = cachedHit(head),
-      let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer)
+      let hit = resource.hit(for: head, at: started, reusing: &headBuffer)
     else { return false }
     let closes = !head.keepsAlive || phase != .open || setup.isEnding
     headBuffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
-    let service = setup.service
-    service.traffic.noteFirstByte(after: Self.seconds(since: started))
     if closes { closeAfterResponse() }
     boundSending(false, context)
+    let response = HitResponse(
+      hit: hit, head: head, started: started, firstByte: Self.seconds(since: started))
+    let sent = sendAtOnce(hit, context)
+    setup.service.traffic.noteSent(sent)
+    if headBuffer.readableBytes == 0, sent == hit.count {
+      end(response, sent, isSent: true)
+    } else {
+      sendRest(of: response, after: sent, context)
+    }
+    return true
+  }
+
+  /// A response that is sent at once, and when its request and its head were.
+  private struct HitResponse {
+    let hit: CachedHit.Hit
+    let head: RequestHead
+    let started: NIODeadline
+    let firstByte: Double
+  }
+
+  private func end(_ response: HitResponse, _ bytesSent: Int64, isSent: Bool) {
+    let hit = response.hit
+    var served = ServedRequest(
+      method: response.head.method, url: hit.url, status: hit.status,
+      range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
+      seconds: Self.seconds(since: response.started), client: clientText, error: nil)
+    served.bytesFromCache = bytesSent
+    setup.service.note(served, of: response.head, firstByte: response.firstByte)
+    finished(isSent: isSent)
+  }
+
+  /// Sends what the socket did not accept at once: as it accepts it.
+  private func sendRest(
+    of response: HitResponse, after sent: Int64, _ context: ChannelHandlerContext
+  ) {
+    let (hit, traffic) = (response.hit, setup.service.traffic)
     // The bytes of the body that the socket has accepted: the client may leave before the end.
-    var bytesSent: Int64 = 0
+    var bytesSent = sent
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      var served = ServedRequest(
-        method: head.method, url: resource.urlText, status: hit.status,
-        range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
-        seconds: Self.seconds(since: started), client: clientText, error: nil)
-      served.bytesFromCache = bytesSent
-      service.note(served, of: head)
-      finished(isSent: (try? result.get()) != nil)
+      end(response, bytesSent, isSent: (try? result.get()) != nil)
     }
-    context.write(
-      wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
+    if headBuffer.readableBytes > 0 {
+      context.write(
+        wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
+    }
     if let file = hit.file {
       // Each region costs memory while the client does not read: at most 64.
-      let step = max(4 << 20, (hit.range.upperBound - hit.range.lowerBound) / 64)
-      write(file, hit.range, inPartsOf: step, context, promise) { part in
+      let step = max(4 << 20, hit.count / 64)
+      let rest = hit.range.lowerBound + sent..<hit.range.upperBound
+      write(file, rest, inPartsOf: step, context, promise) { part in
         let count = part.upperBound - part.lowerBound
         bytesSent += count
-        service.traffic.noteSent(count)
+        traffic.noteSent(count)
       }
     }
     context.flush()
-    return true
+  }
+
+  /// The most bytes of a body that are sent before the event loop goes on with other connections.
+  private static let longestAtOnce: Int64 = 1 << 20
+
+  /// Passes as much of a hit to the socket as it accepts now; nothing waits in the channel between
+  /// responses. By SwiftNIO, the head would travel in a packet of its own, which costs the system of
+  /// both sides a quarter more than one with the beginning of the body.
+  ///
+  /// - Returns: the accepted bytes of the body. Those of the head leave `headBuffer`.
+  private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64 {
+    #if os(Linux)
+      guard let socket, context.channel.isActive else { return 0 }
+      let flags = MSG_DONTWAIT | MSG_NOSIGNAL | (hit.file == nil ? 0 : MSG_MORE)
+      let count = headBuffer.withUnsafeReadableBytes {
+        send(socket, $0.baseAddress, $0.count, CInt(flags))
+      }
+      // The channel meets an error itself when it sends the rest.
+      headBuffer.moveReaderIndex(forwardBy: max(0, count))
+      guard headBuffer.readableBytes == 0, let file = hit.file else { return 0 }
+      var offset = off_t(hit.range.lowerBound)
+      let most = min(hit.count, Self.longestAtOnce)
+      return Int64(max(0, sendfile(socket, file.descriptor, &offset, Int(most))))
+    #else
+      return 0
+    #endif
   }
 
   private func cachedHit(_ head: RequestHead) -> CachedHit? {
@@ -210,20 +266,22 @@ extension ProxyConnection {
       return true
     }
     guard isOurs else { return nil }
-    if let recent, head.withTarget(recent.target.isEqual), recent.resource.isLeased {
-      return recent.resource
-    }
+    if let recent, head.withTarget(recentTarget.isEqual) { return recent }
     let target = head.target
     guard service.routes.mayBeOurs(target: target),
       let resource = service.hits.resource(for: target)
     else { return nil }
-    recent = (ByteBuffer(string: target), resource)
+    (recentTarget, recent) = (ByteBuffer(string: target), resource)
     return resource
   }
 }
 
 extension ByteBuffer {
   fileprivate func isEqual(to bytes: UnsafeRawBufferPointer) -> Bool {
-    readableBytes == bytes.count && withUnsafeReadableBytes { $0.elementsEqual(bytes) }
+    withUnsafeReadableBytes { own in
+      guard own.count == bytes.count, let left = own.baseAddress, let right = bytes.baseAddress
+      else { return own.isEmpty && bytes.isEmpty }
+      return memcmp(left, right, own.count) == 0
+    }
   }
 }

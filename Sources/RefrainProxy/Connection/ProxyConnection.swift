@@ -2,7 +2,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
-import Refrain
+package import Refrain
 import RefrainLocks
 
 /// One client's connection: takes its requests one after the other, serves cached resources at
@@ -16,6 +16,8 @@ final class ProxyConnection: ChannelInboundHandler {
   /// Whether it exceeds the limit, and is refused.
   private let isSurplus: Bool
   var context: ChannelHandlerContext?
+  /// The channel's descriptor, which may be written to while nothing waits in the channel.
+  private(set) var socket: CInt?
 
   var phase = Phase.open
   /// The request that is being answered.
@@ -32,8 +34,9 @@ final class ProxyConnection: ChannelInboundHandler {
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
   var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
-  /// The last resource served at once, with the bytes of its target.
-  var recent: (target: ByteBuffer, resource: CachedHit)?
+  /// The last resource served at once, while it is held open, and the bytes of its target.
+  weak var recent: CachedHit?
+  var recentTarget = ByteBuffer()
   /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
 
@@ -112,6 +115,7 @@ final class ProxyConnection: ChannelInboundHandler {
       if let refusal = gate.enter(clientText) { return refuse(refusal) }
       isCounted = true
     }
+    socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable { $0 }
     since = .now()
     startClock()
     resumeReading()
@@ -144,10 +148,8 @@ final class ProxyConnection: ChannelInboundHandler {
     if isClosing ? phase == .lingering : answering == nil || isBodyAwaited { context?.read() }
   }
 
-  func channelReadComplete(context: ChannelHandlerContext) { resumeReading() }
-
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard !isClosing else { return }
+    guard !isClosing else { return resumeReading() }
     var bytes = unwrapInboundIn(data)
     // The time for a head counts from its first byte on, however slowly the rest arrives.
     if answering == nil, parser.isAtStart { since = .now() }
@@ -182,6 +184,8 @@ final class ProxyConnection: ChannelInboundHandler {
         refuse(error)
       }
     }
+    // The channel reads into the same memory again, unless a request that is being answered keeps it.
+    if input.readableBytes == 0 { input = ByteBuffer() }
     guard !isClosing else { return }
     if isInputClosed { inputEnded() }
     resumeReading()
@@ -276,4 +280,64 @@ final class ProxyConnection: ChannelInboundHandler {
     guard isSent, phase == .open else { return close() }
     process()
   }
+}
+
+/// What the connections of one listener have in common.
+final class ConnectionSetup: Sendable {
+  let settings: ConnectionSettings
+  let service: ProxyService
+  /// Nil for the connections of the operator, which have no limits, no figures and no log, and
+  /// receive nothing at once.
+  let front: FrontHandlers?
+  /// Responds to a request that cannot be served at once.
+  let respond: @Sendable (Delivery) async -> Void
+  /// The number of tasks that respond.
+  let responders = Atomic(0)
+  /// The connections whose clients have ended their side, and have received nothing for a while.
+  let endedInputs = Mutex<Set<ObjectIdentifier>>([])
+
+  init(
+    _ settings: ConnectionSettings, _ service: ProxyService, _ front: FrontHandlers?,
+    respond: @escaping @Sendable (Delivery) async -> Void
+  ) {
+    (self.settings, self.service, self.front) = (settings, service, front)
+    self.respond = respond
+  }
+
+  /// Whether connections close after the responses under way. Those of the operator do not while
+  /// the proxy drains.
+  var isEnding: Bool { front == nil ? service.phase.isStopping : service.phase.isEnding }
+}
+
+/// How connections wait and send (`CacheProxy.Configuration`).
+package struct ConnectionSettings: Sendable {
+  package var headTimeout: Duration = .seconds(30)
+  package var idleTimeout: Duration = .seconds(75)
+  package var sendTimeout: Duration = .seconds(300)
+
+  /// The longest time for which nothing may come for a client that has ended its side of the
+  /// connection: it may still wait for its response, or have closed the connection. Nil: as long as
+  /// an origin may be silent (`silenceTimeout` and `responseTimeout` of the cache).
+  package var endedInputTimeout: Duration?
+  /// The same, while there are more than `mostEndedInputs` clients that have waited for so long.
+  static let crowdedEndedInputTimeout: Duration = .seconds(2)
+  /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader
+  /// and a descriptor.
+  package var mostEndedInputs = 64
+  /// The clock of these timeouts.
+  package var endedInputClock: @Sendable () -> Uptime = { .now }
+
+  /// The time that a client of a given socket has for its next request once the proxy stops. Those
+  /// that have been silent for longer are closed at once.
+  package var lastRequestTimeout: Duration = .seconds(1)
+  /// Whether the socket is somebody else's, who keeps it for the next process.
+  var isSocketGiven = false
+
+  // Whether stored bytes are sent by sendfile(2), and not through a buffer.
+  #if os(iOS) || os(tvOS) || os(visionOS)
+    /// A call of sendfile(2) ends the process there (SIGSYS).
+    package var sendsFiles = false
+  #else
+    package var sendsFiles = true
+  #endif
 }

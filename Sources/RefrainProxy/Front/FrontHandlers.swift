@@ -26,7 +26,7 @@ package struct FrontHandlers: Sendable {
     }
 
     func isAsked(by head: RequestHead) -> Bool {
-      (head.isGET || head.isHEAD) && head.target == path
+      (head.isGET || head.isHEAD) && head.withTarget { $0.elementsEqual(path.utf8) }
     }
   }
 }

@@ -71,14 +71,12 @@ public struct ProxyResponse: Sendable {
   /// not valid (RFC 9110 §5.5) is not sent.
   public var fields: HeaderFields
   public var body: Body
-  /// Whether `CacheProxy.Configuration.log` receives the request.
+  /// Whether `CacheProxy.Configuration.log` receives the request, and its figures count.
   public var isLogged = true
   /// The error for the log, in one sentence; nil if there is none.
   public var error: String?
   /// Whether pages of `CacheProxy.Configuration.allowedWebOrigin` may read the response.
   public var isForWebOrigin = true
-  /// Whether the time to it and its bytes are counted.
-  package var isCounted = true
 
   public init(status: Int = 200, fields: HeaderFields = [:], body: Data = Data()) {
     (self.status, self.fields, self.body) = (status, fields, .data(body))
@@ -129,7 +127,7 @@ extension ProxyResponse {
   /// origin reads it.
   package var unlogged: ProxyResponse {
     var response = self
-    (response.isLogged, response.isCounted, response.isForWebOrigin) = (false, false, false)
+    (response.isLogged, response.isForWebOrigin) = (false, false)
     return response
   }
 

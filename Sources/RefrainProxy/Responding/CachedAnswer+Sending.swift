@@ -70,10 +70,7 @@ extension CachedAnswer {
       service.fields.add(way: reader.originWay(since: selected.started), to: &fields)
     }
     service.fields.add(cacheStatus, to: &fields)
-    delivery.note { record in
-      record.served.source = source
-      record.isJoined = cacheStatus.isCollapsed
-    }
+    delivery.note { $0.served.source = source }
     return ResponseHead(
       status: status, fields: fields, isFetched: source == .miss || source == .partial)
   }

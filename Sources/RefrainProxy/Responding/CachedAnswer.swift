@@ -277,7 +277,7 @@ struct CachedAnswer: Sendable {
     let target = delivery.request.head.target
     guard !known.varies, !known.freshness.noStore, reader.isStoring, target.hasPrefix("/"),
       exchange.fields["Authorization"] == nil,
-      service.hits.resource(for: target)?.isLeased != true,
+      service.hits.resource(for: target) == nil,
       let lease = service.cache.hold(reader)
     else { return }
     service.hits.insert(

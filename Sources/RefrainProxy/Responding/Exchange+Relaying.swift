@@ -90,10 +90,7 @@ extension Exchange {
   ///
   /// - Parameter isJoined: whether the request was shared with other clients.
   func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
-    delivery.note { record in
-      record.served.source = .relayed
-      record.isJoined = isJoined
-    }
+    delivery.note { $0.served.source = .relayed }
     // The origin did not receive the client's condition, and confirms nothing.
     guard response.status != 304 || !delivery.request.head.isConditional else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")

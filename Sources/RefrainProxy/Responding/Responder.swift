@@ -35,13 +35,13 @@ struct Responder: Sendable {
     } catch let error as HTTPError {
       await delivery.send(error)
     } catch is ClientDisconnected, is CancellationError {
-      await delivery.abort()
+      delivery.abort()
     } catch let error as MediaCacheError {
       await delivery.send(HTTPError(error))
     } catch {
       // Usually a broken connection, which leaves no client to respond to: that is no error.
-      if await delivery.hasBegun {
-        await delivery.abort()
+      if delivery.hasBegun {
+        delivery.abort()
       } else {
         await delivery.send(HTTPError(502, "The request to the origin failed: \(error)."))
       }

@@ -107,9 +107,6 @@ struct ResponseFields: Sendable {
       "Access-Control-Allow-Methods": "GET, HEAD", "Access-Control-Max-Age": "600",
     ]
     fields["Access-Control-Allow-Headers"] = request["Access-Control-Request-Headers"]
-    if request["Access-Control-Request-Private-Network"] == "true" {
-      fields.append("Access-Control-Allow-Private-Network", "true")
-    }
     return fields
   }
 

@@ -5,7 +5,8 @@ import Refrain
 import RefrainLocks
 
 /// The recently requested resources, by the target of the request. Not for long, because held entries
-/// are not evicted; whoever needs their descriptors or their disk has them released.
+/// are not evicted; whoever needs their descriptors or their disk has them released. Nobody else keeps
+/// them, and they are deallocated, which may take other locks, outside of this one.
 final class CachedHits: Sendable {
   /// At most half of the entries that may be open, so that requests for others find a place. A
   /// small file that is found here is served in a third of the time.
@@ -18,77 +19,56 @@ final class CachedHits: Sendable {
     resources.withLock { $0[target] }
   }
 
+  /// Forgets all others if there are too many: what is forgotten is found again by its next request.
   func insert(_ resource: CachedHit, for target: String) {
-    release { resources in
+    let dropped = resources.withLock { resources in
       let replaced = resources.updateValue(resource, forKey: target)
-      let hasRoom = resources.count <= Self.capacity
-      return (replaced.map { [$0] } ?? [])
-        + (hasRoom ? [] : Self.takeUnused(&resources, for: .zero))
+      let isFull = resources.count > Self.capacity
+      return (replaced, isFull ? exchange(&resources, with: [target: resource]) : [:])
     }
+    withExtendedLifetime(dropped) {}
   }
 
   /// Releases resources that were not requested for a while.
-  func releaseUnused() { release { Self.takeUnused(&$0, for: Self.patience) } }
+  func releaseUnused() {
+    let deadline = NIODeadline.now() - Self.patience
+    let dropped = resources.withLock { resources in
+      let kept = resources.filter { $0.value.wasUsed(since: deadline) }
+      return exchange(&resources, with: kept)
+    }
+    withExtendedLifetime(dropped) {}
+  }
 
   /// - Returns: whether there were any.
   @discardableResult
-  func releaseAll() -> Bool {
-    release { resources in
-      defer { resources = [:] }
-      return Array(resources.values)
-    }
-  }
-
-  /// Releases, outside of the lock, what `take` takes. Returns whether there was anything.
-  @discardableResult
-  private func release(_ take: (inout [String: CachedHit]) -> [CachedHit]) -> Bool {
-    let dropped = resources.withLock { take(&$0) }
-    for resource in dropped { resource.release() }
-    return !dropped.isEmpty
-  }
-
-  /// Removes and returns unused resources. If room is needed, leaves half of the capacity: most
-  /// insertions then need no search.
-  private static func takeUnused(
-    _ resources: inout [String: CachedHit], for patience: TimeAmount
-  ) -> [CachedHit] {
-    let deadline = NIODeadline.now() - patience
-    var dropped: [CachedHit] = []
-    for (target, resource) in resources where !resource.wasUsed(since: deadline) {
-      if patience == .zero, resources.count <= capacity / 2 { break }
-      dropped.append(resource)
-      resources[target] = nil
-    }
-    return dropped
-  }
+  func releaseAll() -> Bool { !resources.withLock { exchange(&$0, with: [:]) }.isEmpty }
 }
 
 /// A recently requested resource: held open, with the constant part of its response heads rendered.
 /// Requests for stored, fresh bytes are then served on the event loop that reads them.
 final class CachedHit: Sendable {
   struct Hit {
-    var status: Int
-    var range: ByteRange
-    /// Nil for HEAD.
-    var file: EntryFile?
+    /// The URL as logged.
+    let url: String
+    let status: Int
+    let range: ByteRange
+    /// Nil if there is no body: for HEAD.
+    let file: EntryFile?
+
+    /// The bytes of the body.
+    var count: Int64 { file == nil ? 0 : range.upperBound - range.lowerBound }
   }
 
-  private struct State {
-    var lease: EntryLease?
-    var known: StoredResponse?
-    /// The rendered fields of that response.
-    var fields: [UInt8] = []
-  }
-
-  /// The URL as logged.
-  let urlText: String
+  private let urlText: String
+  private let lease: EntryLease
   private let fields: ResponseFields
   private let isShared: Bool
   private let naming: @Sendable () -> ReadTerms.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
   private let statusEnd: [UInt8]
-  private let state: Mutex<State>
+  /// The rendered fields of the last response.
+  private let rendering = Mutex<(of: StoredResponse?, fields: [UInt8])>((nil, []))
   private let lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
 
   /// - Parameters:
@@ -98,21 +78,10 @@ final class CachedHit: Sendable {
     lease: EntryLease, urlText: String, key: CacheKey, fields: ResponseFields, isShared: Bool,
     naming: @escaping @Sendable () -> ReadTerms.Naming?
   ) {
-    (self.urlText, self.fields, self.isShared, self.naming) = (urlText, fields, isShared, naming)
+    (self.lease, self.urlText, self.fields) = (lease, urlText, fields)
+    (self.isShared, self.naming) = (isShared, naming)
     statusStart = Array("Cache-Status: \(fields.node); hit".utf8)
     statusEnd = Array("\(CacheStatus.parameter(for: key.rawValue))\r\n".utf8)
-    state = Mutex(State(lease: lease))
-  }
-
-  var isLeased: Bool { state.withLock { $0.lease != nil } }
-
-  /// Releases the entry.
-  func release() {
-    let lease = state.withLock { state in
-      defer { state = State() }
-      return state.lease
-    }
-    withExtendedLifetime(lease) {}
   }
 
   func wasUsed(since deadline: NIODeadline) -> Bool {
@@ -124,8 +93,6 @@ final class CachedHit: Sendable {
   func hit(
     for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
   ) -> Hit? {
-    let state = state.withLock { $0 }
-    guard let lease = state.lease else { return nil }
     let date = lease.now
     var terms = ReadTerms()
     (terms.audience, terms.listing) = (.client, naming())
@@ -149,14 +116,13 @@ final class CachedHit: Sendable {
       guard file != nil else { return nil }
     }
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
-    let fields = state.known === known ? state.fields : rendered(known)
-    writeHead(status, range, length, known, date.wall, fields, into: &buffer)
-    return Hit(status: status, range: range, file: file)
+    writeHead(status, range, length, known, date.wall, into: &buffer)
+    return Hit(url: urlText, status: status, range: range, file: file)
   }
 
   private func writeHead(
     _ status: Int, _ range: ByteRange, _ length: Int64, _ known: StoredResponse, _ now: Date,
-    _ fields: [UInt8], into buffer: inout ByteBuffer
+    into buffer: inout ByteBuffer
   ) {
     buffer.clear()
     if status == 206 {
@@ -179,17 +145,18 @@ final class CachedHit: Sendable {
     buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
     buffer.writeDecimal(seconds)
     buffer.writeBytes(statusEnd)
-    buffer.writeBytes(fields)
+    buffer.writeBytes(rendered(known))
   }
 
-  /// Renders the constant part of the head, for later hits too.
+  /// Returns the constant part of the head, which is rendered once.
   private func rendered(_ known: StoredResponse) -> [UInt8] {
-    var fields = fields.stored(known)
-    self.fields.addVia(to: &fields)
-    let bytes = Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)
-    state.withLock { state in
-      if state.lease != nil { (state.known, state.fields) = (known, bytes) }
+    rendering.withLock { last in
+      if last.of !== known {
+        var fields = fields.stored(known)
+        self.fields.addVia(to: &fields)
+        last = (known, Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8))
+      }
+      return last.fields
     }
-    return bytes
   }
 }

@@ -93,9 +93,9 @@ package final class ProxyService: Sendable {
   /// - Parameters:
   ///   - served: with an empty URL if none was requested from an origin.
   ///   - head: nil for bytes that were not a request.
-  ///   - isJoined: whether the request shared one to the origin with others.
-  func note(_ served: ServedRequest, of head: RequestHead?, isJoined: Bool = false) {
-    traffic.note(served, isJoined: isJoined)
+  ///   - firstByte: the seconds to the head of the response; nil if there was none.
+  func note(_ served: ServedRequest, of head: RequestHead?, firstByte: Double? = nil) {
+    traffic.note(served, firstByte: firstByte)
     guard let log = rules.log else { return }
     var served = served
     if let head {

@@ -10,32 +10,14 @@ package final class Traffic: Sendable {
     package var sentBytes = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
     /// The sent bytes that were stored before their request came.
     package var savedBytes: Int64 = 0
-    /// The requests that shared one to the origin with others.
-    package var joins: Int64 = 0
     package var errors: Int64 = 0
     /// Those of relayed requests, which bypass the cache.
     package var relayedRequests: Int64 = 0
     package var relayedBytes: Int64 = 0
-    /// In seconds, from the end of a request's head to the head of its response.
+    /// In seconds, from the end of a request's head to the head of its response. Without the proxy's
+    /// own responses.
     package var firstByte = Histogram(
       bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
-    /// In bytes per second, of responses that are long enough.
-    package var throughput = Histogram(
-      bounds: [64e3, 128e3, 256e3, 512e3, 1e6, 2e6, 4e6, 8e6, 16e6, 32e6, 64e6, 128e6, 512e6, 2e9])
-
-    fileprivate mutating func add(_ other: Values) {
-      for index in requests.indices {
-        requests[index] += other.requests[index]
-        sentBytes[index] += other.sentBytes[index]
-      }
-      savedBytes += other.savedBytes
-      joins += other.joins
-      errors += other.errors
-      relayedRequests += other.relayedRequests
-      relayedBytes += other.relayedBytes
-      firstByte.add(other.firstByte)
-      throughput.add(other.throughput)
-    }
 
     /// The requests that were served without a body from the origin.
     package var hits: Int64 {
@@ -44,56 +26,31 @@ package final class Traffic: Sendable {
     }
   }
 
-  /// Shorter responses end before they show a rate.
-  package static let shortestMeasured: Int64 = 64 << 10
-
-  /// A part of the counts. Several, so that no event loop waits for another: each response is
-  /// counted twice, and a thread that the system interrupts meanwhile would hold up all the others.
-  private final class Part: Sendable {
-    let values = Mutex(Values())
-  }
-
-  private let parts = (0..<8).map { _ in Part() }
+  private let counts = Mutex(Values())
   private let bytesSent = Atomic<Int64>(0)
 
-  package var values: Values {
-    parts.reduce(into: Values()) { sum, part in sum.add(part.values.withLock { $0 }) }
-  }
-
-  private func count(_ change: (inout Values) -> Void) {
-    for part in parts {
-      if part.values.withLockIfAvailable({ change(&$0) }) != nil { return }
-    }
-    parts.last?.values.withLock { change(&$0) }
-  }
+  package var values: Values { counts.withLock { $0 } }
 
   /// The bytes sent to clients so far, also of responses under way.
   package var sent: Int64 { bytesSent.load(ordering: .relaxed) }
 
   func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
-  /// - Parameter isJoined: whether the request shared one to the origin with others.
-  func note(_ served: ServedRequest, isJoined: Bool) {
-    count { values in
+  /// Parameters as `ProxyService.note`.
+  func note(_ served: ServedRequest, firstByte: Double?) {
+    counts.withLock { values in
       let index = served.source.index
       values.requests[index] += 1
       values.sentBytes[index] += served.bytesSent
       values.savedBytes += served.bytesFromCache
-      if isJoined { values.joins += 1 }
       if served.error != nil { values.errors += 1 }
-      if served.bytesSent >= Self.shortestMeasured, served.seconds > 0 {
-        values.throughput.note(Double(served.bytesSent) / served.seconds)
-      }
+      if let firstByte, served.source != .proxy { values.firstByte.note(firstByte) }
     }
   }
 
-  func noteFirstByte(after seconds: Double) {
-    count { $0.firstByte.note(seconds) }
-  }
+  func noteRelayedRequest() { counts.withLock { $0.relayedRequests += 1 } }
 
-  func noteRelayedRequest() { count { $0.relayedRequests += 1 } }
-
-  func noteRelayed(_ bytes: Int) { count { $0.relayedBytes += Int64(bytes) } }
+  func noteRelayed(_ bytes: Int) { counts.withLock { $0.relayedBytes += Int64(bytes) } }
 }
 
 extension ServedRequest.Source {
@@ -124,12 +81,6 @@ package struct Histogram: Sendable, Hashable {
     let value = value.isFinite ? max(0, value) : 0
     counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
     sum += value
-  }
-
-  /// Adds the counts of another one with the same bounds.
-  fileprivate mutating func add(_ other: Histogram) {
-    for (index, count) in other.counts.enumerated() { counts[index] += count }
-    sum += other.sum
   }
 
   package var count: Int64 { counts.reduce(0, +) }

@@ -39,8 +39,6 @@ struct Metrics: Sendable {
     text.counter(
       "refrain_saved_bytes", unit: "bytes",
       "Bytes sent to clients that were stored before their requests came.", traffic.savedBytes)
-    text.counter(
-      "refrain_joins", "Requests that shared one to the origin with others.", traffic.joins)
     text.counter("refrain_request_errors", "Requests that ended with an error.", traffic.errors)
     text.counter(
       "refrain_purged_entries", "Entries that the operator has purged.", purgedEntries)
@@ -48,9 +46,6 @@ struct Metrics: Sendable {
     text.histogram(
       "refrain_time_to_first_byte_seconds", unit: "seconds",
       "The time from a request to the head of its response.", traffic.firstByte)
-    text.histogram(
-      "refrain_throughput_bytes_per_second", unit: "bytes_per_second",
-      "The rate of responses of at least \(Traffic.shortestMeasured) bytes.", traffic.throughput)
   }
 
   private func writeCache(_ text: inout MetricsText) {

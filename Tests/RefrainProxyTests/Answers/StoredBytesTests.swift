@@ -44,10 +44,13 @@ import Testing
     }
   }
 
-  @Test
-  func `A client with a small buffer receives every byte and keeps its connection`() async throws {
-    try await withProxy(proxy: { configuration, _ in configuration.connection.sendsFiles = false })
-    { test in
+  @Test(arguments: [true, false])
+  func `A client with a small buffer receives every byte and keeps its connection`(
+    sendsFiles: Bool
+  ) async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.connection.sendsFiles = sendsFiles
+    }) { test in
       let length: Int64 = 8 << 20
       test.origin.serve(.synthetic(seed: 3, length: length), at: "/b.mp3")
       _ = try await test.get("/b.mp3")

@@ -19,7 +19,9 @@ import Testing
       #expect(test.proxy.service.traffic.values.firstByte.count == 0)
       test.serve("/a", ["Cache-Control": "max-age=60"])
       _ = try await test.get("/a")
-      #expect(test.proxy.service.traffic.values.firstByte.count == 1)
+      try await eventually("it is counted") {
+        test.proxy.service.traffic.values.firstByte.count == 1
+      }
     }
   }
 
@@ -95,8 +97,6 @@ import Testing
       let saved = try #require(metrics.value("refrain_saved_bytes_total"))
       #expect(saved > 0 && saved <= sent - Double(relayed))
       #expect(metrics.value("refrain_time_to_first_byte_seconds_count") == Double(count))
-      let long = test.log.all.count { $0.bytesSent >= Traffic.shortestMeasured }
-      #expect(metrics.value("refrain_throughput_bytes_per_second_count") == Double(long))
       let used = try await test.cache.usage().allocatedBytes
       #expect(try #require(metrics.value("refrain_disk_used_bytes")) >= Double(used))
       #expect(metrics.value("refrain_request_errors_total") == 0)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `Joined requests, refusals and evictions are counted`() async throws {
+  @Test func `Requests, refusals and evictions are counted`() async throws {
     try await withNode(cache: { $0.limit = 400_000 }) { test async throws in
       for (path, length) in [("/a", 10_000), ("/b", 250_000), ("/c", 250_000)] as [(String, Int64)]
       {
@@ -146,7 +146,6 @@ import Testing
         metrics = try await test.metrics()
         return metrics.value("refrain_evicted_bytes_total") ?? 0 >= 100_000
       }
-      #expect(metrics.value("refrain_joins_total") == 1)
       #expect(metrics.value("refrain_request_errors_total") == 1)
       #expect(metrics.value("refrain_requests_total", ["source": "proxy"]) == 1)
       #expect(try #require(metrics.value("refrain_evictions_total")) >= 1)
@@ -165,7 +164,7 @@ import Testing
         #expect(
           plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8", "\(accept ?? "")")
         #expect(plain["Vary"] == "Accept")
-        #expect(plain.text.contains("# TYPE refrain_joins_total counter\n"))
+        #expect(plain.text.contains("# TYPE refrain_evictions_total counter\n"))
         #expect(!plain.text.contains("# UNIT") && !plain.text.contains("# EOF"))
       }
       for accept in [
