@@ -65,15 +65,15 @@ package struct CacheControl: Sendable, Hashable {
     arguments = Dictionary(directives) { first, _ in first }
   }
 
-  /// - Parameter isShared: whether the directives for shared caches override those for all caches
-  ///   (RFC 9213 §2.2), unless there are none, or they violate the syntax, which is strict (§2.1).
+  /// - Parameter isShared: whether the directives for shared caches, if there are any, override those
+  ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
   init(_ headers: HeaderFields, isShared: Bool) {
-    self.init(headers["Cache-Control"])
-    guard isShared, let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
-      !members.isEmpty
-    else { return }
-    // A name alone is true.
-    (arguments, isTargeted) = (members.filter { $0.value != "?0" }, true)
+    let targeted = isShared ? CacheControl(headers["CDN-Cache-Control"]).arguments : [:]
+    isTargeted = !targeted.isEmpty
+    // There a directive may be false.
+    arguments =
+      isTargeted
+      ? targeted.filter { $0.value != "?0" } : CacheControl(headers["Cache-Control"]).arguments
   }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
@@ -116,35 +116,5 @@ package struct CacheControl: Sendable, Hashable {
   /// What is no number of seconds, such as a negative one, counts as zero (RFC 9111 §4.2.1).
   private func seconds(_ name: String) -> Int64? {
     arguments[name].map { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) ?? 0 }
-  }
-
-  /// Returns the members of a Dictionary of structured fields (RFC 8941 §3.2), parsed strictly by
-  /// §4.2.2; nil if any part of the text violates the syntax. Of several members with one name, the
-  /// last counts. Parameters and the contents of inner lists are checked, but not kept.
-  private static func members(of text: String) -> [String: String]? {
-    let key = #"[a-z*][a-z0-9_.*\-]*"#
-    // A decimal, an integer, a string, a token, a byte sequence, a Boolean.
-    let items = [
-      #"-?[0-9]{1,12}\.[0-9]{1,3}"#, "-?[0-9]{1,15}", #""(?:[ !#-\[\]-~]|\\["\\])*""#,
-      #"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/\-]*"#, ":[A-Za-z0-9+/=]*:", #"\?[01]"#,
-    ]
-    let item = "(?:\(items.joined(separator: "|")))"
-    let parameters = "(?:; *\(key)(?:=\(item))?)*"
-    // Spaces separate the items.
-    let list = #"\( *(?:\#(item)\#(parameters)(?: +|(?=\))))*\)"#
-    let pattern = "(\(key))(?:=(\(item)|\(list)))?\(parameters)[ \t]*((?:,[ \t]*)?)"
-    typealias Member = (Substring, Substring, Substring?, Substring)
-    guard let member = try? Regex(pattern, as: Member.self) else { return nil }
-    var members: [String: String] = [:]
-    var rest = text.drop { $0 == " " }
-    while !rest.isEmpty {
-      guard let match = rest.prefixMatch(of: member) else { return nil }
-      let (_, name, value, comma) = match.output
-      members[String(name)] = String(value ?? "")
-      rest = rest[match.range.upperBound...]
-      // A comma separates two members.
-      guard rest.isEmpty == comma.isEmpty else { return nil }
-    }
-    return members
   }
 }
