@@ -26,10 +26,10 @@ public struct ContentInformation: Sendable, Hashable {
 }
 
 /// Parses Content-Type (RFC 9110 §8.3.1).
-enum MediaType {
+package enum MediaType {
   /// Returns `type/subtype` without parameters, lower case: `audio/flac`. Nil if the value is
   /// malformed.
-  static func essence(_ contentType: String?) -> String? {
+  package static func essence(_ contentType: String?) -> String? {
     guard let contentType else { return nil }
     let whole = contentType.prefix { $0 != ";" }.trimmingOWS
     // Each part has 127 characters at most (RFC 6838 §4.2).
