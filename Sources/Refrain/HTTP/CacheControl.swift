@@ -12,13 +12,13 @@ package struct CacheDirective: Sendable, Hashable {
   /// unterminated string extends to the end, and other text to the next comma.
   package static func all(in value: String) -> [CacheDirective] {
     var directives: [CacheDirective] = []
-    var rest = value.utf8.drop(while: isSpace)
+    var rest = value.utf8.drop(while: \.isOWS)
     while !rest.isEmpty {
       let name = rest.prefix(while: \.isTokenCharacter)
-      rest = rest[name.endIndex...].drop(while: isSpace)
+      rest = rest[name.endIndex...].drop(while: \.isOWS)
       var argument: String?
       if rest.first == UInt8(ascii: "=") {
-        rest = rest.dropFirst().drop(while: isSpace)
+        rest = rest.dropFirst().drop(while: \.isOWS)
         argument = self.argument(from: &rest)
       }
       if !name.isEmpty {
@@ -26,7 +26,7 @@ package struct CacheDirective: Sendable, Hashable {
         directives.append(CacheDirective(name: name, argument: argument))
       }
       // Anything else before the next comma is no directive.
-      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: isSpace)
+      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: \.isOWS)
     }
     return directives
   }
@@ -45,8 +45,6 @@ package struct CacheDirective: Sendable, Hashable {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.

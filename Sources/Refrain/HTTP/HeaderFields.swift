@@ -10,6 +10,9 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
       self.name = name
       self.value = value
     }
+
+    /// Whether name and value follow the grammar: others could be read as another line.
+    package var isValid: Bool { name.isToken && value.utf8.allSatisfy(\.isValueByte) }
   }
 
   public private(set) var fields: [Field] = []
@@ -60,6 +63,16 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 }
 
 extension HeaderFields {
+  /// The names, in lower case, of the fields that are for the next hop only (RFC 9110 §7.6.1).
+  package static let hopByHop: Set<String> = [
+    "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
+    "proxy-authentication-info", "proxy-authorization", "te", "trailer", "transfer-encoding",
+    "upgrade", "http2-settings",
+  ]
+
+  /// The names, in lower case, that Connection adds to them.
+  package var namedInConnection: [String] { members(of: "Connection").map { $0.lowercased() } }
+
   /// The names of the fields that set cookies; the second is obsolete (RFC 2965, RFC 6265 §9.4).
   static let settingCookies = ["Set-Cookie", "Set-Cookie2"]
 
@@ -165,14 +178,12 @@ enum StoredFields {
   /// The most bytes of all fields, besides Vary.
   static let longestAll = 16 << 10
 
-  /// Fields that describe the message and not the resource (RFC 9110 §7.6.1, RFC 9111 §3.1), or the
-  /// one range or exchange; and cookies, which are for the requester.
-  private static let excluded: Set<String> = [
-    "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
-    "proxy-authentication-info", "proxy-authorization", "te", "trailer", "transfer-encoding",
-    "upgrade", "content-length", "content-range", "age", "set-cookie", "set-cookie2", "warning",
+  /// Fields that describe the message and not the resource (RFC 9111 §3.1), or the one range or
+  /// exchange; and cookies, which are for the requester.
+  private static let excluded = HeaderFields.hopByHop.union([
+    "content-length", "content-range", "age", "set-cookie", "set-cookie2", "warning",
     "cache-status", "via", "accept-ranges",
-  ]
+  ])
 
   /// Fields of the stored bytes, which a mere confirmation cannot change (RFC 9111 §3.2).
   private static let ofContent: Set<String> = [
@@ -195,7 +206,7 @@ enum StoredFields {
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
   ) -> HeaderFields {
-    var left = excluded.union(headers.members(of: "Connection").map { $0.lowercased() })
+    var left = excluded.union(headers.namedInConnection)
     if isConfirmation { left.formUnion(ofContent) }
     let news = headers.fields.filter { !left.contains($0.name.lowercased()) }
     var replaced = Set(news.map { $0.name.lowercased() })

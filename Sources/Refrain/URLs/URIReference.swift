@@ -269,11 +269,10 @@ struct PercentEncoded {
     bytes.reserveCapacity(text.count)
     var rest = text
     while let first = rest.first {
-      let digits = rest.dropFirst().prefix(2).compactMap(\.hexadecimalValue)
-      let isEncoded = first == UInt8(ascii: "%") && digits.count == 2
-      let byte = isEncoded ? digits[0] << 4 | digits[1] : first
-      let spelling = rest.prefix(isEncoded ? 3 : 1)
-      append(&bytes, PercentEncoded(byte: byte, spelling: spelling))
+      let encoded =
+        first == UInt8(ascii: "%") ? UInt8(hexadecimal: rest.dropFirst().prefix(2)) : nil
+      let spelling = rest.prefix(encoded == nil ? 1 : 3)
+      append(&bytes, PercentEncoded(byte: encoded ?? first, spelling: spelling))
       rest = rest[spelling.endIndex...]
     }
     return bytes
