@@ -138,7 +138,7 @@ package struct RequestDirectives: Sendable, Hashable {
     if remaining > 0 { return true }
     // The next version of an ongoing document exists already.
     guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate,
-      freshness.pace?.isKnownToChange != true
+      freshness.pace?.longestUse.isFinite != true
     else { return false }
     return -remaining <= Double(maxStale)
   }

@@ -130,8 +130,7 @@
         }
         return head
       }
-      let length = ContentLength(head.headers)
-      guard length != .invalid else {
+      guard !head.headers.hasInvalidLength else {
         throw Fault(words: "its response has an invalid Content-Length")
       }
       var isKnown = false
@@ -150,7 +149,7 @@
         return head
       default: throw Fault(words: "its response has a transfer coding that was not requested")
       }
-      guard case .bytes(let count) = length else {
+      guard let count = head.headers.bodyLength else {
         head.headers["Content-Length"] = nil
         return head
       }
