@@ -25,6 +25,8 @@ extension ContentType {
       if bytes.has("AIFF", at: 8) { return UTI.aiff }
       if bytes.has("AIFC", at: 8) { return UTI.aifc }
     }
+    // RFC 3533 §6
+    if bytes.has("OggS") { return UTI.ogg }
     // RFC 9639 §6: the stream marker.
     if bytes.has("fLaC") { return UTI.flac }
     // Apple, "Core Audio Format Specification": the type and version 1.

@@ -8,9 +8,9 @@ import Refrain
 /// Determines the type of a resource as AVFoundation expects it: a Uniform Type Identifier (UTI),
 /// not a MIME type.
 ///
-/// The origin's MIME type, corrected by the URL's extension, declares the type: its author knew the
-/// resource, and a player may know it already by another path. The first bytes determine it only if
-/// neither declares one.
+/// The origin's MIME type and the URL's extension declare the type: their author knew the resource,
+/// and a player may know it already by another path. The first bytes determine it only if neither
+/// declares one, or they contradict each other.
 enum ContentType {
   /// Returns whether the type is a playlist. AVFoundation plays those of HLS, whose segments cannot
   /// come through a resource loader.
@@ -19,31 +19,27 @@ enum ContentType {
   static func isPlaylist(_ type: String) -> Bool { type == UTI.m3uPlaylist }
 
   /// Returns the type that an origin's MIME type and a URL's extension declare together; nil if
-  /// neither declares one.
+  /// neither declares one, or they name different formats: servers send `audio/mpeg` for all that
+  /// MPEG has made.
   ///
-  /// The origin's MIME type takes precedence (RFC 9110 §8.3), except:
-  /// - if it is missing, unknown, or one that servers send for files that they do not know. Only
-  ///   the extension counts then.
-  /// - if the extension names the same format more exactly: `video/mp4` is correct for `.m4a`, as a
-  ///   container, but makes a player look for video.
-  /// - if servers are known to send it wrongly for the extension (`mistakes`).
+  /// - Only the extension counts if the MIME type is missing, unknown, or one that servers send for
+  ///   files that they do not know.
+  /// - Of two names of one format, the more exact one counts: `video/mp4` is correct for `.m4a`, as
+  ///   a container, but makes a player look for video.
   static func declared(mimeType: String?, pathExtension: String) -> String? {
     let essence = MediaType.essence(mimeType)
     let byExtension = extensions[pathExtension.lowercased()] ?? systemType(pathExtension)
     guard let essence, !genericTypes.contains(essence),
-      let byMIMEType = mimeTypes[essence] ?? systemType(mimeType: essence)
+      let byMIMEType = mimeTypes[essence]
+        ?? MediaType.usualExtension(ofType: essence).flatMap({ extensions[$0] })
+        ?? systemType(mimeType: essence)
     else { return byExtension }
     guard let byExtension, byExtension != byMIMEType else { return byMIMEType }
-    if isMoreExact(byExtension, than: byMIMEType) { return byExtension }
-    if mistakes[essence]?.contains(byExtension) == true { return byExtension }
-    return byMIMEType
-  }
-
-  /// Returns whether both are of one container format, and the extension is not less specific than
-  /// the MIME type: `.mp4` does not state what is inside, `audio/mp4` does.
-  private static func isMoreExact(_ byExtension: String, than byMIMEType: String) -> Bool {
-    guard isSameFormat(byExtension, byMIMEType) else { return false }
-    return !broadTypes.contains(byExtension) || byMIMEType == UTI.quickTime
+    guard sameFormat.contains(where: { $0.contains(byExtension) && $0.contains(byMIMEType) })
+    else { return nil }
+    // `.mp4` does not state what is inside, `audio/mp4` does.
+    return broadTypes.contains(byExtension) && byMIMEType != UTI.quickTime
+      ? byMIMEType : byExtension
   }
 
   /// The types whose extensions are used whatever the container holds.
@@ -62,10 +58,6 @@ enum ContentType {
     let nearest = format.indices.filter { allowed.contains(format[$0]) }
       .min { abs($0 - place) < abs($1 - place) }
     return nearest.map { format[$0] } ?? allowed.first { conforms(type, to: $0) }
-  }
-
-  private static func isSameFormat(_ a: String, _ b: String) -> Bool {
-    sameFormat.contains { $0.contains(a) && $0.contains(b) }
   }
 
   /// The types that name the same file format, those that are most alike beside each other.
@@ -128,45 +120,10 @@ enum ContentType {
     "text/plain", "text/html",
   ]
 
-  /// The identifiers for MIME types: those registered at iana.org/assignments/media-types and in
-  /// the RFCs named below, and unregistered ones that servers used before. The identifiers are
-  /// those for which Apple declares the MIME types. Formats that AVFoundation does not read are not
-  /// here.
-  static let mimeTypes: [String: String] = [
-    // RFC 3003: MPEG-1 and MPEG-2 audio, in practice layer III.
-    "audio/mpeg": UTI.mp3, "audio/mp3": UTI.mp3, "audio/mpeg3": UTI.mp3, "audio/mpg": UTI.mp3,
-    "audio/x-mpeg": UTI.mp3, "audio/x-mp3": UTI.mp3, "audio/x-mpeg3": UTI.mp3,
-    "audio/x-mpg": UTI.mp3,
-    // IANA: ADTS as in ISO/IEC 14496-3; the last one is from DLNA
-    "audio/aac": UTI.aac, "audio/aacp": UTI.aac, "audio/x-aac": UTI.aac,
-    "audio/vnd.dlna.adts": UTI.aac,
+  /// The identifiers for MIME types that no extension of media has, or no extension so exactly.
+  private static let mimeTypes: [String: String] = [
     // RFC 4337
-    "audio/mp4": UTI.mpeg4Audio, "video/mp4": UTI.mpeg4, "application/mp4": UTI.mpeg4,
-    "audio/x-m4a": UTI.m4a, "audio/m4a": UTI.m4a, "audio/x-m4b": UTI.m4a,
-    "audio/x-m4r": UTI.ringtone, "video/x-m4v": UTI.m4v,
-    "video/quicktime": UTI.quickTime,
-    // RFC 3839, RFC 4393
-    "video/3gpp": UTI.mobile3GPP, "audio/3gpp": UTI.mobile3GPP,
-    "video/3gpp2": UTI.mobile3GPP2, "audio/3gpp2": UTI.mobile3GPP2,
-    // RFC 2361
-    "audio/vnd.wave": UTI.wav, "audio/wav": UTI.wav, "audio/wave": UTI.wav,
-    "audio/x-wav": UTI.wav, "audio/x-pn-wav": UTI.wav,
-    "audio/aiff": UTI.aiff, "audio/x-aiff": UTI.aiff, "audio/x-caf": UTI.caf,
-    // RFC 2046 §4.3
-    "audio/basic": UTI.au,
-    // RFC 4867
-    "audio/amr": UTI.amr,
-    // RFC 9639
-    "audio/flac": UTI.flac, "audio/x-flac": UTI.flac,
-    // RFC 5334, RFC 7845
-    "audio/ogg": UTI.ogg, "application/ogg": UTI.ogg, "audio/x-ogg": UTI.ogg,
-    "audio/vorbis": UTI.ogg, "audio/opus": UTI.ogg, "video/ogg": UTI.ogv,
-    // RFC 4184, RFC 4598
-    "audio/ac3": UTI.ac3, "audio/eac3": UTI.eac3,
-    // RFC 3555; video/vnd.dlna.mpeg-tts is from DLNA, with 192 bytes per packet
-    "video/mp2t": UTI.transportStream, "video/vnd.dlna.mpeg-tts": UTI.avchd,
-    // RFC 3551
-    "video/mpeg": UTI.mpeg,
+    "audio/mp4": UTI.mpeg4Audio,
     // RFC 8216 §4
     "application/vnd.apple.mpegurl": UTI.m3uPlaylist, "application/x-mpegurl": UTI.m3uPlaylist,
     "audio/mpegurl": UTI.m3uPlaylist, "audio/x-mpegurl": UTI.m3uPlaylist,
@@ -177,7 +134,7 @@ enum ContentType {
   ///
   /// Apple declares `.m4b` as `com.apple.protected-mpeg-4-audio-b`: an audiobook on a plain web
   /// server is the same file without protection, which is an `.m4a`.
-  static let extensions: [String: String] = [
+  private static let extensions: [String: String] = [
     "mp3": UTI.mp3, "mpga": UTI.mp3, "mp2": UTI.mp2, "aac": UTI.aac, "adts": UTI.aac,
     "mp4": UTI.mpeg4, "mpg4": UTI.mpeg4, "m4a": UTI.m4a, "m4b": UTI.m4a, "m4v": UTI.m4v,
     "m4r": UTI.ringtone, "m4p": UTI.protectedM4A,
@@ -191,27 +148,6 @@ enum ContentType {
     "ts": UTI.transportStream, "mts": UTI.avchd, "m2ts": UTI.avchd,
     "mpg": UTI.mpeg, "mpeg": UTI.mpeg, "mpe": UTI.mpeg,
     "m3u8": UTI.m3uPlaylist, "m3u": UTI.m3uPlaylist,
-  ]
-
-  /// The MIME types that servers send wrongly, with the formats for which they do.
-  private static let mistakes: [String: Set<String>] = [
-    // "MPEG" used for all MPEG formats; audio/mpeg for .m4a was in Apache httpd's mime.types.
-    "audio/mpeg": [UTI.m4a, UTI.mpeg4, UTI.aac, UTI.mp2, UTI.ringtone, UTI.m3uPlaylist],
-    "audio/x-mpeg": [UTI.m4a, UTI.mpeg4, UTI.aac, UTI.mp2],
-    "video/mpeg": [UTI.mp3, UTI.mp2, UTI.mpeg4, UTI.m4a, UTI.m4v, UTI.transportStream, UTI.avchd],
-    // The codec's name used for the container, and the other way round.
-    "audio/aac": [UTI.m4a, UTI.mpeg4], "audio/aacp": [UTI.m4a, UTI.mpeg4],
-    "audio/x-aac": [UTI.m4a, UTI.mpeg4], "audio/mp4": [UTI.aac, UTI.mp3],
-    "video/mp4": [UTI.aac, UTI.mp3, UTI.transportStream, UTI.m3uPlaylist],
-    "audio/flac": [UTI.ogg], "audio/x-flac": [UTI.ogg], "audio/ogg": [UTI.flac],
-    "application/ogg": [UTI.flac], "audio/ac3": [UTI.eac3],
-    "audio/3gpp": [UTI.amr], "video/3gpp": [UTI.amr],
-    // The playlist's type used for its entries, by a rule for a whole directory of HLS, and the
-    // segments' type for the playlist.
-    "application/vnd.apple.mpegurl": [UTI.transportStream, UTI.mpeg4, UTI.aac],
-    "application/x-mpegurl": [UTI.transportStream, UTI.mpeg4, UTI.aac],
-    "audio/x-mpegurl": [UTI.mp3], "audio/mpegurl": [UTI.mp3],
-    "video/mp2t": [UTI.m3uPlaylist],
   ]
 }
 

@@ -24,6 +24,7 @@ struct FFmpegFileTests {
     ("a.wav", [], "com.microsoft.waveform-audio"),
     ("large.wav", ["-rf64", "always"], "com.microsoft.waveform-audio"),
     ("a.flac", [], "org.xiph.flac"),
+    ("opus.ogg", ["-c:a", "libopus", "-ar", "48000"], "org.xiph.ogg-audio"),
     ("a.aiff", [], "public.aiff-audio"),
     ("a.caf", ["-c:a", "pcm_s16be"], "com.apple.coreaudio-format"),
     ("a.au", [], "public.au-audio"),
