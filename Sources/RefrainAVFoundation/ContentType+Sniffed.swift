@@ -97,43 +97,18 @@ struct FirstBytes {
   }
 }
 
-/// Files that consist of boxes: MP4 and its relatives (ISO/IEC 14496-12), and QuickTime files, from
-/// which they were made.
+/// MP4 and its relatives (ISO/IEC 14496-12).
 enum ISOMedia {
-  static func type(_ bytes: FirstBytes) -> String? {
-    guard let size = bytes.integer(at: 0, size: 4), let name = bytes.fourCC(at: 4) else {
-      return nil
-    }
-    switch name {
-    // 14496-12 §4.3; styp, §8.16.2, is the ftyp of a segment.
-    case "ftyp", "styp": return brandedType(bytes, size: size)
-    // QuickTime File Format, "The Movie File": atoms without a preceding type, which was stored
-    // elsewhere. `wide` reserves the place for a 64-bit size.
-    case "wide": return size == 8 ? UTI.quickTime : nil
-    case "moov": return size > 8 ? UTI.quickTime : nil
-    // A size of 0 extends to the end; with 1, a 64-bit size follows the name.
-    case "mdat": return size == 0 || size == 1 || size >= 8 ? UTI.quickTime : nil
-    case "free", "skip":
-      guard size >= 8, let next = bytes.fourCC(at: size + 4) else { return nil }
-      if next == "ftyp" || next == "styp" {
-        return bytes.integer(at: size, size: 4).flatMap {
-          brandedType(bytes, at: size, size: $0)
-        }
-      }
-      return ["moov", "mdat", "wide"].contains(next) ? UTI.quickTime : nil
-    default: return nil
-    }
-  }
-
   /// Returns the type of the major brand; if that is not specific, of the first compatible brand
   /// that is.
-  private static func brandedType(_ bytes: FirstBytes, at start: Int = 0, size: Int) -> String? {
-    guard size >= 16, size % 4 == 0, size <= 4096, let major = bytes.fourCC(at: start + 8) else {
-      return nil
-    }
-    guard !imageBrands.contains(major) else { return nil }
+  static func type(_ bytes: FirstBytes) -> String? {
+    // §4.3; styp, §8.16.2, is the ftyp of a segment.
+    guard bytes.has("ftyp", at: 4) || bytes.has("styp", at: 4),
+      let size = bytes.integer(at: 0, size: 4), size >= 16, size % 4 == 0, size <= 4096,
+      let major = bytes.fourCC(at: 8), !imageBrands.contains(major)
+    else { return nil }
     if let type = type(ofBrand: major) { return type }
-    let compatible = stride(from: start + 16, to: start + size, by: 4).compactMap(bytes.fourCC)
+    let compatible = stride(from: 16, to: size, by: 4).compactMap(bytes.fourCC)
     return compatible.lazy.compactMap(type(ofBrand:)).first ?? UTI.mpeg4
   }
 
@@ -167,26 +142,22 @@ enum ISOMedia {
 enum MPEGAudio {
   static func type(_ bytes: FirstBytes, at offset: Int) -> String? {
     if let first = Frame(bytes, at: offset), first.vouchedFor(by: bytes) {
-      return first.layer == 3 ? UTI.mp3 : UTI.mp2
+      return UTI.mp3
     }
     if let first = ADTSFrame(bytes, at: offset), first.vouchedFor(by: bytes) { return UTI.aac }
     return nil
   }
 
-  /// A frame of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5 for low sampling
-  /// rates.
+  /// A frame of layer III of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5 for low
+  /// sampling rates.
   private struct Frame {
     let offset: Int
     let version: Int
-    let layer: Int
     let sampleRate: Int
     let size: Int
 
     /// Bit rates in kbit/s by index; 0 is a free format, which is not used, and 15 is forbidden.
-    private static let layer2 = [
-      0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384,
-    ]
-    private static let layer3 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
+    private static let rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
     private static let lowRates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 
     init?(_ bytes: FirstBytes, at offset: Int) {
@@ -194,28 +165,25 @@ enum MPEGAudio {
         return nil
       }
       let version = header >> 19 & 3
-      // Layer I is not distributed, and would only cause mistakes.
-      let layer = 4 - (header >> 17 & 3)
+      let isLayer3 = header >> 17 & 3 == 1
       let bitRateIndex = header >> 12 & 15
       let rateIndex = header >> 10 & 3
-      guard version != 1, layer == 2 || layer == 3, (1...14).contains(bitRateIndex),
-        rateIndex != 3, header & 3 != 2
+      guard version != 1, isLayer3, (1...14).contains(bitRateIndex), rateIndex != 3,
+        header & 3 != 2
       else { return nil }
       let isMPEG1 = version == 3
-      let bitRates = isMPEG1 ? (layer == 2 ? Self.layer2 : Self.layer3) : Self.lowRates
+      let bitRates = isMPEG1 ? Self.rates : Self.lowRates
       // 44.1, 48 and 32 kHz; half of that in MPEG-2, a quarter in MPEG-2.5.
       let divisor = isMPEG1 ? 1 : version == 2 ? 2 : 4
       sampleRate = [44_100, 48_000, 32_000][rateIndex] / divisor
-      let samplesPerByte = layer == 3 && !isMPEG1 ? 72 : 144
-      size = samplesPerByte * bitRates[bitRateIndex] * 1000 / sampleRate + (header >> 9 & 1)
+      size = (isMPEG1 ? 144 : 72) * bitRates[bitRateIndex] * 1000 / sampleRate + (header >> 9 & 1)
       self.version = version
-      self.layer = layer
       self.offset = offset
     }
 
     func vouchedFor(by bytes: FirstBytes) -> Bool {
       guard let next = Frame(bytes, at: offset + size) else { return false }
-      return next.version == version && next.layer == layer && next.sampleRate == sampleRate
+      return next.version == version && next.sampleRate == sampleRate
     }
   }
 

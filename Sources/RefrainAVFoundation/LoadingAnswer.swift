@@ -116,20 +116,22 @@ final class LoadingAnswer: Sendable {
   /// Fills in the content information if it is requested and missing. Finishes the request if
   /// AVFoundation has to load the resource itself, or does not accept its type.
   func describe(_ opened: AssetSession.Opened) {
-    let (isRedirected, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
-      guard let request, !request.isCancelled else { return (false, nil) }
+    var error: (any Error)?
+    let isOver = request.withValue { request in
+      guard let request, !request.isCancelled else { return false }
       if opened.isRedirected {
         Self.redirect(request, to: opened)
-        return (true, nil)
+        return true
       }
       guard let wish = request.contentInformationRequest, !wish.isByteRangeAccessSupported else {
-        return (false, nil)
+        return false
       }
       // An unknown type stays nil, which is always allowed: AVFoundation determines it from the
       // bytes.
       if let type = opened.contentType {
         guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
-          return (false, LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? []))
+          error = LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? [])
+          return true
         }
         wish.contentType = chosen
       }
@@ -140,9 +142,9 @@ final class LoadingAnswer: Sendable {
       wish.isEntireLengthAvailableOnDemand =
         length.map { CacheProgress(length: $0, spans: opened.reader.cachedSpans).isComplete }
         ?? false
-      return (false, nil)
+      return false
     }
-    if isRedirected { finish(nil) } else if let unwanted { finish(unwanted) }
+    if isOver { finish(error) }
   }
 
   /// Redirects AVFoundation to the resource's own URL.

@@ -48,8 +48,8 @@ import Testing
     ("audio/mp4", "mp4", "public.mpeg-4-audio"),
     ("video/ogg", "ogg", "org.xiph.ogv"),
     // Neither is known.
-    ("video/webm", "mkv", nil), (nil, "", nil), ("application/octet-stream", "", nil), ("text/plain", "txt", nil),
-    ("", "php", nil), (";", "", nil), ("/", ".", nil),
+    ("video/webm", "mkv", nil), (nil, "", nil), ("application/octet-stream", "", nil),
+    ("text/plain", "txt", nil), ("", "php", nil), (";", "", nil), ("/", ".", nil),
   ]
 
   @Test(arguments: cases)

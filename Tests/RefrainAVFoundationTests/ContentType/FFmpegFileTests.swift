@@ -14,7 +14,6 @@ struct FFmpegFileTests {
     ("a.mp3", ["-c:a", "libmp3lame"], "public.mp3"),
     ("bare.mp3", ["-c:a", "libmp3lame", "-id3v2_version", "0", "-write_xing", "0"], "public.mp3"),
     ("low.mp3", ["-c:a", "libmp3lame", "-ar", "8000", "-b:a", "16k"], "public.mp3"),
-    ("a.mp2", ["-c:a", "mp2"], "public.mp2"),
     ("a.aac", ["-c:a", "aac"], "public.aac-audio"),
     ("a.m4a", ["-c:a", "aac"], "com.apple.m4a-audio"),
     ("a.mp4", ["-c:a", "aac"], "public.mpeg-4"),

@@ -26,8 +26,8 @@ enum MediaBytes {
 
   // MARK: Boxes and chunks
 
-  static func box(_ name: String, _ content: [UInt8] = [], size: Int? = nil) -> [UInt8] {
-    bigEndian(size ?? content.count + 8) + text(name) + content
+  static func box(_ name: String, _ content: [UInt8] = []) -> [UInt8] {
+    bigEndian(content.count + 8) + text(name) + content
   }
 
   static func fileType(_ major: String, _ compatible: [String] = []) -> [UInt8] {
@@ -57,8 +57,6 @@ enum MediaBytes {
   static let mpeg2Layer3 = frames([0xFF, 0xF3, 0x80, 0xC4], size: 208)
   /// MPEG-2.5 layer III, 16 kbit/s, 11.025 kHz: 104 bytes.
   static let mpeg25Layer3 = frames([0xFF, 0xE3, 0x20, 0xC4], size: 104)
-  /// MPEG-1 layer II, 192 kbit/s, 48 kHz: 576 bytes.
-  static let mp2 = frames([0xFF, 0xFD, 0xA4, 0x00], size: 576)
 
   /// ADTS: AAC LC, 44.1 kHz, stereo.
   static func adts(size: Int = 371, count: Int = 4) -> [UInt8] {

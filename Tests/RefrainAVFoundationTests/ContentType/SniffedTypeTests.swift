@@ -10,7 +10,6 @@ import Testing
     NamedBytes("MP3 of the longest frames", MediaBytes.longMP3, "public.mp3"),
     NamedBytes("MPEG-2 layer III", MediaBytes.mpeg2Layer3, "public.mp3"),
     NamedBytes("MPEG-2.5 layer III", MediaBytes.mpeg25Layer3, "public.mp3"),
-    NamedBytes("layer II", MediaBytes.mp2, "public.mp2"),
     NamedBytes("ID3 before MP3", MediaBytes.id3(300) + MediaBytes.mp3, "public.mp3"),
     NamedBytes("ID3 with a picture", MediaBytes.id3(200_000), "public.mp3"),
     NamedBytes("ID3 before ADTS", MediaBytes.id3(63) + MediaBytes.adts(), "public.aac-audio"),
@@ -21,8 +20,9 @@ import Testing
         + [UInt8](repeating: 0x33, count: 10) + MediaBytes.adts(), "public.aac-audio"
     ),
     NamedBytes(
-      "ID3, zeros, MP3", MediaBytes.id3(100) + [UInt8](repeating: 0, count: 500) + MediaBytes.mp2,
-      "public.mp2"
+      "ID3, zeros, ADTS",
+      MediaBytes.id3(100) + [UInt8](repeating: 0, count: 500) + MediaBytes.adts(),
+      "public.aac-audio"
     ),
     NamedBytes("ADTS", MediaBytes.adts(), "public.aac-audio"),
     NamedBytes(
@@ -39,15 +39,6 @@ import Testing
     NamedBytes("3G2", MediaBytes.fileType("3g2a"), "public.3gpp2"),
     NamedBytes(
       "segment", MediaBytes.box("styp", MediaBytes.text("msdh\0\0\0\0msix")), "public.mpeg-4"),
-    NamedBytes("old MOV, moov", MediaBytes.box("moov", size: 5000), "com.apple.quicktime-movie"),
-    NamedBytes("old MOV, wide", MediaBytes.box("wide"), "com.apple.quicktime-movie"),
-    NamedBytes("old MOV, mdat", MediaBytes.box("mdat", size: 1), "com.apple.quicktime-movie"),
-    NamedBytes(
-      "old MOV, skip", MediaBytes.box("skip", [0, 0]) + MediaBytes.box("mdat", size: 9000),
-      "com.apple.quicktime-movie"
-    ),
-    NamedBytes(
-      "free, then MP4", MediaBytes.box("free") + MediaBytes.fileType("mp41"), "public.mpeg-4"),
     NamedBytes("WAV", MediaBytes.riff("WAVE"), "com.microsoft.waveform-audio"),
     NamedBytes("RF64", MediaBytes.riff("WAVE", "RF64"), "com.microsoft.waveform-audio"),
     NamedBytes("AIFF", MediaBytes.form("AIFF"), "public.aiff-audio"),
