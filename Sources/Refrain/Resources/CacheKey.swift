@@ -209,7 +209,10 @@ public struct CacheKeyRule: Sendable, Hashable {
   public func key(for url: URL) -> CacheKey {
     CacheKey(url) { names, authority in
       guard let authority else { return [] }
-      let ignored = ignored.filter { $0.host?.matches(authority: authority) ?? true }
+      let ignored = ignored.filter { parameter in
+        guard let host = parameter.host else { return true }
+        return Authority(authority).map { host.matches(host: $0.plainHost, port: $0.port) } ?? false
+      }
       return names.filter { name in
         ignored.contains { $0.matches(name) } && !kept.contains { $0.matches(name) }
       }

@@ -126,28 +126,31 @@ package struct Authority: Sendable, Hashable {
   }
 }
 
-/// A host, or all hosts below one: `example.com`, `*.example.com`.
+/// A host, or all hosts below one, with any port or with one: `example.com`, `*.example.com`,
+/// `example.com:8080`.
 package struct HostPattern: Sendable, Hashable {
   /// Normalized; includes the dot of a wildcard: `.example.com`.
-  private var host: String
-  private var isWildcard: Bool
+  private let host: String
+  private let port: Int?
 
-  /// - Returns: nil if the text is not a host, has a port, or is a wildcard below an IP address.
-  package init?(_ text: String) {
-    isWildcard = text.hasPrefix("*.")
+  /// - Returns: nil if the text is not a host, has a port that is not allowed, or is a wildcard below
+  ///   an IP address.
+  package init?(_ text: String, allowsPort: Bool = false) {
+    let isWildcard = text.hasPrefix("*.")
     let name = isWildcard ? String(text.dropFirst(2)) : text
     guard !name.utf8.contains(where: { "/?#@*%\\".utf8.contains($0) }), !name.hasSuffix(":"),
       let origin = URL(text: "http://\(name)/").flatMap({ WebURL($0.absoluteString) }),
-      let authority = Authority(origin.authority), authority.port == nil,
+      let authority = Authority(origin.authority), allowsPort || authority.port == nil,
       !isWildcard || NetworkAddress(host: authority.host) == nil
     else { return nil }
     host = (isWildcard ? "." : "") + authority.plainHost
+    port = authority.port
   }
 
-  /// - Parameter authority: normalized, without user information.
-  func matches(authority: String) -> Bool {
-    guard let other = Authority(authority)?.plainHost else { return false }
-    return isWildcard ? other.hasSuffix(host) : other == host
+  /// - Parameter host: in the form of `Authority.plainHost`.
+  package func matches(host other: String, port: Int?) -> Bool {
+    (self.port == nil || self.port == port)
+      && (host.hasPrefix(".") ? other.hasSuffix(host) : other == host)
   }
 }
 
