@@ -254,8 +254,8 @@ struct PercentEncoded {
 
   /// `%` and two hexadecimal digits in upper case (§6.2.2.1).
   var encoded: [UInt8] {
-    let digits = Array("0123456789ABCDEF".utf8)
-    return [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+    return [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
   }
 
   /// Returns the bytes of a text. A `%` that encodes nothing is a byte like any other.
