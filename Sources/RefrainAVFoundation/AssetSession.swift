@@ -91,11 +91,13 @@ final class AssetSession: Sendable {
   ) async throws -> Opened {
     let reader = try await cache.open(resource, fill: fill)
     let information = try await reader.settle().information
-    let pathExtension = resource.url.pathExtension
     var type = ContentType.declared(
-      mimeType: information.mimeType, pathExtension: pathExtension)
-    if type == nil {
-      type = ContentType.sniffed(try await reader.bytes(in: 0..<Int64(ContentType.sniffLength)))
+      mimeType: information.mimeType, pathExtension: resource.url.pathExtension)
+    // Without a length, the type does not matter.
+    if type == nil, information.length != nil {
+      type =
+        ContentType.sniffed(try await reader.bytes(in: 0..<Int64(ContentType.sniffLength)))
+        ?? ContentType.declared(mimeType: information.mimeType, pathExtension: "")
     }
     // The reader is kept for its information. Each request is served by a reader of its own.
     reader.rest()

@@ -50,32 +50,18 @@ final class ChallengeResponder: Sendable {
     guard let sender = challenge.sender else { return }
     switch disposition {
     case .useCredential:
-      if let credential {
-        sender.use(credential, for: challenge)
-      } else {
-        sender.continueWithoutCredential(for: challenge)
-      }
+      guard let credential else { return sender.continueWithoutCredential(for: challenge) }
+      sender.use(credential, for: challenge)
     case .cancelAuthenticationChallenge: sender.cancel(challenge)
-    case .rejectProtectionSpace:
-      #if canImport(FoundationNetworking)
-        sender.rejectProtectionSpaceAndContinue(with: challenge)
-      #else
-        // The Objective-C protocol declares it optional.
-        sender.rejectProtectionSpaceAndContinue?(with: challenge)
-      #endif
-    case .performDefaultHandling: performDefault(sender, challenge)
-    @unknown default: performDefault(sender, challenge)
-    }
-  }
-
-  private static func performDefault(
-    _ sender: any URLAuthenticationChallengeSender, _ challenge: URLAuthenticationChallenge
-  ) {
     #if canImport(FoundationNetworking)
-      sender.performDefaultHandling(for: challenge)
+      case .rejectProtectionSpace: sender.rejectProtectionSpaceAndContinue(with: challenge)
+      default: sender.performDefaultHandling(for: challenge)
     #else
-      sender.performDefaultHandling?(for: challenge)
+      // The Objective-C protocol declares both optional.
+      case .rejectProtectionSpace: sender.rejectProtectionSpaceAndContinue?(with: challenge)
+      default: sender.performDefaultHandling?(for: challenge)
     #endif
+    }
   }
 
   /// Drops a challenge that AVFoundation has cancelled, without a response. Called on the queue.

@@ -116,20 +116,22 @@ final class LoadingAnswer: Sendable {
   /// Fills in the content information if it is requested and missing. Finishes the request if
   /// AVFoundation has to load the resource itself, or does not accept its type.
   func describe(_ opened: AssetSession.Opened) {
-    let (isRedirected, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
-      guard let request, !request.isCancelled else { return (false, nil) }
+    var error: (any Error)?
+    let isOver = request.withValue { request in
+      guard let request, !request.isCancelled else { return false }
       if opened.isRedirected {
         Self.redirect(request, to: opened)
-        return (true, nil)
+        return true
       }
       guard let wish = request.contentInformationRequest, !wish.isByteRangeAccessSupported else {
-        return (false, nil)
+        return false
       }
       // An unknown type stays nil, which is always allowed: AVFoundation determines it from the
       // bytes.
       if let type = opened.contentType {
         guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
-          return (false, LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? []))
+          error = LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? [])
+          return true
         }
         wish.contentType = chosen
       }
@@ -140,9 +142,9 @@ final class LoadingAnswer: Sendable {
       wish.isEntireLengthAvailableOnDemand =
         length.map { CacheProgress(length: $0, spans: opened.reader.cachedSpans).isComplete }
         ?? false
-      return (false, nil)
+      return false
     }
-    if isRedirected { finish(nil) } else if let unwanted { finish(unwanted) }
+    if isOver { finish(error) }
   }
 
   /// Redirects AVFoundation to the resource's own URL.
@@ -183,4 +185,36 @@ final class LoadingAnswer: Sendable {
   }
 
   private func stop() { task.withLock { $0 }?.cancel() }
+}
+
+/// Limits how fast one request receives its bytes. A pure value.
+///
+/// AVFoundation requests everything that follows, keeps the bytes in memory, and cancels the
+/// request some time after it has enough. From a disk, hundreds of megabytes would arrive by then.
+/// Each request therefore receives its first bytes at once, and the rest in steps, far above any
+/// bit rate. It never stops entirely: AVFoundation does not report that it waits for more.
+struct HandoverPace: Sendable {
+  /// The number of bytes handed over at once at the beginning of a request.
+  static let head = 16 << 20
+  /// The number of bytes handed over at a time after that.
+  static let step = 8 << 20
+  /// The minimum time between steps: 80 MiB per second.
+  static let interval = Duration.milliseconds(100)
+
+  private var left = head
+  private var earliest: ContinuousClock.Instant?
+
+  /// Records that `count` bytes were handed over.
+  ///
+  /// - Returns: when the next bytes may follow; nil: at once.
+  mutating func resumption(
+    after count: Int, now: ContinuousClock.Instant
+  ) -> ContinuousClock.Instant? {
+    left -= count
+    guard left <= 0 else { return nil }
+    left = Self.step
+    let next = max(earliest ?? now + Self.interval, now)
+    earliest = next + Self.interval
+    return next > now ? next : nil
+  }
 }

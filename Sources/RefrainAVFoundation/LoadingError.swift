@@ -5,8 +5,6 @@ import Refrain
 /// Errors for AVFoundation: codes of NSURLErrorDomain, as its own loading uses, with the error's
 /// sentences and the error itself as the underlying one.
 enum LoadingError {
-  static let calledOff = CancellationError()
-
   static func unwanted(_ type: String, allowed: [String]) -> any Error {
     MediaCacheError(
       .invalidResponse,

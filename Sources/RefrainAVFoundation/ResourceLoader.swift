@@ -21,7 +21,10 @@ import Refrain
 /// requests are cancelled then.
 final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   private let session: AssetSession
-  private let requests: LoadingRequests
+  /// The queue on which AVFoundation calls, and is called.
+  private let queue: DispatchQueue
+  /// The pending requests.
+  private let answers: QueueBound<[ObjectIdentifier: LoadingAnswer]>
   private let challenges: ChallengeResponder
   /// The asset's URL. Other URLs that its content refers to are not this resource.
   private let url: URL
@@ -29,15 +32,17 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   init(session: AssetSession, url: URL, challenges: AuthenticationChallengeHandler?) {
     self.session = session
     self.url = url
-    requests = LoadingRequests(
-      // Autoreleased objects of AVFoundation are freed after each block, not some time later.
-      queue: DispatchQueue(
-        label: "refrain.resource-loader", qos: .userInitiated, autoreleaseFrequency: .workItem))
-    self.challenges = ChallengeResponder(handler: challenges, queue: requests.queue)
+    // Autoreleased objects of AVFoundation are freed after each block, not some time later.
+    queue = DispatchQueue(
+      label: "refrain.resource-loader", qos: .userInitiated, autoreleaseFrequency: .workItem)
+    answers = QueueBound([:], to: queue)
+    self.challenges = ChallengeResponder(handler: challenges, queue: queue)
   }
 
   deinit {
-    requests.endAll()
+    queue.async { [answers] in
+      for answer in answers.withValue({ Array($0.values) }) { answer.finish(CancellationError()) }
+    }
     challenges.endAll()
     session.end()
   }
@@ -49,7 +54,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1))
 
   func attach(to asset: AVURLAsset) {
-    asset.resourceLoader.setDelegate(self, queue: requests.queue)
+    asset.resourceLoader.setDelegate(self, queue: queue)
     objc_setAssociatedObject(asset, Self.association, self, .OBJC_ASSOCIATION_RETAIN)
   }
 
@@ -76,14 +81,23 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 
   private func take(_ request: AVAssetResourceLoadingRequest) -> Bool {
     guard request.request.url.map({ CachedURL.isSame($0, url) }) == true else { return false }
-    requests.add(request, session: session)
+    let id = ObjectIdentifier(request)
+    let answer = LoadingAnswer(to: request, on: queue) { [answers] in
+      answers.withValue { $0[id] = nil }
+    }
+    answers.withValue { $0[id] = answer }
+    // AVFoundation wants the description before any bytes: all requests that ask for it receive it.
+    // One that cannot be described finishes, and is removed.
+    answer.begin(session) { [answers] opened in
+      for answer in answers.withValue({ Array($0.values) }) { answer.describe(opened) }
+    }
     return true
   }
 
   func resourceLoader(
     _ resourceLoader: AVAssetResourceLoader, didCancel loadingRequest: AVAssetResourceLoadingRequest
   ) {
-    requests.cancel(loadingRequest)
+    answers.withValue { $0.removeValue(forKey: ObjectIdentifier(loadingRequest)) }?.forget()
   }
 
   // MARK: Challenges
@@ -100,5 +114,54 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     didCancel authenticationChallenge: URLAuthenticationChallenge
   ) {
     challenges.cancel(authenticationChallenge)
+  }
+}
+
+/// The URL of an asset that AVFoundation loads through a delegate: the resource's own with another
+/// scheme. Nothing else of it changes, because signatures depend on the spelling of a URL.
+enum CachedURL {
+  /// Begins the scheme, which has letters, digits, `+`, `-` and `.` (RFC 3986 §3.1), in lower case.
+  private static let prefix = "refrain-"
+
+  /// Returns the asset's URL; nil if AVFoundation has to load the URL itself: neither http nor
+  /// https, or a playlist by its extension.
+  static func encoded(_ url: URL) -> URL? {
+    guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
+      !["m3u8", "m3u"].contains(url.pathExtension.lowercased())
+    else { return nil }
+    let text = url.absoluteString
+    guard let colon = text.firstIndex(of: ":") else { return nil }
+    return URL(string: prefix + scheme + text[colon...])
+  }
+
+  /// Whether both URLs name the same resource after normalization (RFC 3986 §6.2).
+  static func isSame(_ one: URL, _ other: URL) -> Bool {
+    one == other || CacheKey(url: decoded(one)) == CacheKey(url: decoded(other))
+  }
+
+  /// Returns the resource's own URL.
+  private static func decoded(_ url: URL) -> URL {
+    let text = url.absoluteString
+    guard text.lowercased().hasPrefix(prefix) else { return url }
+    return URL(string: String(text.dropFirst(prefix.count))) ?? url
+  }
+}
+
+/// A value that is accessed on one queue only.
+///
+/// Unchecked: the compiler does not know which queue it runs on, but every access checks it.
+final class QueueBound<Value>: @unchecked Sendable {
+  let queue: DispatchQueue
+  private var value: Value
+
+  init(_ value: Value, to queue: DispatchQueue) {
+    self.value = value
+    self.queue = queue
+  }
+
+  /// - Precondition: on the queue.
+  func withValue<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    dispatchPrecondition(condition: .onQueue(queue))
+    return try body(&value)
   }
 }

@@ -12,13 +12,13 @@ package struct CacheDirective: Sendable, Hashable {
   /// unterminated string extends to the end, and other text to the next comma.
   package static func all(in value: String) -> [CacheDirective] {
     var directives: [CacheDirective] = []
-    var rest = value.utf8.drop(while: isSpace)
+    var rest = value.utf8.drop(while: \.isOWS)
     while !rest.isEmpty {
       let name = rest.prefix(while: \.isTokenCharacter)
-      rest = rest[name.endIndex...].drop(while: isSpace)
+      rest = rest[name.endIndex...].drop(while: \.isOWS)
       var argument: String?
       if rest.first == UInt8(ascii: "=") {
-        rest = rest.dropFirst().drop(while: isSpace)
+        rest = rest.dropFirst().drop(while: \.isOWS)
         argument = self.argument(from: &rest)
       }
       if !name.isEmpty {
@@ -26,7 +26,7 @@ package struct CacheDirective: Sendable, Hashable {
         directives.append(CacheDirective(name: name, argument: argument))
       }
       // Anything else before the next comma is no directive.
-      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: isSpace)
+      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: \.isOWS)
     }
     return directives
   }
@@ -45,8 +45,6 @@ package struct CacheDirective: Sendable, Hashable {
     }
     return String(decoding: bytes, as: UTF8.self)
   }
-
-  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.
@@ -65,15 +63,15 @@ package struct CacheControl: Sendable, Hashable {
     arguments = Dictionary(directives) { first, _ in first }
   }
 
-  /// - Parameter isShared: whether the directives for shared caches override those for all caches
-  ///   (RFC 9213 §2.2), unless there are none, or they violate the syntax, which is strict (§2.1).
+  /// - Parameter isShared: whether the directives for shared caches, if there are any, override those
+  ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
   init(_ headers: HeaderFields, isShared: Bool) {
-    self.init(headers["Cache-Control"])
-    guard isShared, let value = headers["CDN-Cache-Control"], let members = Self.members(of: value),
-      !members.isEmpty
-    else { return }
-    // A name alone is true.
-    (arguments, isTargeted) = (members.filter { $0.value != "?0" }, true)
+    let targeted = isShared ? CacheControl(headers["CDN-Cache-Control"]).arguments : [:]
+    isTargeted = !targeted.isEmpty
+    // There a directive may be false.
+    arguments =
+      isTargeted
+      ? targeted.filter { $0.value != "?0" } : CacheControl(headers["Cache-Control"]).arguments
   }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
@@ -116,90 +114,5 @@ package struct CacheControl: Sendable, Hashable {
   /// What is no number of seconds, such as a negative one, counts as zero (RFC 9111 §4.2.1).
   private func seconds(_ name: String) -> Int64? {
     arguments[name].map { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) ?? 0 }
-  }
-
-  /// Returns the members of a Dictionary of structured fields (RFC 8941 §3.2), parsed strictly by
-  /// §4.2.2; nil if any part of the text violates the syntax. Of several members with one name, the
-  /// last counts. Parameters and the contents of inner lists are checked, but not kept.
-  private static func members(of text: String) -> [String: String]? {
-    let key = #"[a-z*][a-z0-9_.*\-]*"#
-    // A decimal, an integer, a string, a token, a byte sequence, a Boolean.
-    let items = [
-      #"-?[0-9]{1,12}\.[0-9]{1,3}"#, "-?[0-9]{1,15}", #""(?:[ !#-\[\]-~]|\\["\\])*""#,
-      #"[A-Za-z*][!#$%&'*+.^_`|~0-9A-Za-z:/\-]*"#, ":[A-Za-z0-9+/=]*:", #"\?[01]"#,
-    ]
-    let item = "(?:\(items.joined(separator: "|")))"
-    let parameters = "(?:; *\(key)(?:=\(item))?)*"
-    // Spaces separate the items.
-    let list = #"\( *(?:\#(item)\#(parameters)(?: +|(?=\))))*\)"#
-    let pattern = "(\(key))(?:=(\(item)|\(list)))?\(parameters)[ \t]*((?:,[ \t]*)?)"
-    typealias Member = (Substring, Substring, Substring?, Substring)
-    guard let member = try? Regex(pattern, as: Member.self) else { return nil }
-    var members: [String: String] = [:]
-    var rest = text.drop { $0 == " " }
-    while !rest.isEmpty {
-      guard let match = rest.prefixMatch(of: member) else { return nil }
-      let (_, name, value, comma) = match.output
-      members[String(name)] = String(value ?? "")
-      rest = rest[match.range.upperBound...]
-      // A comma separates two members.
-      guard rest.isEmpty == comma.isEmpty else { return nil }
-    }
-    return members
-  }
-}
-
-/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted (§5.2).
-package struct RequestDirectives: Sendable, Hashable {
-  package var noCache = false
-  package var noStore = false
-  package var onlyIfCached = false
-  /// In seconds; the smallest of several.
-  package var maxAge: Int64?
-  /// In seconds, the smallest of several; `Int64.max` without a number.
-  package var maxStale: Int64?
-  /// In seconds; the greatest of several.
-  package var minFresh: Int64?
-
-  package init() {}
-
-  package init(_ fields: HeaderFields) {
-    guard let value = fields["Cache-Control"] else {
-      noCache = fields.members(of: "Pragma").contains { $0.lowercased() == "no-cache" }
-      return
-    }
-    for directive in CacheDirective.all(in: value) {
-      let seconds = directive.argument.flatMap {
-        Int64(saturatingDigits: $0, at: CacheControl.longest)
-      }
-      switch (directive.name, seconds) {
-      case ("no-cache", _): noCache = true
-      case ("no-store", _): noStore = true
-      case ("only-if-cached", _): onlyIfCached = true
-      case ("max-age", let seconds?): maxAge = min(maxAge ?? seconds, seconds)
-      case ("min-fresh", let seconds?): minFresh = max(minFresh ?? seconds, seconds)
-      case ("max-stale", let seconds?): maxStale = min(maxStale ?? seconds, seconds)
-      case ("max-stale", nil) where directive.argument == nil: maxStale = maxStale ?? .max
-      default: break
-      }
-    }
-  }
-
-  /// Whether the client wants no response older than it says.
-  var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
-
-  /// Returns whether a stored response may be used without asking the origin.
-  func accept(_ freshness: Freshness, at now: Date) -> Bool {
-    if noCache { return false }
-    if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }
-    let remaining = freshness.remaining(at: now)
-    if let minFresh, remaining < Double(minFresh) { return false }
-    if remaining > 0 { return true }
-    // The next version of an ongoing document exists already.
-    guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate,
-      freshness.pace?.isKnownToChange != true
-    else { return false }
-    return -remaining <= Double(maxStale)
   }
 }

@@ -119,32 +119,24 @@ extension Cookie {
     // As it is sent in a field again.
     guard !name.isEmpty, !"\(name)\(value)".utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
     else { return nil }
-    (domain, path) = (place.host, place.defaultPath)
-    var hasMaxAge = false
+    // The last attribute of a name counts.
+    var attributes: [String: String] = [:]
     for part in parts {
-      let attribute = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let value = attribute.count == 2 ? String(attribute[1].trimmingOWS) : ""
-      switch attribute[0].trimmingOWS.lowercased() {
-      case "domain":
-        let domain = (value.hasPrefix(".") ? String(value.dropFirst()) : value).lowercased()
-        if domain.isEmpty { continue }
-        // A name without a dot would be for a whole top-level domain.
-        guard place.isBelow(domain), domain == place.host || domain.contains(".") else {
-          return nil
-        }
-        (self.domain, isHostOnly) = (domain, false)
-      case "path":
-        path = value.hasPrefix("/") ? value : place.defaultPath
-      case "secure":
-        isSecure = true
-      case "max-age":
-        guard let seconds = Int(value) else { continue }
-        expires = seconds <= 0 ? .distantPast : now.addingTimeInterval(Double(seconds))
-        hasMaxAge = true
-      case "expires" where !hasMaxAge:
-        expires = HTTPDate.parse(value) ?? expires
-      default: continue
-      }
+      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      attributes[pair[0].trimmingOWS.lowercased()] =
+        pair.count == 2 ? String(pair[1].trimmingOWS) : ""
     }
+    isSecure = attributes["secure"] != nil
+    path = attributes["path"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? place.defaultPath
+    if let seconds = attributes["max-age"].flatMap({ Int($0) }) {
+      expires = seconds <= 0 ? .distantPast : now.addingTimeInterval(Double(seconds))
+    } else {
+      expires = attributes["expires"].flatMap { HTTPDate.parse($0) }
+    }
+    domain = String((attributes["domain"] ?? "").trimmingPrefix(".")).lowercased()
+    isHostOnly = domain.isEmpty
+    if isHostOnly { domain = place.host }
+    // A name without a dot would be for a whole top-level domain.
+    guard place.isBelow(domain), domain == place.host || domain.contains(".") else { return nil }
   }
 }

@@ -37,6 +37,20 @@ extension UInt8 {
   /// Whether this is an `ALPHA` (RFC 5234 §B.1).
   @inlinable package var isLetter: Bool { self | 0x20 >= 0x61 && self | 0x20 <= 0x7A }
 
+  /// Whether this is optional white space (RFC 9110 §5.6.3).
+  @inlinable package var isOWS: Bool { self == 0x20 || self == 0x09 }
+
+  /// Whether the value of a field may have this byte (RFC 9110 §5.5): no control character but HTAB.
+  @inlinable package var isValueByte: Bool { self == 0x09 || (self >= 0x20 && self != 0x7F) }
+
+  /// Creates the byte that two hexadecimal digits write; nil for anything else.
+  package init?(hexadecimal digits: some Collection<UInt8>) {
+    guard digits.count == 2, let high = digits.first?.hexadecimalValue,
+      let low = digits.dropFirst().first?.hexadecimalValue
+    else { return nil }
+    self = high << 4 | low
+  }
+
   /// The value of a hexadecimal digit, in either case.
   @inlinable package var hexadecimalValue: UInt8? {
     switch self {

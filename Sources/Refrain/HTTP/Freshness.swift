@@ -119,8 +119,8 @@ extension Freshness {
   package func remaining(at now: Date) -> Double {
     // If the origin of an ongoing document sent no lifetime, the pace is the heuristic one: many
     // clients cost it as many requests as one.
-    let isByPaceAlone = isGuessed == true && pace?.isKnownToChange == true
     let paced = pace?.longestUse ?? .infinity
+    let isByPaceAlone = isGuessed == true && paced.isFinite
     let lifetime = isByPaceAlone ? paced : min(self.lifetime, paced)
     let elapsed = now.timeIntervalSince(confirmedAt)
     guard elapsed >= -lifetime, isOutdated != true else { return -.infinity }
@@ -209,9 +209,6 @@ public enum UpdatePace: Codable, Sendable, Hashable {
     if case .every(let seconds) = self { return 1.5 * seconds }
     return .infinity
   }
-
-  /// Whether the pace replaces a guessed lifetime.
-  var isKnownToChange: Bool { longestUse.isFinite }
 
   /// Whether the origin changes the resource by itself, so that its URL never names fixed bytes.
   package var isLive: Bool {

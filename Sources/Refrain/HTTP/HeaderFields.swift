@@ -10,6 +10,9 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
       self.name = name
       self.value = value
     }
+
+    /// Whether name and value follow the grammar: others could be read as another line.
+    package var isValid: Bool { name.isToken && value.utf8.allSatisfy(\.isValueByte) }
   }
 
   public private(set) var fields: [Field] = []
@@ -60,6 +63,16 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 }
 
 extension HeaderFields {
+  /// The names, in lower case, of the fields that are for the next hop only (RFC 9110 §7.6.1).
+  package static let hopByHop: Set<String> = [
+    "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
+    "proxy-authentication-info", "proxy-authorization", "te", "trailer", "transfer-encoding",
+    "upgrade", "http2-settings",
+  ]
+
+  /// The names, in lower case, that Connection adds to them.
+  package var namedInConnection: [String] { members(of: "Connection").map { $0.lowercased() } }
+
   /// The names of the fields that set cookies; the second is obsolete (RFC 2965, RFC 6265 §9.4).
   static let settingCookies = ["Set-Cookie", "Set-Cookie2"]
 
@@ -119,41 +132,87 @@ extension HeaderFields {
   }
 }
 
-/// The Content-Length of a message (RFC 9110 §8.6). A pure value.
-package enum ContentLength: Sendable, Hashable {
-  case absent
-  case bytes(Int64)
-  /// 2^63−1 or more, which no resource has: the length is unknown.
-  case beyondLimit
-  /// No number, or several different ones.
-  case invalid
-
-  /// Reads all fields of the name. Repeated values, in several fields or as a list, must be equal
-  /// (RFC 9112 §6.3).
-  package init(_ headers: HeaderFields) {
-    let members = headers.values(of: "Content-Length").flatMap {
+/// The length of a message (RFC 9110 §8.6).
+extension HeaderFields {
+  /// All values of Content-Length, in several fields or as a list.
+  private var lengths: [Substring] {
+    values(of: "Content-Length").flatMap {
       $0.split(separator: ",", omittingEmptySubsequences: false).map(\.trimmingOWS)
     }
-    guard let first = members.first else {
-      self = .absent
-      return
-    }
-    let areNumbers = members.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(\.isDigit) }
-    guard areNumbers, Set(members.map { $0.drop { $0 == "0" } }).count == 1 else {
-      self = .invalid
-      return
-    }
-    self = Int64(digits: first).map { .bytes($0) } ?? .beyondLimit
+  }
+
+  /// Whether Content-Length is no number, or several different ones (RFC 9112 §6.3).
+  package var hasInvalidLength: Bool {
+    let areNumbers = lengths.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(\.isDigit) }
+    return !areNumbers || Set(lengths.map { $0.drop { $0 == "0" } }).count > 1
+  }
+
+  /// The announced length of the body; nil if it is unknown, or 2^63−1 or more, which no resource
+  /// has. A transfer coding overrides Content-Length (RFC 9112 §6.3).
+  package var bodyLength: Int64? {
+    guard self["Transfer-Encoding"] == nil, !hasInvalidLength else { return nil }
+    return lengths.first.flatMap { Int64(digits: $0) }
   }
 }
 
-extension HeaderFields {
-  /// The announced length of the body; nil if it is unknown. A transfer coding overrides
-  /// Content-Length (RFC 9112 §6.3).
-  package var bodyLength: Int64? {
-    guard self["Transfer-Encoding"] == nil, case .bytes(let count) = ContentLength(self) else {
-      return nil
+/// Selects the response fields stored with an entry, and updates them from later responses.
+enum StoredFields {
+  /// Larger fields do not describe media, and are left out.
+  static let longestField = 4 << 10
+  /// The most bytes of all fields, besides Vary.
+  static let longestAll = 16 << 10
+
+  /// Fields that describe the message and not the resource (RFC 9111 §3.1), or the one range or
+  /// exchange; and cookies, which are for the requester.
+  private static let excluded = HeaderFields.hopByHop.union([
+    "content-length", "content-range", "age", "set-cookie", "set-cookie2", "warning",
+    "cache-status", "via", "accept-ranges",
+  ])
+
+  /// Fields of the stored bytes, which a mere confirmation cannot change (RFC 9111 §3.2).
+  private static let ofContent: Set<String> = [
+    "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
+  ]
+
+  /// Fields in which the proxies and caches on the way of one response name themselves.
+  private static let ofWay: Set<String> = ["via", "cache-status"]
+
+  /// Returns Via and Cache-Status of a response, in order, without those that are too long. They are
+  /// not stored: a client receives them with that response, and not with later ones (RFC 9110
+  /// §7.6.3, RFC 9211 §2).
+  static func way(of headers: HeaderFields) -> HeaderFields {
+    bounded(headers.fields.filter { ofWay.contains($0.name.lowercased()) }, to: longestField)
+  }
+
+  /// Returns the fields to store after a response.
+  ///
+  /// - Parameter isConfirmation: whether the response has no bytes, and confirms the stored ones.
+  static func merged(
+    _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
+  ) -> HeaderFields {
+    var left = excluded.union(headers.namedInConnection)
+    if isConfirmation { left.formUnion(ofContent) }
+    let news = headers.fields.filter { !left.contains($0.name.lowercased()) }
+    var replaced = Set(news.map { $0.name.lowercased() })
+    // The Date of an older message would make the newer one as old (RFC 9110 §6.6.1).
+    if isConfirmation { replaced.insert("date") }
+    let kept = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
+    return bounded(kept + news, to: longestAll)
+  }
+
+  /// Returns the fields that fit, in order.
+  private static func bounded(_ fields: [HeaderFields.Field], to longest: Int) -> HeaderFields {
+    var room = longest
+    var bounded = HeaderFields()
+    for field in fields {
+      let size = field.name.utf8.count + field.value.utf8.count
+      // Without Vary, all requests would receive one representation. A response's head is bounded.
+      if field.name.lowercased() != "vary" {
+        guard size <= min(longestField, room) else { continue }
+        room -= size
+      }
+      bounded.append(field.name, field.value)
     }
-    return count
+    return bounded
   }
 }

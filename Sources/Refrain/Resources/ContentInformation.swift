@@ -25,47 +25,98 @@ public struct ContentInformation: Sendable, Hashable {
   }
 }
 
-/// The title of a live stream from a byte on, as its server reports it (Icecast, SHOUTcast).
-///
-/// Servers send titles when the resource's requests ask for them: `Icy-MetaData: 1` in
-/// `Resource.headers`. Readers never see the metadata among the bytes.
-public struct StreamTitle: Sendable, Hashable {
-  /// The title, often `Artist - Title`; nil if the server sends none.
-  public var title: String?
-  /// A URL for the title, as sent: a page, a cover, or nothing useful.
-  public var url: String?
-  public var station: StreamStation
-  /// The reader's byte from which the title applies: it becomes audible with that byte.
-  public var offset: Int64
-
-  public init(
-    title: String? = nil, url: String? = nil, station: StreamStation = StreamStation(),
-    offset: Int64 = 0
-  ) {
-    self.title = title
-    self.url = url
-    self.station = station
-    self.offset = offset
+/// Parses Content-Type (RFC 9110 §8.3.1).
+package enum MediaType {
+  /// Returns `type/subtype` without parameters, lower case: `audio/flac`. Nil if the value is
+  /// malformed.
+  package static func essence(_ contentType: String?) -> String? {
+    guard let contentType else { return nil }
+    let whole = contentType.prefix { $0 != ";" }.trimmingOWS
+    // Each part has 127 characters at most (RFC 6838 §4.2).
+    guard whole.utf8.count <= 255 else { return nil }
+    let parts = whole.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy(\.isToken) else { return nil }
+    return whole.lowercased()
   }
-}
 
-/// The sender of a live stream: its `icy-` fields.
-public struct StreamStation: Sendable, Hashable {
-  /// `icy-name`
-  public var name: String?
-  /// `icy-genre`
-  public var genre: String?
-  /// `icy-url`: the station's page, as sent.
-  public var url: String?
-  /// `icy-br`, in kbit/s.
-  public var bitrate: Int?
-
-  public init(
-    name: String? = nil, genre: String? = nil, url: String? = nil, bitrate: Int? = nil
-  ) {
-    self.name = name
-    self.genre = genre
-    self.url = url
-    self.bitrate = bitrate
+  /// Whether a response of this type is a web page.
+  static func isPage(_ mimeType: String?) -> Bool {
+    mimeType == "text/html" || mimeType == "application/xhtml+xml"
   }
+
+  /// Whether a resource is known to be no web page, by its stored type, or else by its URL. A
+  /// network with a sign-in page responds to every request with that page.
+  static func isKnownNoPage(_ mimeType: String?, url: URL) -> Bool {
+    let ending = url.pathExtension.lowercased()
+    if ["html", "htm", "xhtml"].contains(ending) || isPage(mimeType) { return false }
+    return mimeType != nil || mediaExtensions.contains(ending)
+  }
+
+  /// Returns the extension for the data file of a resource, for programs that depend on it: one to
+  /// eight of `a`…`z`, `0`…`9`, whatever the origin sends.
+  ///
+  /// The URL's own if it is a media extension; else by the MIME type; else the URL's own if
+  /// it is harmless; else `bin`.
+  ///
+  /// - Parameter documents: the rules that know the types of documents.
+  static func fileExtension(
+    mimeType: String?, url: URL, documents: (any DocumentRules)? = nil
+  ) -> String {
+    let own = safeExtension(of: url)
+    if let own, mediaExtensions.contains(own) { return own }
+    if let type = essence(mimeType),
+      let known = usualExtension(ofType: type) ?? documents?.fileExtensions[type]
+    {
+      return known
+    }
+    return own ?? "bin"
+  }
+
+  /// Returns the usual extension of media of a type, which has no parameters.
+  package static func usualExtension(ofType essence: String) -> String? {
+    extensions[essence.replacing("/x-", with: "/")]
+  }
+
+  private static func safeExtension(of url: URL) -> String? {
+    let name = url.path(percentEncoded: true).split(separator: "/").last ?? ""
+    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }
+    let text = name[name.index(after: dot)...].lowercased()
+    let isSafe = text.utf8.allSatisfy { $0.isLetter || $0.isDigit }
+    return isSafe && (1...8).contains(text.utf8.count) ? text : nil
+  }
+
+  /// From the registrations at iana.org/assignments/media-types and the RFCs they name, and the
+  /// unregistered names of earlier server configurations: those with `x-` are here without it.
+  private static let extensions: [String: String] = [
+    // RFC 3003
+    "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/mpeg3": "mp3", "audio/mpg": "mp3",
+    // RFC 2361 registers audio/vnd.wave
+    "audio/wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav", "audio/pn-wav": "wav",
+    // RFC 9639
+    "audio/flac": "flac",
+    // RFC 5334, RFC 7845
+    "audio/ogg": "ogg", "application/ogg": "ogg", "audio/vorbis": "ogg", "audio/opus": "opus",
+    "video/ogg": "ogv",
+    // audio/aac: IANA, ISO/IEC 14496-3 ADTS
+    "audio/aac": "aac", "audio/aacp": "aac",
+    // RFC 4337
+    "audio/mp4": "m4a", "audio/m4a": "m4a", "video/mp4": "mp4", "application/mp4": "mp4",
+    "video/m4v": "m4v", "audio/m4b": "m4b", "audio/m4r": "m4r",
+    // RFC 9559 registers audio/matroska and video/matroska
+    "video/webm": "webm", "audio/webm": "weba", "video/matroska": "mkv", "audio/matroska": "mka",
+    "video/quicktime": "mov", "audio/aiff": "aiff", "audio/caf": "caf", "audio/midi": "mid",
+    "audio/amr": "amr", "audio/basic": "au",
+    // RFC 4184, RFC 4598
+    "audio/ac3": "ac3", "audio/eac3": "eac3",
+    // RFC 3555, RFC 3551
+    "video/mp2t": "ts", "video/mpeg": "mpg",
+    // RFC 3839, RFC 4393
+    "video/3gpp": "3gp", "audio/3gpp": "3gp", "video/3gpp2": "3g2", "audio/3gpp2": "3g2",
+    "video/msvideo": "avi", "video/flv": "flv", "video/ms-wmv": "wmv", "audio/ms-wma": "wma",
+  ]
+
+  private static let mediaExtensions: Set<String> = Set(extensions.values).union([
+    "oga", "mp2", "m4s", "m2ts", "mts", "mpeg", "qt", "aif", "aifc", "wv", "ape", "dts", "mpc",
+    "alac", "m3u", "m3u8", "mpd", "vtt", "srt",
+  ])
 }

@@ -88,3 +88,58 @@ package struct ReadTerms: Sendable, Hashable {
     return error
   }
 }
+
+/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
+/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted (§5.2).
+package struct RequestDirectives: Sendable, Hashable {
+  package var noCache = false
+  package var noStore = false
+  package var onlyIfCached = false
+  /// In seconds; the smallest of several.
+  package var maxAge: Int64?
+  /// In seconds, the smallest of several; `Int64.max` without a number.
+  package var maxStale: Int64?
+  /// In seconds; the greatest of several.
+  package var minFresh: Int64?
+
+  package init() {}
+
+  package init(_ fields: HeaderFields) {
+    guard let value = fields["Cache-Control"] else {
+      noCache = fields.members(of: "Pragma").contains { $0.lowercased() == "no-cache" }
+      return
+    }
+    for directive in CacheDirective.all(in: value) {
+      let seconds = directive.argument.flatMap {
+        Int64(saturatingDigits: $0, at: CacheControl.longest)
+      }
+      switch (directive.name, seconds) {
+      case ("no-cache", _): noCache = true
+      case ("no-store", _): noStore = true
+      case ("only-if-cached", _): onlyIfCached = true
+      case ("max-age", let seconds?): maxAge = min(maxAge ?? seconds, seconds)
+      case ("min-fresh", let seconds?): minFresh = max(minFresh ?? seconds, seconds)
+      case ("max-stale", let seconds?): maxStale = min(maxStale ?? seconds, seconds)
+      case ("max-stale", nil) where directive.argument == nil: maxStale = maxStale ?? .max
+      default: break
+      }
+    }
+  }
+
+  /// Whether the client wants no response older than it says.
+  var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
+
+  /// Returns whether a stored response may be used without asking the origin.
+  func accept(_ freshness: Freshness, at now: Date) -> Bool {
+    if noCache { return false }
+    if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }
+    let remaining = freshness.remaining(at: now)
+    if let minFresh, remaining < Double(minFresh) { return false }
+    if remaining > 0 { return true }
+    // The next version of an ongoing document exists already.
+    guard let maxStale, freshness.isOutdated != true, !freshness.mustRevalidate,
+      freshness.pace?.longestUse.isFinite != true
+    else { return false }
+    return -remaining <= Double(maxStale)
+  }
+}

@@ -225,7 +225,7 @@ extension OriginRequest {
         throw TransportError(
           .badURL, "\(String(reflecting: field.name)) is not a valid header name.")
       }
-      guard field.value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+      guard field.value.utf8.allSatisfy(\.isValueByte) else {
         throw TransportError(
           .badURL, "The value of the header \(field.name) contains control characters.")
       }

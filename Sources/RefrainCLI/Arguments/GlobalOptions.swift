@@ -139,7 +139,7 @@ enum HeaderArgument {
     }
     let value = text[text.index(after: colon)...]
     // Checks bytes: Swift treats CR LF as one character.
-    guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
+    guard value.utf8.allSatisfy(\.isValueByte) else {
       throw InvalidArgument("a header's value must be one line without control characters")
     }
     return HeaderFields.Field(name: name, value: String(value.trimmingOWS))

@@ -235,12 +235,6 @@ struct RequestParser: Sendable {
 extension UInt8 {
   static let carriageReturn: UInt8 = 0x0D
   static let space: UInt8 = 0x20
-
-  /// Whether a field's value may contain this byte: visible ones, SP, HTAB, and bytes of other
-  /// alphabets (RFC 9110 §5.5).
-  var isValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == 0x09 }
-
-  fileprivate var isOptionalWhitespace: Bool { self == .space || self == 0x09 }
 }
 
 extension UnsafeRawBufferPointer {
@@ -263,7 +257,7 @@ extension UnsafeRawBufferPointer {
     guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":") else {
       throw HTTPError(
         400,
-        part(line).first?.isOptionalWhitespace == true
+        part(line).first?.isOWS == true
           ? "A header field spans two lines, which HTTP no longer allows."
           : "A header field does not begin with a name and a colon.")
     }
@@ -303,8 +297,8 @@ extension UnsafeRawBufferPointer {
 
   private func trimmed(_ range: Range<Int>) -> Range<Int> {
     var (from, to) = (range.lowerBound, range.upperBound)
-    while from < to, self[from].isOptionalWhitespace { from += 1 }
-    while from < to, self[to - 1].isOptionalWhitespace { to -= 1 }
+    while from < to, self[from].isOWS { from += 1 }
+    while from < to, self[to - 1].isOWS { to -= 1 }
     return from..<to
   }
 

@@ -6,27 +6,18 @@ import RefrainStreams
 /// The hosts that may be requested: `example.com` is that host only, `*.example.com` all below it,
 /// and a port may follow.
 struct AllowedHosts: Sendable {
-  /// A host; with the dot of a wildcard all below it: `.example.com`.
-  private let patterns: [(host: String, port: Int?)]
+  private let patterns: [HostPattern]
 
   /// - Parameter patterns: empty for all hosts.
   /// - Throws: `.invalidConfiguration` for an invalid pattern.
   init(_ patterns: [String]) throws(CacheProxyError) {
     self.patterns = try patterns.map { (text) throws(CacheProxyError) in
-      let isWildcard = text.hasPrefix("*.")
-      guard let authority = Authority(isWildcard ? text.dropFirst(2) : text[...]) else {
+      guard let pattern = HostPattern(text, allowsPort: true) else {
         throw CacheProxyError(
           .invalidConfiguration, "\(String(reflecting: text.prefix(100))) is not a valid host.",
-          remedy: "Write example.com, *.example.com or example.com:8080.")
+          remedy: "Write example.com, *.example.com or example.com:8080; name each IP address.")
       }
-      // An address has no names below it.
-      guard !isWildcard || NetworkAddress(host: authority.host) == nil else {
-        throw CacheProxyError(
-          .invalidConfiguration,
-          "\(String(reflecting: text.prefix(100))): an IP address has no subdomains.",
-          remedy: "Name each address.")
-      }
-      return ((isWildcard ? "." : "") + authority.plainHost, authority.port)
+      return pattern
     }
   }
 
@@ -37,10 +28,7 @@ struct AllowedHosts: Sendable {
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }
     guard let origin = WebOrigin(url) else { return false }
-    return patterns.contains { host, port in
-      (port == nil || port == origin.port)
-        && (host.hasPrefix(".") ? origin.host.hasSuffix(host) : origin.host == host)
-    }
+    return patterns.contains { $0.matches(host: origin.host, port: origin.port) }
   }
 
   static let remedy = "Allow the host (--allow-host) to fetch from it."

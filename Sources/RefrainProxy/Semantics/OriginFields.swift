@@ -110,12 +110,6 @@ struct OriginFields: Sendable {
 }
 
 extension HeaderFields {
-  /// The names of the fields that are meant for the next hop only (RFC 9110 §7.6.1).
-  private static let hopByHop: Set<String> = [
-    "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization",
-    "proxy-authentication-info", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings",
-  ]
-
   /// Fields that are forwarded even if Connection names them, which RFC 9110 §7.6.1 forbids:
   /// without them the message would have another meaning. They describe its content and length, its
   /// conditions, who may receive it and how it may be stored.
@@ -129,9 +123,7 @@ extension HeaderFields {
   /// The fields to forward, in order: without hop-by-hop fields, and without those that Connection
   /// names.
   var forwarded: HeaderFields {
-    let named = values(of: "Connection").flatMap { $0.split(separator: ",") }
-      .map { $0.trimmingOWS.lowercased() }
-    let left = Self.hopByHop.union(Set(named).subtracting(Self.endToEnd))
+    let left = Self.hopByHop.union(Set(namedInConnection).subtracting(Self.endToEnd))
     return filter { !left.contains($0.name.lowercased()) }
   }
 

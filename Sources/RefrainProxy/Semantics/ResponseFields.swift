@@ -63,7 +63,7 @@ struct ResponseFields: Sendable {
 
   /// Returns the valid fields without those of the message.
   static func valid(_ headers: HeaderFields) -> HeaderFields {
-    headers.forwarded.filter { $0.name.lowercased() != "content-length" && isField($0) }
+    headers.forwarded.filter { $0.name.lowercased() != "content-length" && $0.isValid }
   }
 
   /// Whether a browser might run script of a body: in the web origin of the proxy, which pages of
@@ -77,15 +77,10 @@ struct ResponseFields: Sendable {
       .contains(essence)
   }
 
-  /// An invalid field could be read as another line, or as another response (RFC 9110 §5.5).
-  private static func isField(_ field: HeaderFields.Field) -> Bool {
-    field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
-  }
-
   /// Adds what the caches and proxies behind this one have set of Cache-Status and Via. This proxy's
   /// own parts follow: the first ones are the origin's (RFC 9211 §2).
   func add(way: HeaderFields, to fields: inout HeaderFields) {
-    for field in way.fields where Self.isField(field) { fields.append(field.name, field.value) }
+    for field in way.fields where field.isValid { fields.append(field.name, field.value) }
   }
 
   /// Adds this proxy's part of Cache-Status, and of Via (RFC 9110 §7.6.3) if the proxy stands for

@@ -140,10 +140,7 @@ extension DASHTemplate {
 
   /// Whether two characters behind a `%` encode a byte that is no dot.
   private static func isPlainEncoding(_ digits: ArraySlice<UInt8>) -> Bool {
-    guard digits.count == 2, let high = digits.first?.hexadecimalValue,
-      let low = digits.last?.hexadecimalValue
-    else { return false }
-    return high << 4 | low != dot
+    UInt8(hexadecimal: digits).map { $0 != dot } ?? false
   }
 
   /// Whether a text before a colon may be the end of `http` or `https`, whose beginning the template

@@ -235,7 +235,8 @@ extension ReferenceRewriting {
       case UInt8(ascii: ":"):
         guard isQuery || !mayEndScheme else { return false }
       case UInt8(ascii: "%"):
-        guard let byte = encoded(reference[index...]) else { return false }
+        let digits = reference[index...].dropFirst().prefix(2)
+        guard let byte = UInt8(hexadecimal: digits) else { return false }
         guard isQuery ? byte != UInt8(ascii: ".") : isPlain(decoded: byte) else { return false }
       // `!$&'()*+,;=@`
       case 0x21, 0x24, 0x26...0x2C, 0x3B, 0x3D, 0x40: break
@@ -245,15 +246,6 @@ extension ReferenceRewriting {
       isNameEmpty = false
     }
     return !isNameEmpty
-  }
-
-  /// Returns the byte that is percent-encoded at the start; nil if there is none.
-  private static func encoded(_ bytes: ArraySlice<UInt8>) -> UInt8? {
-    let digits = bytes.dropFirst().prefix(2)
-    guard digits.count == 2, let high = digits.first?.hexadecimalValue,
-      let low = digits.last?.hexadecimalValue
-    else { return nil }
-    return high << 4 | low
   }
 
   /// Whether a byte is none of those that some reader decodes before it splits a path.

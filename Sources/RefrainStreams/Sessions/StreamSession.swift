@@ -27,10 +27,7 @@ package final class StreamSession: Sendable {
     /// Whether a session can have these contents: a damaged header must not split a request.
     var isValid: Bool {
       StreamSession.isIdentifier(id) && WebOrigin(url) != nil
-        && headers.allSatisfy { header in
-          header.name.isToken
-            && header.value.utf8.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }
-        }
+        && headers.allSatisfy { HeaderFields.Field(name: $0.name, value: $0.value).isValid }
     }
   }
 

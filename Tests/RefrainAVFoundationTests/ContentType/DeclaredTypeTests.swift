@@ -18,7 +18,6 @@ import Testing
     ("Audio/MPEG; charset=binary", "", "public.mp3"),
     (" audio/aac ;codecs=\"mp4a.40.2\"", "", "public.aac-audio"),
     ("audio/mpeg", "php", "public.mp3"),
-    ("audio/mpeg", "flac", "public.mp3"),
     // The extension decides if the MIME type is missing or generic.
     (nil, "mp3", "public.mp3"),
     ("", "m4a", "com.apple.m4a-audio"),
@@ -32,18 +31,12 @@ import Testing
     ("text/html", "mp4", "public.mpeg-4"),
     ("text/vnd.trolltech.linguist", "ts", "public.mpeg-2-transport-stream"),
     ("no type at all", "aiff", "public.aiff-audio"),
-    // The extension corrects MIME types that servers often get wrong.
-    ("audio/mpeg", "m4a", "com.apple.m4a-audio"),
-    ("audio/mpeg", "aac", "public.aac-audio"),
-    ("audio/mpeg", "mp2", "public.mp2"),
-    ("audio/aac", "m4a", "com.apple.m4a-audio"),
-    ("video/mpeg", "ts", "public.mpeg-2-transport-stream"),
-    ("video/mpeg", "mp4", "public.mpeg-4"),
-    ("video/mp4", "mp3", "public.mp3"),
-    ("application/ogg", "flac", "org.xiph.flac"),
-    ("application/vnd.apple.mpegurl", "ts", "public.mpeg-2-transport-stream"),
-    ("video/mp2t", "m3u8", "public.m3u-playlist"),
+    // Two formats: the first bytes decide.
+    ("audio/mpeg", "m4a", nil), ("audio/mpeg", "aac", nil), ("audio/mpeg", "flac", nil),
+    ("video/mpeg", "mp4", nil), ("video/mp4", "mp3", nil), ("video/mp2t", "m3u8", nil),
+    ("application/ogg", "flac", nil),
     // The more specific of the two decides.
+    ("audio/mpeg", "mp2", "public.mp2"),
     ("video/mp4", "m4a", "com.apple.m4a-audio"),
     ("audio/mp4", "m4a", "com.apple.m4a-audio"),
     ("video/mp4", "m4v", "com.apple.m4v-video"),
@@ -54,10 +47,9 @@ import Testing
     // Nor if the MIME type is more specific.
     ("audio/mp4", "mp4", "public.mpeg-4-audio"),
     ("video/ogg", "ogg", "org.xiph.ogv"),
-    ("video/webm", "mkv", "org.webmproject.webm"),
     // Neither is known.
-    (nil, "", nil), ("application/octet-stream", "", nil), ("text/plain", "txt", nil),
-    ("", "php", nil), (";", "", nil), ("/", ".", nil),
+    ("video/webm", "mkv", nil), (nil, "", nil), ("application/octet-stream", "", nil),
+    ("text/plain", "txt", nil), ("", "php", nil), (";", "", nil), ("/", ".", nil),
   ]
 
   @Test(arguments: cases)
@@ -67,14 +59,17 @@ import Testing
     #expect(ContentType.declared(mimeType: mimeType, pathExtension: pathExtension) == type)
   }
 
-  @Test func `The first bytes decide only if no type is declared`() {
+  @Test func `The first bytes decide if no type is declared, or two`() {
     let flac = Array("fLaC".utf8)
     func type(_ mimeType: String?, _ pathExtension: String) -> String? {
-      ContentType.of(mimeType: mimeType, pathExtension: pathExtension, firstBytes: flac)
+      ContentType.declared(mimeType: mimeType, pathExtension: pathExtension)
+        ?? ContentType.sniffed(flac)
     }
     #expect(type(nil, "") == "org.xiph.flac")
     #expect(type("application/octet-stream", "bin") == "org.xiph.flac")
     #expect(type("audio/mpeg", "") == "public.mp3")
+    #expect(type("audio/mpeg", "mp3") == "public.mp3")
+    #expect(type("audio/mpeg", "m4a") == "org.xiph.flac")
     #expect(type("application/octet-stream", "mp3") == "public.mp3")
   }
 

@@ -15,9 +15,7 @@ import Testing
     let (name, bytes, type) = (file.name, file.bytes, file.type)
     for count in 0...min(bytes.count, 2200) {
       let found = ContentType.sniffed(bytes.prefix(count))
-      let early: [String?] =
-        bytes.starts(with: MediaBytes.text("ID3"))
-        ? ["public.mp3"] : type == "org.xiph.ogv" ? ["org.xiph.ogg-audio"] : []
+      let early: [String?] = bytes.starts(with: MediaBytes.text("ID3")) ? ["public.mp3"] : []
       #expect(
         found == nil || found == type || early.contains(found)
           || (found == "public.mpeg-4" && name.contains("iTunes")), "\(name), \(count) bytes")

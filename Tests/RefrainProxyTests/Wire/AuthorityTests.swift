@@ -50,7 +50,7 @@ import Testing
       ("example.com", "https://example.com./"), ("*.example.com", "https://a.b.example.com"),
       ("example.com:443", "https://example.com/"), ("example.com:80", "http://example.com/"),
       ("example.com:8080", "http://u:p@example.com:8080/"), ("127.0.0.1", "http://127.0.0.1/"),
-      ("[::1]:81", "http://[0::1]:81/?x"),
+      ("[::1]:81", "http://[0::1]:81/?x"), ("bücher.example", "https://xn--bcher-kva.example/"),
     ])
   func `A host that matches a pattern is allowed`(_ pattern: String, _ url: String) throws {
     #expect(try allows(["other.example", pattern], url))
@@ -75,7 +75,7 @@ import Testing
 
   @Test(arguments: [
     "", "*", "*.", "**.example.com", "a*.example.com", "https://example.com", "example.com/",
-    "example.com:", "example.com:*", "*.127.0.0.1", "*.[::1]", "a b", "é.example",
+    "example.com:", "example.com:*", "*.127.0.0.1", "*.[::1]", "a b",
   ])
   func `An invalid pattern is refused with a reason and a remedy`(_ pattern: String) {
     #expect { try AllowedHosts([pattern]) } throws: { error in

@@ -65,7 +65,7 @@
     }
 
     private static func status(_ line: ArraySlice<UInt8>) throws(Fault) -> Int {
-      guard line.allSatisfy(\.isInFieldValue) else {
+      guard line.allSatisfy(\.isValueByte) else {
         throw Fault(words: "its response head contains control characters")
       }
       let parts = String(decoding: line, as: UTF8.self).split(separator: " ", maxSplits: 2)
@@ -82,7 +82,7 @@
       let bytes = field.name.trimmingOWS
       let isPlain = bytes.count == field.name.count
       let name = String(decoding: bytes, as: UTF8.self)
-      let isValid = name.isToken && field.value.allSatisfy(\.isInFieldValue)
+      let isValid = name.isToken && field.value.allSatisfy(\.isValueByte)
       let resembled = String(decoding: bytes.filter(\.isTokenCharacter), as: UTF8.self).lowercased()
       if decisive.contains(resembled) {
         let isFraming = framing.contains(resembled)
@@ -129,8 +129,7 @@
         }
         return head
       }
-      let length = ContentLength(head.headers)
-      guard length != .invalid else {
+      guard !head.headers.hasInvalidLength else {
         throw Fault(words: "its response has an invalid Content-Length")
       }
       var isKnown = false
@@ -149,7 +148,7 @@
         return head
       default: throw Fault(words: "its response has a transfer coding that was not requested")
       }
-      guard case .bytes(let count) = length else {
+      guard let count = head.headers.bodyLength else {
         head.headers["Content-Length"] = nil
         return head
       }
@@ -159,13 +158,6 @@
       head.isCounted = !isKnown
       return head
     }
-  }
-
-  extension UInt8 {
-    /// Whether the byte may be part of a field's value (RFC 9110 §5.5).
-    fileprivate var isInFieldValue: Bool { self == 0x09 || (self >= 0x20 && self != 0x7F) }
-    /// Whether it is optional white space (RFC 9110 §5.6.3).
-    fileprivate var isOWS: Bool { self == 0x20 || self == 0x09 }
   }
 
   extension ArraySlice<UInt8> {

@@ -152,7 +152,7 @@ final class URLSessionExchange: TransportExchange {
   /// another one's length.
   private func announcedLength(_ head: ResponseBuffer.Head) throws(TransportError) -> Int64? {
     guard ![204, 304].contains(head.status), request.method != "HEAD" else { return nil }
-    guard ContentLength(head.headers) != .invalid else {
+    guard !head.headers.hasInvalidLength else {
       let text = head.headers["Content-Length"] ?? ""
       throw errors.malformed("a Content-Length of \(text.prefix(40))")
     }

@@ -1,6 +1,51 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
+/// The title of a live stream from a byte on, as its server reports it (Icecast, SHOUTcast).
+///
+/// Servers send titles when the resource's requests ask for them: `Icy-MetaData: 1` in
+/// `Resource.headers`. Readers never see the metadata among the bytes.
+public struct StreamTitle: Sendable, Hashable {
+  /// The title, often `Artist - Title`; nil if the server sends none.
+  public var title: String?
+  /// A URL for the title, as sent: a page, a cover, or nothing useful.
+  public var url: String?
+  public var station: StreamStation
+  /// The reader's byte from which the title applies: it becomes audible with that byte.
+  public var offset: Int64
+
+  public init(
+    title: String? = nil, url: String? = nil, station: StreamStation = StreamStation(),
+    offset: Int64 = 0
+  ) {
+    self.title = title
+    self.url = url
+    self.station = station
+    self.offset = offset
+  }
+}
+
+/// The sender of a live stream: its `icy-` fields.
+public struct StreamStation: Sendable, Hashable {
+  /// `icy-name`
+  public var name: String?
+  /// `icy-genre`
+  public var genre: String?
+  /// `icy-url`: the station's page, as sent.
+  public var url: String?
+  /// `icy-br`, in kbit/s.
+  public var bitrate: Int?
+
+  public init(
+    name: String? = nil, genre: String? = nil, url: String? = nil, bitrate: Int? = nil
+  ) {
+    self.name = name
+    self.genre = genre
+    self.url = url
+    self.bitrate = bitrate
+  }
+}
+
 /// How the `icy-` fields of a response (Icecast, SHOUTcast) describe its body. A pure value.
 enum ICYAnswer: Sendable, Hashable {
   /// The body is as requested.

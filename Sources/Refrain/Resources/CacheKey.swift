@@ -1,6 +1,139 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
+/// The identity of a whole resource, never of a range of it. Two URLs with one key share one entry.
+public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStringConvertible {
+  public var rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Creates a key from the normalized URL (RFC 3986 §6.2.2): scheme and host in lower case,
+  /// without the default port, without `.` and `..` in its path, and with nothing percent-encoded
+  /// that need not be. Requests keep the original spelling.
+  ///
+  /// The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and no user and
+  /// password, since a key is stored and shown.
+  ///
+  /// `CacheKeyRule` creates keys that ignore some parameters of the query.
+  public init(url: URL) {
+    rawValue = Self.reference(of: url).textWithoutFragment
+  }
+
+  /// Returns the normalized URL without user and password.
+  static func reference(of url: URL) -> URIReference {
+    URIReference(url.absoluteString).normalized
+  }
+
+  /// Returns the key of the same resource in a partition of the cache. No URL has a space.
+  func `in`(partition: String) -> CacheKey {
+    let name = partition.addingPercentEncoding(withAllowedCharacters: .urlQueryAllowed) ?? partition
+    return CacheKey(rawValue: "\(rawValue) in:\(name)")
+  }
+
+  public var description: String { rawValue }
+}
+
+/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. The hash need not resist
+/// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
+/// another key, and two colliding keys only displace each other.
+enum KeyHash {
+  /// Returns the name for a key. The second half of the name for another representation of a
+  /// resource is that of the resource's own name: one look at a shard finds all representations.
+  static func name(of key: CacheKey) -> String {
+    let own = hash(of: key.rawValue)
+    return Selection.resourceKey(of: key).map { own.prefix(16) + family(of: $0) } ?? own
+  }
+
+  /// Returns the end that the names for all representations of a resource have.
+  ///
+  /// - Parameter key: of the resource, or of one of its representations.
+  static func family(of key: CacheKey) -> String {
+    String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
+  }
+
+  static func hash(of text: String) -> String {
+    let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B
+    var hash: UInt128 = 0x6C62_272E_07BB_0142_62B8_2175_6295_C58D
+    for byte in text.utf8 {
+      hash ^= UInt128(byte)
+      hash = hash &* prime
+    }
+    let text = String(hash, radix: 16)
+    return String(repeating: "0", count: 32 - text.count) + text
+  }
+
+  /// Returns the name of an entry's shard, one of 256 directories between the cache's and the
+  /// entries'.
+  static func shard(of name: String) -> String { String(name.suffix(2)) }
+}
+
+/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1). A
+/// pure value.
+struct Selection: Sendable, Hashable {
+  /// The names in Vary.
+  var varying: [String]
+  /// A hash of their values in the answered request.
+  var variant: String?
+
+  init(headers: HeaderFields, variant: String?) {
+    varying = Variant.names(in: headers)
+    self.variant = variant
+  }
+
+  /// Returns the key of the representation that a request selects; nil if it is this one.
+  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
+    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
+    return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
+  }
+
+  /// A representation may vary by more fields than the one found first, and so on.
+  static let longestChain = 6
+
+  private static let variantMark = " vary:"
+  static let credentialsMark = " for:"
+
+  /// Whether a key is that of another representation of a resource with one of these keys.
+  static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
+    bases(of: other).contains(where: keys.contains)
+  }
+
+  /// Returns the key of the resource of which another key is a representation; nil if it is none.
+  static func resourceKey(of representation: CacheKey) -> CacheKey? {
+    bases(of: representation).min { $0.rawValue.utf8.count < $1.rawValue.utf8.count }
+  }
+
+  /// Returns the beginnings of a key, each before a mark. No URL has a space.
+  private static func bases(of key: CacheKey) -> [CacheKey] {
+    let text = key.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return [] }
+    return [variantMark, credentialsMark].flatMap { text.ranges(of: $0) }
+      .map { CacheKey(rawValue: String(text[..<$0.lowerBound])) }
+  }
+}
+
+/// Identifies which of several representations of a URL a request selects (RFC 9111 §4.1).
+package enum Variant {
+  /// Returns the names in Vary, lower case, without those that are equal in all our requests: no
+  /// coding is ever accepted.
+  package static func names(in headers: HeaderFields) -> [String] {
+    let names = headers.members(of: "Vary").map { $0.lowercased() }
+    return Set(names).subtracting(["*", "accept-encoding", "range", "if-range"]).sorted()
+  }
+
+  /// Returns a hash of the request's values for these names; nil if there is no name. A hash,
+  /// since values may be secret, and it is written to disk.
+  package static func of(_ request: HeaderFields, names: [String]) -> String? {
+    guard !names.isEmpty else { return nil }
+    let text = names.map { name in
+      var values = request.values(of: name).map { $0.trimmingOWS }
+      // Sent in its place (`HeaderFields.addDefaults`).
+      if name == "accept", values.isEmpty { values = ["*/*"] }
+      return "\(name): \(values.joined(separator: ", "))"
+    }
+    return KeyHash.hash(of: text.joined(separator: "\n"))
+  }
+}
+
 /// Derives cache keys that ignore some parameters of a query, such as tokens that differ in each
 /// URL of the same bytes.
 ///
@@ -76,7 +209,10 @@ public struct CacheKeyRule: Sendable, Hashable {
   public func key(for url: URL) -> CacheKey {
     CacheKey(url) { names, authority in
       guard let authority else { return [] }
-      let ignored = ignored.filter { $0.host?.matches(authority: authority) ?? true }
+      let ignored = ignored.filter { parameter in
+        guard let host = parameter.host else { return true }
+        return Authority(authority).map { host.matches(host: $0.plainHost, port: $0.port) } ?? false
+      }
       return names.filter { name in
         ignored.contains { $0.matches(name) } && !kept.contains { $0.matches(name) }
       }
