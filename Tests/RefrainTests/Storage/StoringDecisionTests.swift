@@ -40,7 +40,9 @@ import Testing
   ) -> GenerationState {
     var state = GenerationState(
       limits: FetchPlan(firstRequest: 1, maximumReadAhead: 1), isOffline: false)
-    if let generation, let file { state.storage.begin(generation, in: file, nil, isReplacing: false) }
+    if let generation, let file {
+      state.storage.begin(generation, in: file, nil, isReplacing: false)
+    }
     state.storage.replace(replacing)
     state.representation.info = ContentInformation(
       length: length, mimeType: nil, supportsRanges: true, validator: nil,
