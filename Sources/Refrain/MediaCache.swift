@@ -222,7 +222,7 @@ public final class MediaCache: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
-    try await stored.listing().usage
+    try await stored.usage()
   }
 
   public struct Usage: Sendable, Hashable, Codable {

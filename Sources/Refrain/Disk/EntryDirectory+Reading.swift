@@ -72,11 +72,16 @@ extension EntryDirectory {
 
   /// Lists the directory and gets the status of each file; nil if there is no directory.
   ///
-  /// - Parameter readsRecord: whether to read the record, too, after the directory was listed.
+  /// - Parameter readsRecord: whether to read the record, too: as the last file, because a journal
+  ///   that is gone by then was superseded by a record that claims its spans.
   func files(readsRecord: Bool = false) throws(DiskError) -> Files? {
     guard let own = try disk.status(of: path) else { return nil }
     var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
-    for name in try disk.names(in: path) {
+    var names = try disk.names(in: path)
+    if let index = names.firstIndex(of: EntryRecord.fileName) {
+      names.append(names.remove(at: index))
+    }
+    for name in names {
       let isRecord = name == EntryRecord.fileName
       var found: FileStatus?
       // Its contents come with its status. Why it cannot be read is found later.

@@ -17,7 +17,7 @@ import RefrainLocks
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
   /// the process; and for the connections to origins that stay open without a request
-  /// (`CurlLoop`), which belong to no open entry.
+  /// (`CurlThread`), which belong to no open entry.
   private static let reserve = 64 + 32
 
   package static var limit: Int {

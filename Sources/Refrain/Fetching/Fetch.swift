@@ -181,7 +181,8 @@ struct Fetch: Sendable {
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { state in
       let position = state.fetches[id]?.position ?? 0
-      state.fetches.lastCut = position
+      // Without a reader, fetching may have ended before the last attempt.
+      if count >= origin.retry.cutAttempts { state.fetches.lastCut = position }
       return (position, state.length)
     }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"

@@ -142,12 +142,15 @@ extension StoredEntries {
     _ name: String, isSweep: Bool = false
   ) throws(MediaCacheError) -> (generation: String?, bytes: Int64)? {
     let directory = budget.entryDirectory(named: name)
+    // The files named in an error may be gone by then.
+    var text = directory.path
     do throws(DiskError) {
       guard try directory.disk.status(of: directory.path) != nil else { return nil }
       if let lock = try WriterLock.acquire(directory, waits: !isSweep) {
         defer { withExtendedLifetime(lock) {} }
         guard let files = try directory.files() else { return nil }
         let record = directory.writtenRecord
+        text = record?.key ?? text
         try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
           try directory.removeFiles(files, keepsShard: isSweep)
         }
@@ -155,10 +158,10 @@ extension StoredEntries {
         return (record?.generation, files.allocatedBytes)
       }
     } catch {
-      throw Self.failure(error, directory.resourceName)
+      throw Self.failure(error, text)
     }
     throw MediaCacheError(
-      .inUse, "Another process is writing \(directory.resourceName).",
+      .inUse, "Another process is writing \(directory.writtenRecord?.key ?? text).",
       remedy: "Stop it, then try again.")
   }
 
@@ -239,10 +242,10 @@ extension MediaCache {
       keys.insert(entry.key)
     }
     if selection.needsSearch {
-      for entry in try await stored.listing().entries
-      where selection.contains(entry.key, url: entry.url.absoluteString) {
-        keys.insert(entry.key)
-      }
+      keys.formUnion(
+        try await stored.keys { record in
+          selection.contains(CacheKey(rawValue: record.key), url: record.url)
+        })
     } else {
       keys.formUnion(try await stored.representations(of: selection.keys))
     }

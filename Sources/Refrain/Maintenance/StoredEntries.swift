@@ -92,6 +92,27 @@ struct StoredEntries: Sendable {
     return (entries, usage)
   }
 
+  /// Returns the disk usage. Looks at every entry, and reads no record but those of pinned ones.
+  func usage() async throws -> MediaCache.Usage {
+    let all = try await visit { try budget.measure($0) }
+    return MediaCache.Usage(
+      allocatedBytes: all.reduce(0) { $0 + $1.allocatedBytes },
+      pinnedBytes: all.reduce(0) { $0 + ($1.pinnedBytes == nil ? 0 : $1.allocatedBytes) },
+      limit: budget.limit, entries: all.count)
+  }
+
+  /// Returns the keys of the entries whose records are included. Reads every record.
+  func keys(
+    where isIncluded: @Sendable @escaping (EntryRecord) -> Bool
+  ) async throws -> [CacheKey] {
+    try await visit { name in
+      // Nothing of an unreadable entry is used.
+      guard let record = budget.entryDirectory(named: name).writtenRecord, isIncluded(record)
+      else { return nil }
+      return CacheKey(rawValue: record.key)
+    }
+  }
+
   func entry(for key: CacheKey) -> EntrySummary? {
     let summary = summary(named: KeyHash.name(of: key))
     return summary?.key == key ? summary : nil

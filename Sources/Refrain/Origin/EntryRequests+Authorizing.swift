@@ -31,11 +31,11 @@ extension EntryRequests {
     guard let hook = origin.authorize else { return .none }
     while true {
       // The hook has already answered another fetch.
-      if authorized() != refused { return .shared }
+      if !authorized().isAsked(as: refused) { return .shared }
       let group = origin.group(of: refused)
       let answer = try await origin.authorizations.value(for: group ?? key) { [weak self] in
         // The call before this one may have ended in the meantime.
-        guard let self, authorized() == refused else { return nil }
+        guard let self, authorized().isAsked(as: refused) else { return nil }
         do {
           let renewed = try await Self.ask(hook, refused, status)
           // Whoever was refused may have left, and the hook may have been called again.
@@ -54,11 +54,12 @@ extension EntryRequests {
         }
       }
       // An answer that is not for this request may have renewed it, or it needs one of its own.
-      guard let answer, answer.refused == refused else { continue }
+      guard let answer, answer.refused.isAsked(as: refused) else { continue }
       guard let renewed = try answer.renewed.get() else { return .none }
       // The call may have been made for another entry with the same request.
       adopt(renewed, insteadOf: refused)
-      return .renewed
+      // A newer reader's request may have taken the place of the refused one: the hook has not seen it.
+      return authorized().isAsked(as: renewed) ? .renewed : .shared
     }
   }
 

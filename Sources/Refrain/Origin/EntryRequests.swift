@@ -58,8 +58,8 @@ final class EntryRequests: Sendable {
   /// Adopts the hook's answer for a refused request, unless another one has taken its place.
   func adopt(_ answer: Resource, insteadOf refused: Resource) {
     state.withLock { state in
-      guard state.resource == refused else { return }
-      state.resource = refused.replaced(by: answer)
+      guard state.resource.isAsked(as: refused) else { return }
+      state.resource = state.resource.replaced(by: answer)
       state.resource.key = key
     }
   }

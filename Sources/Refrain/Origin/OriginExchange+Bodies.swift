@@ -42,6 +42,7 @@ extension OriginExchange {
     var decoded = response.withBody(body)
     decoded.headers.dropCoding()
     decoded.headers.append("Content-Length", String(body.count))
+    decoded.hasEnd = true
     return decoded
   }
 

@@ -9,10 +9,11 @@ extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     var chain = RequestChain(request: request)
     var next: Response?
+    var isShortcut = false
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
       let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
       next = try await response(to: shortcut, for: resource)
-      if next != nil { chain = shortcut }
+      if next != nil { (chain, isShortcut) = (shortcut, true) }
     } else {
       requests.forgetChain()
     }
@@ -38,7 +39,12 @@ extension OriginExchange {
         }
         continue
       }
-      if chain.leaveOut(after: response, optionalRange: wanted.optionalRange) { continue }
+      if chain.leaveOut(after: response, optionalRange: wanted.optionalRange) {
+        guard isShortcut else { continue }
+        next = try await self.response(to: chain, for: resource)
+        if next == nil { (chain, isShortcut) = (RequestChain(request: request), false) }
+        continue
+      }
       if !isFirst {
         if Self.isUseful(response.status) { requests.note(chain, for: resource) }
         if !isForRequesterAlone(response) { response = origin.keepingDocument(of: response) }

@@ -27,14 +27,28 @@ import Testing
     try await finished.run {}
     finished.expect(within: .zero)
     let waiting = [resting, patient].map { deadline in Task { try await deadline.run(wait) } }
+    // The others have looked at their time by then.
     let passed = Deadline()
-    passed.expect(within: .zero)
+    passed.expect(within: .milliseconds(600))
     await #expect(throws: CancellationError.self) { try await passed.run(wait) }
     #expect(!resting.hasPassed && !finished.hasPassed && !patient.hasPassed)
     for task in waiting {
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
     }
+  }
+
+  @Test func `A time that is set after a rest is noticed`() async throws {
+    let deadline = Deadline()
+    await #expect(throws: CancellationError.self) {
+      try await deadline.run {
+        deadline.expect(within: .seconds(1000))
+        deadline.rest()
+        deadline.expect(within: .zero)
+        try await wait()
+      }
+    }
+    #expect(deadline.hasPassed)
   }
 
   @Test(arguments: [true, false])

@@ -312,6 +312,27 @@ import Testing
     #expect(calls.urls.withLock { $0 } == ["https://h/a", "https://h/b"])
   }
 
+  @Test func `The hook's answer is used by a reader that came while it was asked`() async throws {
+    let (asked, begins) = AsyncStream.makeStream(of: Void.self)
+    let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
+    let first = Resource(url: try #require(URL(string: "https://h/a?t=1")))
+    let hook: Origin.Authorize = { _, _ in
+      begins.yield()
+      for await _ in answered { break }
+      return Resource(url: try #require(URL(string: "https://h/a?t=2")))
+    }
+    let entry = requests(for: first, to: origin(hook))
+    let refused = Task { try await entry.authorize(insteadOf: first, status: 401) }
+    for await _ in asked { break }
+    // It asks for the same, and belongs to somebody else.
+    var newer = first
+    newer.policy.keep = .seconds(60)
+    entry.renew(newer)
+    goesOn.yield()
+    #expect(try await refused.value == .renewed)
+    #expect(entry.resource.url.query() == "t=2" && entry.resource.policy.keep == .seconds(60))
+  }
+
   @Test func `Only the newest renewals are kept`() async throws {
     let origin = origin { _, _ in Resource(url: try #require(URL(string: "https://h/a?t=new"))) }
     for number in 0..<(2 * GroupRenewal.mostOfGroup) {
