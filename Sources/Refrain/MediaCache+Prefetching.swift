@@ -94,10 +94,12 @@ struct Prefetch: Sendable {
   }
 
   private func isTaken() async -> Bool {
-    let (storage, generation) = (reader.entry.storage, reader.generation)
+    let (entry, generation) = (reader.entry, reader.generation)
     // Not cancelled with the caller: what is prepared then serves other readers, too.
     return await Task(executorPreference: IOThreads.background) {
-      await storage.isTaken(for: generation)
+      guard entry.beginTask() else { return false }
+      defer { entry.endTask() }
+      return await entry.storage.isTaken(for: generation)
     }.value
   }
 

@@ -86,7 +86,12 @@ extension MediaCache {
   ) async -> Found {
     let stored = stored
     // What is being closed is on disk then.
-    _ = await table.settledEntries(for: keys)
+    let entries = await table.settledEntries(for: keys)
+    let found = await IOThreads.background.run { look(stored) }
+    let closed = entries.filter(\.isClosed)
+    guard !closed.isEmpty else { return found }
+    // The look may have missed what an entry had in memory, and its last record.
+    for entry in closed { await entry.waitUntilClosed() }
     return await IOThreads.background.run { look(stored) }
   }
 }

@@ -66,7 +66,9 @@ final class EntryTable: Sendable {
       if let opening { return try await opening.value }
       switch slot {
       case .open(let entry): if entry.tryHold() { return entry }
-      case .busy(let end): await end()
+      case .busy(let isOver):
+        await isOver()
+        end = nil
       case nil:
         releaseIdle()
         let latest = end ?? .now + places.patience

@@ -128,9 +128,14 @@ actor Evictor {
         if queue.isEmpty || looks > 2 { break }
         continue
       }
+      guard budget.index.withLock({ $0.isCurrent(entry) }) else {
+        queue.removeLast()
+        continue
+      }
       let more = evict(entry, toFree: bytes - freed)
-      if more > 0 { looks = 0 }
-      freed += more
+      // Nil: it is gone, or has a later place. Others have to be looked at, however many are.
+      if more != 0 { looks = 0 }
+      freed += more ?? 0
       // One that was shortened may be shortened further.
       if freed < bytes { queue.removeLast() }
     }
@@ -143,15 +148,16 @@ actor Evictor {
     if isClosed { return 0 }
     let now = budget.wallSeconds
     return budget.index.withLock { $0.overdue(at: now) }
-      .reduce(0) { $0 + evict($1, toFree: .max) }
+      .reduce(0) { $0 + (evict($1, toFree: .max) ?? 0) }
   }
 
   /// Evicts an entry. One of which most may stay is only shortened: its end is dropped, because the
   /// next play needs its beginning first.
   ///
-  /// - Returns: the bytes that were freed. If none were, the entry has another place in the index
-  ///   now: that of its last use, or of an entry that is used now.
-  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64 {
+  /// - Returns: the bytes that were freed; nil if the entry is gone, or was used or pinned since it was
+  ///   measured. If none were freed, it has another place in the index now: that of its last use, or
+  ///   of an entry that is used now.
+  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
@@ -163,7 +169,7 @@ actor Evictor {
         // back.
         if before.pinnedBytes != nil || before.lastAccess != entry.lastAccess {
           budget.index.withLock { $0.note(before) }
-          return 0
+          return before.pinnedBytes != nil || before.lastAccess > entry.lastAccess ? nil : 0
         }
         let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
         var key: CacheKey?
@@ -178,13 +184,14 @@ actor Evictor {
       } else {
         // It is written or open, or another process has removed it.
         budget.remeasure(name)
+        if lock != nil, !budget.isOpen(name) { return nil }
       }
     } catch is EntryDirectory.InUse {
       // Another process reads it.
     } catch {
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
-    budget.index.withLock { _ = $0.touch(name, at: budget.wallSeconds) }
+    budget.index.withLock { $0.postpone(name, at: budget.wallSeconds) }
     return 0
   }
 }

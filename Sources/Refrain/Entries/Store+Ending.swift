@@ -54,7 +54,7 @@ extension Store {
         state.isUnrepeatable, state.stored.isEmpty && !state.isComplete, state.storage.journal
       )
     }
-    let isWorthless = isEmpty && (isReplacing || (try? directory.isPinned) != true)
+    let isWorthless = isEmpty && (isReplacing || (try? directory.isPinned) == false)
     if isWorthless || isUnrepeatable || isUnwanted(generation) {
       try discard(files, isReplacing: isReplacing)
     } else if isStale || isReplacing {

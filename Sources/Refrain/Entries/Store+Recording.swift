@@ -138,8 +138,11 @@ extension Store {
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
     open = nil
+    let isEmpty = generation.withState(\.stored.isEmpty)
     attempt {
-      if isReplacing { return try discard(files, isReplacing: true) }
+      if isReplacing || isEmpty, try isReplacing || !directory.isPinned {
+        return try discard(files, isReplacing: isReplacing)
+      }
       try directory.removeJournals(of: files.id, before: .max)
     }
   }

@@ -137,7 +137,9 @@ actor Store {
   /// Makes or opens the files of a generation (`StoringDecision`).
   private func begin(_ generation: Generation) throws -> EntryFile? {
     let (isOver, ready) = generation.withState { state -> (Bool, EntryFile?) in
-      guard state.storage.isPrepared, !state.isOver else { return (state.isOver, nil) }
+      // It may have been removed, or forbidden, while room was made.
+      if state.isOver || state.storage.isRefused(at: .now) { return (true, nil) }
+      guard state.storage.isPrepared else { return (false, nil) }
       state.storage.allow()
       return (false, state.file)
     }
@@ -254,9 +256,14 @@ actor Store {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
-      // The existing record and its files remain valid.
-      for name in [files.fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
-        try directory.disk.removeFile("\(directory.path)/\(name)")
+      if removesOthers {
+        // The existing record and its files remain valid.
+        for name in [files.fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
+          try directory.disk.removeFile("\(directory.path)/\(name)")
+        }
+      } else {
+        // Nothing else lies in a new directory.
+        try removeFiles()
       }
       throw error
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// Pinned entries are never evicted, neither as a whole nor in part.
 ///
@@ -119,7 +120,10 @@ extension MediaCache {
       guard budget.claimPinned(bytes, for: name) else {
         throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: [name]))
       }
-      defer { budget.remeasure(name) }
+      defer {
+        budget.index.withLock { $0.endClaim(name) }
+        budget.remeasure(name)
+      }
       do {
         let isStored =
           if let open { try await open.storage.pin() } else {

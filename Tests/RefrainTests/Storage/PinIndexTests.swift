@@ -41,9 +41,12 @@ struct PinIndexTests {
     #expect(fits && replaces)
     #expect(index.pinnedBytes(except: []) == 400)
     index.forget("b")
+    // A measurement from before the pin changes nothing.
+    index.note(entry("c", 1))
     #expect(index.pinnedBytes(except: []) == 200)
     #expect(index.allOldest() == [])
     // It could not be pinned.
+    index.endClaim("c")
     index.note(entry("c", 1))
     #expect(index.pinnedBytes(except: []) == 150)
     #expect(index.allOldest() == ["c"])

@@ -24,6 +24,9 @@ struct EntryIndex: Sendable {
   /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
   /// that selecting among the others takes no longer, however many are pinned.
   private var pinned: [String: Int64] = [:]
+  /// The entries of `pinned` that are only about to be pinned: a scan that finds no pin yet changes
+  /// nothing.
+  private var claimed: Set<String> = []
   /// The sum of `pinned`.
   private var pinnedBytes: Int64 = 0
   /// The entries that this process has open.
@@ -47,6 +50,7 @@ struct EntryIndex: Sendable {
   // MARK: Entries
 
   mutating func note(_ entry: MeasuredEntry) {
+    if entry.pinnedBytes == nil, claimed.contains(entry.name) { return }
     seen?.insert(entry.name)
     setPinned(entry.pinnedBytes, entry.name)
     if entry.pinnedBytes == nil { entries[entry.name] = entry }
@@ -56,7 +60,18 @@ struct EntryIndex: Sendable {
 
   mutating func forget(_ name: String) {
     entries[name] = nil
+    claimed.remove(name)
     setPinned(nil, name)
+  }
+
+  /// Whether an entry that `oldest` has returned is still as it was, and may be evicted.
+  func isCurrent(_ entry: MeasuredEntry) -> Bool {
+    entries[entry.name]?.lastAccess == entry.lastAccess && !open.contains(entry.name)
+  }
+
+  /// Has an entry that cannot be evicted rank as one that is used now.
+  mutating func postpone(_ name: String, at time: Double) {
+    entries[name]?.lastAccess = max(newest, time)
   }
 
   /// Records that an entry is used now.
@@ -85,14 +100,20 @@ struct EntryIndex: Sendable {
     names.reduce(pinnedBytes) { $0 &- (pinned[$1] ?? 0) }
   }
 
-  /// Claims space for an entry that is about to be pinned: it counts as pinned until it is noted.
+  /// Claims space for an entry that is about to be pinned: it counts as pinned until `endClaim`.
   ///
   /// - Returns: false if it does not fit into `room` together with the other pinned entries.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
     setPinned(bytes, name)
-    seen?.insert(name)
+    claimed.insert(name)
     return true
+  }
+
+  /// Ends a claim. Measure the entry afterwards: it counts as pinned until then.
+  mutating func endClaim(_ name: String) {
+    claimed.remove(name)
+    if pinned[name] != nil { seen?.insert(name) }
   }
 
   private mutating func setPinned(_ bytes: Int64?, _ name: String) {
@@ -137,8 +158,10 @@ struct EntryIndex: Sendable {
 
   /// Ends a scan of all entries: those that were not measured since it began no longer exist.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
-    let found = (seen.take() ?? []).union(open)
-    for name in Set(entries.keys).union(pinned.keys).subtracting(found) { forget(name) }
+    let found = (seen.take() ?? []).union(open).union(claimed)
+    for names in [Array(entries.keys), Array(pinned.keys)] {
+      for name in names where !found.contains(name) { forget(name) }
+    }
     lastScan = (ended, ended - began)
   }
 

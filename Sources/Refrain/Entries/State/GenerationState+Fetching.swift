@@ -54,7 +54,7 @@ extension GenerationState {
           range = hole
         }
         // Another attempt says more than what became of earlier ones.
-        for id in readers.all.keys { readers[id]?.refusal = nil }
+        for id in readers.all.keys { readers[id]?.missed = nil }
         start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
@@ -286,6 +286,7 @@ extension GenerationState {
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
+    let waiting = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
@@ -302,11 +303,20 @@ extension GenerationState {
         readers[id]?.activity = .idle
       }
     }
-    // The filling has asked for its reader, on a busy machine before the reader does: a resource that
-    // the origin refuses is not requested again.
-    guard info == nil, error.status != nil else { return }
-    for (id, reader) in readers.all where reader.fillsWhole && !reader.isActive {
-      readers[id]?.refusal = error
+    for (id, reader) in readers.all
+    where !waiting.contains(id) && misses(error, reader, at: fetch.position) {
+      readers[id]?.missed = error
     }
+  }
+
+  /// Whether a reader that does not wait now would have the same request made again: its filling was
+  /// refused before it asked, or it reads the last bytes of a response that was cut short for good.
+  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
+    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
+    guard error.retry == .cutShort, comesWhole, !reader.awaitsConfirmation,
+      reader.isReading || reader.isBackground && reader.isActive,
+      reader.position <= position, position < reader.end
+    else { return false }
+    return reader.isBackground || !Self.isProgress(position - reader.position, at: position)
   }
 }

@@ -78,7 +78,10 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn { runEnded(reader) }
+    if !goesOn {
+      runEnded(reader)
+      if reader.isActive { reader.missed = nil }
+    }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
   }
@@ -97,8 +100,8 @@ extension GenerationState {
       return .success(())
     }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.refusal {
-      readers[waiter.reader]?.refusal = nil
+    if let error = reader.missed {
+      readers[waiter.reader]?.missed = nil
       if !fetches.bring(waiter.offset ?? 0) { return .failure(error) }
     }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }

@@ -109,6 +109,7 @@ struct GenerationState: Sendable {
   mutating func end(at length: Int64) {
     guard var information = info, information.length == nil else { return }
     information.length = length
+    storage.noteRecordStale()
     establish(information)
   }
 

@@ -35,8 +35,9 @@ extension GenerationState {
     var received = Received.nothing
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// Why the origin has refused the resource, if that was asked for it before it has asked.
-    var refusal: MediaCacheError?
+    /// The error of a request that it has come upon without waiting there yet
+    /// (`GenerationState.misses`).
+    var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?

@@ -56,9 +56,8 @@
     /// stores one, another is filled: where exchanges are few, libcurl need not stop then, and be
     /// woken, for each chunk.
     ///
-    /// A killed process loses what was passed on but is not stored yet: 64 KiB that precede an entry's
-    /// first record, and a chunk of each exchange. Five exchanges that start at the worst moments stay
-    /// below 256 KiB.
+    /// A killed process loses what was passed on but is not stored yet: a chunk of each exchange. Five
+    /// exchanges that start at the worst moments stay below 256 KiB.
     static func limits(exchanges: Int) -> (chunks: Int, bytes: Int) {
       (exchanges > 2 ? 1 : 2, max(mostAtOnce, min(64 << 10, (96 << 10) / max(1, exchanges))))
     }
@@ -70,7 +69,9 @@
     /// The size of libcurl's own buffer, which each transfer has: one read of the socket takes no more
     /// than is passed on.
     var readSize: Int {
-      loop.exchanges.load(ordering: .relaxed) > 128 ? Self.mostAtOnce / 2 : limits.bytes
+      if loop.exchanges.load(ordering: .relaxed) > 128 { return Self.mostAtOnce / 2 }
+      // Whole pieces: of a read that ends in a part of one, libcurl would keep a copy.
+      return limits.bytes / Self.mostAtOnce * Self.mostAtOnce
     }
 
     var limits: (chunks: Int, bytes: Int) {
