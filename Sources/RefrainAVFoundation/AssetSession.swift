@@ -95,9 +95,8 @@ final class AssetSession: Sendable {
       mimeType: information.mimeType, pathExtension: resource.url.pathExtension)
     // Without a length, the type does not matter.
     if type == nil, information.length != nil {
-      type =
-        ContentType.sniffed(try await reader.bytes(in: 0..<Int64(ContentType.sniffLength)))
-        ?? ContentType.declared(mimeType: information.mimeType, pathExtension: "")
+      type = ContentType.sniffed(
+        try await firstBytes(of: reader), pathExtension: resource.url.pathExtension)
     }
     // The reader is kept for its information. Each request is served by a reader of its own.
     reader.rest()
@@ -109,6 +108,16 @@ final class AssetSession: Sendable {
       guard !cache.isOffline else { throw LoadingError.redirectedOffline(resource.url) }
     }
     return opened
+  }
+
+  /// Returns the bytes that may show the type; none if they cannot be read: others may be stored.
+  private static func firstBytes(of reader: MediaReader) async throws -> Data {
+    do {
+      return try await reader.bytes(in: 0..<Int64(ContentType.sniffLength))
+    } catch {
+      if error is CancellationError { throw error }
+      return Data()
+    }
   }
 
   // MARK: What came of it

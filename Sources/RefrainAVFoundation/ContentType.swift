@@ -28,18 +28,35 @@ enum ContentType {
   ///   a container, but makes a player look for video.
   static func declared(mimeType: String?, pathExtension: String) -> String? {
     let essence = MediaType.essence(mimeType)
-    let byExtension = extensions[pathExtension.lowercased()] ?? systemType(pathExtension)
+    let byExtension = type(ofExtension: pathExtension)
     guard let essence, !genericTypes.contains(essence),
       let byMIMEType = mimeTypes[essence]
         ?? MediaType.usualExtension(ofType: essence).flatMap({ extensions[$0] })
         ?? systemType(mimeType: essence)
     else { return byExtension }
     guard let byExtension, byExtension != byMIMEType else { return byMIMEType }
-    guard sameFormat.contains(where: { $0.contains(byExtension) && $0.contains(byMIMEType) })
+    return moreExact(byExtension, byMIMEType)
+  }
+
+  /// Returns the type of a resource for which none is declared, or two: that of its first bytes, or
+  /// the extension's if that names the same format more exactly, or if they show nothing.
+  static func sniffed(_ firstBytes: some Collection<UInt8>, pathExtension: String) -> String? {
+    let (byExtension, shown) = (type(ofExtension: pathExtension), sniffed(firstBytes))
+    guard let byExtension, let shown else { return byExtension ?? shown }
+    return moreExact(byExtension, shown) ?? shown
+  }
+
+  private static func type(ofExtension pathExtension: String) -> String? {
+    extensions[pathExtension.lowercased()] ?? systemType(pathExtension)
+  }
+
+  /// Returns the more exact one of an extension's type and another one; nil if they are not of one
+  /// format.
+  private static func moreExact(_ byExtension: String, _ other: String) -> String? {
+    guard sameFormat.contains(where: { $0.contains(byExtension) && $0.contains(other) })
     else { return nil }
     // `.mp4` does not state what is inside, `audio/mp4` does.
-    return broadTypes.contains(byExtension) && byMIMEType != UTI.quickTime
-      ? byMIMEType : byExtension
+    return broadTypes.contains(byExtension) && other != UTI.quickTime ? other : byExtension
   }
 
   /// The types whose extensions are used whatever the container holds.

@@ -66,12 +66,15 @@ package struct CacheControl: Sendable, Hashable {
   /// - Parameter isShared: whether the directives for shared caches, if there are any, override those
   ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
   init(_ headers: HeaderFields, isShared: Bool) {
-    let targeted = isShared ? CacheControl(headers["CDN-Cache-Control"]).arguments : [:]
-    isTargeted = !targeted.isEmpty
+    self.init(headers["Cache-Control"])
+    var targeted = CacheControl(isShared ? headers["CDN-Cache-Control"] : nil)
+    guard !targeted.arguments.isEmpty else { return }
     // There a directive may be false.
-    arguments =
-      isTargeted
-      ? targeted.filter { $0.value != "?0" } : CacheControl(headers["Cache-Control"]).arguments
+    targeted.arguments = targeted.arguments.filter { $0.value != "?0" }
+    targeted.isTargeted = true
+    // A field that does not parse must be ignored (§2.1): one that states neither a lifetime nor a
+    // restriction does not lift those of Cache-Control.
+    if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }
   }
 
   /// Whether a response with these fields is for everybody, as shared caches read them.
@@ -109,10 +112,16 @@ package struct CacheControl: Sendable, Hashable {
     return !Freshness.isHeuristicallyCacheable(status) && ![302, 303, 307].contains(status)
   }
 
+  /// Whether it states for how long the response may be used.
+  private var hasLifetime: Bool { number("max-age") != nil || number("s-maxage") != nil }
+  private var isRestricted: Bool { noStore || noCache || isPrivate }
+
   private func has(_ name: String) -> Bool { arguments[name] != nil }
 
   /// What is no number of seconds, such as a negative one, counts as zero (RFC 9111 §4.2.1).
-  private func seconds(_ name: String) -> Int64? {
-    arguments[name].map { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) ?? 0 }
+  private func seconds(_ name: String) -> Int64? { has(name) ? number(name) ?? 0 : nil }
+
+  private func number(_ name: String) -> Int64? {
+    arguments[name].flatMap { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) }
   }
 }

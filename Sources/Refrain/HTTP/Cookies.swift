@@ -119,21 +119,24 @@ extension Cookie {
     // As it is sent in a field again.
     guard !name.isEmpty, !"\(name)\(value)".utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
     else { return nil }
-    // The last attribute of a name counts.
-    var attributes: [String: String] = [:]
+    (path, domain) = (place.defaultPath, "")
+    var seconds: Int?
+    // The last attribute of a name counts; one without a valid age or date is ignored.
     for part in parts {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      attributes[pair[0].trimmingOWS.lowercased()] =
-        pair.count == 2 ? String(pair[1].trimmingOWS) : ""
+      let value = pair.count == 2 ? String(pair[1].trimmingOWS) : ""
+      switch pair[0].trimmingOWS.lowercased() {
+      case "secure": isSecure = true
+      case "path": path = value.hasPrefix("/") ? value : place.defaultPath
+      case "max-age": seconds = Int(value) ?? seconds
+      case "expires": expires = HTTPDate.parse(value) ?? expires
+      case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
+      default: break
+      }
     }
-    isSecure = attributes["secure"] != nil
-    path = attributes["path"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? place.defaultPath
-    if let seconds = attributes["max-age"].flatMap({ Int($0) }) {
+    if let seconds {
       expires = seconds <= 0 ? .distantPast : now.addingTimeInterval(Double(seconds))
-    } else {
-      expires = attributes["expires"].flatMap { HTTPDate.parse($0) }
     }
-    domain = String((attributes["domain"] ?? "").trimmingPrefix(".")).lowercased()
     isHostOnly = domain.isEmpty
     if isHostOnly { domain = place.host }
     // A name without a dot would be for a whole top-level domain.

@@ -142,12 +142,12 @@ struct GroupRenewal: Sendable, Hashable {
     let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
     (before.query, after.query) = (nil, nil)
     func label(_ parameter: String) -> Substring { parameter.prefix { $0 != "=" } }
-    // Nothing but values may differ.
+    let values = Dictionary(zip(asked, renewed)) { first, _ in first }
+    // Nothing but values may differ, and equal parameters must have stayed equal.
     if before.textWithoutFragment == after.textWithoutFragment,
-      asked.map(label) == renewed.map(label)
+      asked.map(label) == renewed.map(label), asked.compactMap({ values[$0] }) == renewed
     {
-      let changed = zip(asked, renewed).filter { $0 != $1 }
-      parameters = Dictionary(changed) { first, _ in first }
+      parameters = values.filter { $0.key != $0.value }
     }
     if headers.isEmpty, parameters.isEmpty { return nil }
   }

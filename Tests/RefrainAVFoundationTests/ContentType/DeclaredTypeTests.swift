@@ -60,10 +60,10 @@ import Testing
   }
 
   @Test func `The first bytes decide if no type is declared, or two`() {
-    let flac = Array("fLaC".utf8)
+    let flac = MediaBytes.text("fLaC")
     func type(_ mimeType: String?, _ pathExtension: String) -> String? {
       ContentType.declared(mimeType: mimeType, pathExtension: pathExtension)
-        ?? ContentType.sniffed(flac)
+        ?? ContentType.sniffed(flac, pathExtension: pathExtension)
     }
     #expect(type(nil, "") == "org.xiph.flac")
     #expect(type("application/octet-stream", "bin") == "org.xiph.flac")
@@ -71,6 +71,31 @@ import Testing
     #expect(type("audio/mpeg", "mp3") == "public.mp3")
     #expect(type("audio/mpeg", "m4a") == "org.xiph.flac")
     #expect(type("application/octet-stream", "mp3") == "public.mp3")
+  }
+
+  /// The first bytes, the extension, and the type that follows.
+  static let contradictions: [([UInt8], String, String?)] = [
+    // The extension is the more exact name of the same format.
+    (MediaBytes.fileType("isom"), "m4a", "com.apple.m4a-audio"),
+    (MediaBytes.fileType("mp42"), "M4B", "com.apple.m4a-audio"),
+    (MediaBytes.fileType("dash"), "m4a", "com.apple.m4a-audio"),
+    (MediaBytes.text("OggS"), "ogv", "org.xiph.ogv"),
+    // It is not.
+    (MediaBytes.fileType("M4A "), "mp4", "com.apple.m4a-audio"),
+    (MediaBytes.fileType("isom"), "mp3", "public.mpeg-4"),
+    (MediaBytes.mp3, "m4a", "public.mp3"),
+    (MediaBytes.text("fLaC"), "flac", "org.xiph.flac"),
+    (MediaBytes.text("#EXTM3U\n"), "mp3", "public.m3u-playlist"),
+    // The bytes show nothing, or were not read.
+    (MediaBytes.text("junk"), "mp3", "public.mp3"), ([], "m4a", "com.apple.m4a-audio"),
+    ([], "php", nil),
+  ]
+
+  @Test(arguments: contradictions)
+  func `The extension counts if the bytes show nothing or only the format`(
+    _ bytes: [UInt8], _ pathExtension: String, _ type: String?
+  ) {
+    #expect(ContentType.sniffed(bytes, pathExtension: pathExtension) == type)
   }
 
   @Test func `Playlists are recognized by their type`() {

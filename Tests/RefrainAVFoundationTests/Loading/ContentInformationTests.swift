@@ -40,6 +40,49 @@
       }
     }
 
+    @Test(arguments: [
+      ("/a.m4a", "audio/mpeg", MediaBytes.fileType("isom", ["mp42"]), "com.apple.m4a-audio"),
+      ("/a.m4a", "audio/mpeg", MediaBytes.mp3, "public.mp3"),
+      ("/a.mp3", "audio/x-mpegurl", MediaBytes.text("unknown"), "public.mp3"),
+    ])
+    func `Of two declared types, the first bytes choose, or else the extension`(
+      _ path: String, _ mimeType: String, _ bytes: [UInt8], _ expected: String
+    ) async throws {
+      try await withAssets { test in
+        test.origin.serve(
+          OriginResource(.bytes(bytes), contentType: mimeType, etag: "\"a\""), at: path)
+        let asset = test.cache.asset(for: test.resource(path))
+        let request = asset.standInRequest(.information())
+        guard case .finished(redirect: nil) = await request.end() else {
+          Issue.record("not finished, or redirected")
+          return
+        }
+        #expect(request.information.contentType == expected)
+        #expect(request.information.contentLength == Int64(bytes.count))
+        #expect(asset.resourceLoader.standInLog.violations == [])
+      }
+    }
+
+    @Test
+    func `Of two declared types, the extension counts if no bytes can be read`() async throws {
+      try await withAssets { test in
+        test.serve(4_000_000, at: "/a.m4a", type: "audio/mpeg")
+        try await test.cache.prefetch(test.resource("/a.m4a"), range: 3_000_000..<3_100_000)
+        try await test.relaunched {
+          $0.offline = true
+        } _: { test in
+          let player = test.player("/a.m4a")
+          let request = try player.request(.information(bytes: nil))
+          #expect(await request.end().isFinished)
+          #expect(request.information.contentType == "com.apple.m4a-audio")
+          #expect(await (try player.request(.bytes(1000, at: 3_000_000))).end().isFinished)
+          let error = await (try player.request(.bytes(1000, at: 0))).end().error as? NSError
+          #expect(error?.code == URLError.notConnectedToInternet.rawValue)
+          player.check()
+        }
+      }
+    }
+
     @Test(arguments: [nil, ["public.mpeg-4", "public.mp3"], []])
     func `An unknown type is left to AVFoundation, whatever it allows`(
       _ allowed: [String]?
@@ -106,12 +149,15 @@
       }
     }
 
-    @Test(arguments: [Wish.information(), .toEnd(from: 0), .bytes(10, at: 40)])
+    // The second type contradicts the extension.
+    @Test(
+      arguments: [Wish.information(), .toEnd(from: 0), .bytes(10, at: 40)],
+      ["audio/wav", "audio/mpeg"])
     func `A resource without a length is left to AVFoundation and not downloaded`(
-      _ wish: Wish
+      _ wish: Wish, _ mimeType: String
     ) async throws {
       try await withAssets { test in
-        test.serve(200_000_000) {
+        test.serve(200_000_000, type: mimeType) {
           $0.declaresLength = false
           $0.supportsRanges = false
         }

@@ -37,6 +37,7 @@ import Testing
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": "max-age=0"], false),
     (["Cache-Control": "no-store", "CDN-Cache-Control": "max-age=60"], true),
     (["Cache-Control": "private", "CDN-Cache-Control": "max-age=60"], true),
+    (["Cache-Control": "private, max-age=60", "CDN-Cache-Control": "x=(,"], false),
     (["Expires": "0", "CDN-Cache-Control": "max-age=60"], true),
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": "no-cache"], false),
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": ""], true),

@@ -244,6 +244,14 @@ import Testing
     }
   }
 
+  @Test func `Equal parameters that stay equal are replaced`() throws {
+    let renewal = try #require(
+      GroupRenewal(
+        from: resource("https://h/a?t=1&n=1&t=1"), to: resource("https://h/a?t=2&n=1&t=2")))
+    let changed = try renewal.applied(to: resource("https://h/b?n=2&t=1&t=1"))
+    #expect(changed.url.absoluteString == "https://h/b?n=2&t=2&t=2")
+  }
+
   @Test func `A newer header of a request stays`() throws {
     let renewal = try #require(
       GroupRenewal(
@@ -269,6 +277,8 @@ import Testing
   @Test(arguments: [
     ("https://h/a?t=1", "https://g/a?t=2"), ("https://h/a?t=1", "https://h/b?t=2"),
     ("https://h/a?t=1", "https://h/a?t=1&u=2"), ("https://h/a?t=1", "https://h/a?t=1"),
+    // Which value is whose is unknown.
+    ("https://h/a?t=1&t=1", "https://h/a?t=2&t=3"), ("https://h/a?t=1&t=1", "https://h/a?t=1&t=2"),
   ])
   func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
     #expect(try GroupRenewal(from: resource(old), to: resource(new)) == nil)

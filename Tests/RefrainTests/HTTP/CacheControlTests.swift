@@ -86,6 +86,32 @@ import Testing
     #expect(revalidated.mustRevalidate)
   }
 
+  @Test(arguments: [
+    ("x=(,", "private"), ("x=(,", "no-store"), ("x=(,", "private, max-age=60"),
+    ("max-age=x", "private"), ("public", "private"), ("no-store=?0", "no-store"),
+    ("must-understand", "no-store"),
+  ])
+  func `A CDN-Cache-Control that states nothing about storing does not permit it`(
+    _ value: String, _ control: String
+  ) {
+    let headers: HeaderFields = ["CDN-Cache-Control": value, "Cache-Control": control]
+    #expect(Self.freshness(headers).noStore)
+  }
+
+  @Test(arguments: [
+    ("max-age=60", 60), ("s-maxage=60, x", 60), ("max-age=0", 0), ("no-cache", 0),
+  ])
+  func `A CDN-Cache-Control that states how long permits storing`(
+    _ value: String, _ lifetime: Double
+  ) {
+    for control in ["private", "no-store", "no-cache"] {
+      let kept = Self.freshness(["CDN-Cache-Control": value, "Cache-Control": control])
+      #expect(!kept.noStore && kept.lifetime == lifetime, "\(control)")
+    }
+    let unclear = Self.freshness(["CDN-Cache-Control": "x=(,", "Cache-Control": "no-cache"])
+    #expect(unclear.mustRevalidate)
+  }
+
   @Test func `A shared cache does not store a private CDN-Cache-Control response`() {
     #expect(Self.freshness(["CDN-Cache-Control": "private, max-age=60"]).noStore)
     #expect(Self.freshness(["CDN-Cache-Control": "private=(\"a\"), max-age=60"]).noStore)
