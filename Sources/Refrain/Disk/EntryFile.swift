@@ -95,7 +95,7 @@ package final class EntryFile: Sendable {
 
   /// Whether the file extends to `end`; true if that is unknown. Another program may have truncated
   /// it.
-  func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
+  package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
   /// Whether the file has no name any more. Does not wait for the disk on a local file system.
   var isRemoved: Bool { (try? status())?.links == 0 }

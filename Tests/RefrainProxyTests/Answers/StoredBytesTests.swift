@@ -99,6 +99,34 @@ import Testing
     }
   }
 
+  /// The system then has nothing to send, and says so at once, however often it is asked.
+  @Test func `A response ends if its file is truncated while it is sent`() async throws {
+    try await withProxy { test in
+      // More than any socket accepts.
+      let length: Int64 = 48 << 20
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.headers = [Field("Cache-Control", "max-age=3600")]
+      test.origin.serve(resource, at: "/a.mp3")
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a.mp3")))
+      #expect(try await test.get("/a.mp3", ["Range: bytes=0-9"]).body.count == 10)
+      let file = try #require(try await test.cache.completeFile(for: test.key("/a.mp3")))
+      let request = try test.request(for: "/a.mp3")
+      let received = try await test.onSocket(receiveBuffer: 16_384) { client in
+        try client.send(request)
+        // The proxy looks at such a client's connection more often.
+        client.endSending()
+        _ = try client.receiveHead()
+        try #require(truncate(file.path(percentEncoded: false), 1 << 20) == 0)
+        return try client.receiveToEnd().bytes.count
+      }
+      #expect(received < length)
+      try await eventually("it is logged") { test.log.all.count == 2 }
+      let logged = try #require(test.log.all.last)
+      #expect(logged.source == .hit && logged.bytesSent < length && logged.error == nil)
+      #expect(try await test.get("/a.mp3").body.count == length)
+    }
+  }
+
   /// As during an upgrade, when the one before still serves its connections.
   @Test func `A resource removed by another process is requested again`() async throws {
     try await withSuccession { origin, directory in
