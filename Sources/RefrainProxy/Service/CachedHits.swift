@@ -19,12 +19,17 @@ final class CachedHits: Sendable {
     resources.withLock { $0[target] }
   }
 
-  /// Forgets all others if there are too many: what is forgotten is found again by its next request.
+  /// If there are too many, forgets those that were not used in the last second; all others if that
+  /// leaves many, so that not each new one looks through them. What is forgotten is found again by its
+  /// next request.
   func insert(_ resource: CachedHit, for target: String) {
     let dropped = resources.withLock { resources in
       let replaced = resources.updateValue(resource, forKey: target)
-      let isFull = resources.count > Self.capacity
-      return (replaced, isFull ? exchange(&resources, with: [target: resource]) : [:])
+      guard resources.count > Self.capacity else { return (replaced, [:]) }
+      let deadline = NIODeadline.now() - .seconds(1)
+      let used = resources.filter { $0.value.wasUsed(since: deadline) }
+      let kept = used.count <= Self.capacity / 2 ? used : [target: resource]
+      return (replaced, exchange(&resources, with: kept))
     }
     withExtendedLifetime(dropped) {}
   }
