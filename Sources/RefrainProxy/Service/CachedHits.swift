@@ -34,14 +34,21 @@ final class CachedHits: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Releases resources that were not requested for a while.
+  /// Releases resources that were not requested for a while, and those whose files another process has
+  /// removed. Blocks.
   func releaseUnused() {
     let deadline = NIODeadline.now() - Self.patience
-    let dropped = resources.withLock { resources in
+    let (targets, dropped) = resources.withLock { resources in
       let kept = resources.filter { $0.value.wasUsed(since: deadline) }
-      return exchange(&resources, with: kept)
+      return (Array(kept.keys), exchange(&resources, with: kept))
     }
     withExtendedLifetime(dropped) {}
+    // One at a time: the others can be released meanwhile.
+    for target in targets {
+      guard let resource = resource(for: target), resource.isRemoved else { continue }
+      resources.withLock { if $0[target] === resource { $0[target] = nil } }
+      withExtendedLifetime(resource) {}
+    }
   }
 
   /// - Returns: whether there were any.
@@ -92,6 +99,9 @@ final class CachedHit: Sendable {
   func wasUsed(since deadline: NIODeadline) -> Bool {
     lastUse.load(ordering: .relaxed) >= deadline.uptimeNanoseconds
   }
+
+  /// Whether another process has removed the stored bytes. Blocks.
+  var isRemoved: Bool { lease.isRemoved }
 
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
   /// head except Connection and the empty line.
