@@ -237,9 +237,6 @@ extension ProxyConnection {
     context.flush()
   }
 
-  /// The most bytes of a body that are sent before the event loop goes on with other connections.
-  private static let longestAtOnce: Int64 = 1 << 20
-
   /// Passes as much of a hit to the socket as it accepts now; nothing waits in the channel between
   /// responses. By SwiftNIO, the head would travel in a packet of its own, which costs the system of
   /// both sides a quarter more than one with the beginning of the body.
@@ -257,8 +254,7 @@ extension ProxyConnection {
       headBuffer.moveReaderIndex(forwardBy: max(0, count))
       guard headBuffer.readableBytes == 0, let file = hit.file else { return 0 }
       var offset = off_t(hit.range.lowerBound)
-      let most = min(hit.count, Self.longestAtOnce)
-      let sent = sendfile(socket, file.descriptor, &offset, Int(most))
+      let sent = sendfile(socket, file.descriptor, &offset, Int(hit.count))
       return sent == 0 ? nil : Int64(max(0, sent))
     #else
       return 0
