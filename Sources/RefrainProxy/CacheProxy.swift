@@ -105,7 +105,7 @@ public final class CacheProxy: Sendable {
   private func keepHouse() -> Task<Void, Never> {
     Task {
       while (try? await Task.sleep(for: Listener.pace)) != nil {
-        service.hits.releaseUnused()
+        await IOThreads.background.run { [service] in service.hits.releaseUnused() }
         await listener.examineIfSuspended()
       }
     }

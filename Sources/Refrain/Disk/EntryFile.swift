@@ -95,10 +95,16 @@ package final class EntryFile: Sendable {
 
   /// Whether the file extends to `end`; true if that is unknown. Another program may have truncated
   /// it.
-  func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
+  package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
   /// Whether the file has no name any more. Does not wait for the disk on a local file system.
   var isRemoved: Bool { (try? status())?.links == 0 }
+
+  /// Whether nothing has the file's name any more; false if that is unknown. Unlike `isRemoved`, also
+  /// true of a file that has another name: a hard link, or one that a server of NFS gave it.
+  var hasLostName: Bool {
+    do throws(DiskError) { return try disk.status(of: path) == nil } catch { return false }
+  }
 
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

@@ -210,6 +210,10 @@ package final class EntryLease: Sendable {
   /// The current time of the cache's clock.
   package var now: Moment { entry.now }
 
+  /// Whether the file of the stored bytes has lost its name, which `known` does not notice while the
+  /// file has another one. Blocks.
+  package var isRemoved: Bool { entry.current?.withState(\.file)?.hasLostName == true }
+
   /// Returns the stored response, if it may be used without asking the origin, and no other process
   /// has removed it.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {

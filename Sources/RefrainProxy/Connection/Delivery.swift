@@ -95,6 +95,8 @@ final class Delivery: Sendable {
 
   /// Responds to an error: with its status, if nothing is sent yet.
   func send(_ error: HTTPError) async {
+    // Only the end of the connection cancels the task: nothing can be sent, and that is no error.
+    guard !Task.isCancelled else { return abort() }
     note { $0.served.error = error.reason }
     guard !hasBegun else { return abort() }
     var response = ProxyResponse(error)

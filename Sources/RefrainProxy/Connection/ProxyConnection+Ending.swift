@@ -136,6 +136,9 @@ extension ProxyConnection {
     let pending = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     if pending == 0 || pending != pendingBytes { since = now }
     pendingBytes = pending
+    // Another program has truncated the file: sendfile(2) finds nothing to send, which SwiftNIO takes
+    // for a call to be repeated at once.
+    if pending > 0, let sending, !sending.file.reaches(sending.end) { return abortAnswer() }
     if case .awaited(_, let start) = body, now - start > TimeAmount(settings.headTimeout) {
       closeAfterResponse()
       failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))

@@ -129,6 +129,7 @@ extension ProxyConnection {
     _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
     _ accepted: @escaping (ByteRange) -> Void
   ) {
+    sending = (file, range.upperBound)
     var offset = range.lowerBound
     while offset < range.upperBound {
       let part = offset..<min(range.upperBound, offset + step)
@@ -139,10 +140,13 @@ extension ProxyConnection {
         fileHandle: handle, readerIndex: Int(part.lowerBound), endIndex: Int(part.upperBound))
       let written = context.eventLoop.makePromise(of: Void.self)
       let isLast = part.upperBound == range.upperBound
-      written.futureResult.assumeIsolated().whenComplete { result in
+      written.futureResult.assumeIsolated().whenComplete { [self] result in
         withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
         if case .success = result { accepted(part) }
-        if isLast { promise?.completeWith(result) }
+        guard isLast else { return }
+        // The next response may begin with the promise.
+        sending = nil
+        promise?.completeWith(result)
       }
       context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
     }
@@ -173,7 +177,10 @@ extension ProxyConnection {
     boundSending(false, context)
     let response = HitResponse(
       hit: hit, head: head, started: started, firstByte: Self.seconds(since: started))
-    let sent = sendAtOnce(hit, context)
+    guard let sent = sendAtOnce(hit, context) else {
+      end(response, 0, isSent: false)
+      return true
+    }
     setup.service.traffic.noteSent(sent)
     if headBuffer.readableBytes == 0, sent == hit.count {
       end(response, sent, isSent: true)
@@ -230,15 +237,13 @@ extension ProxyConnection {
     context.flush()
   }
 
-  /// The most bytes of a body that are sent before the event loop goes on with other connections.
-  private static let longestAtOnce: Int64 = 1 << 20
-
   /// Passes as much of a hit to the socket as it accepts now; nothing waits in the channel between
   /// responses. By SwiftNIO, the head would travel in a packet of its own, which costs the system of
   /// both sides a quarter more than one with the beginning of the body.
   ///
-  /// - Returns: the accepted bytes of the body. Those of the head leave `headBuffer`.
-  private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64 {
+  /// - Returns: the accepted bytes of the body; nil if another program has truncated the file, which
+  ///   ends before them. Those of the head leave `headBuffer`.
+  private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64? {
     #if os(Linux)
       guard let socket, context.channel.isActive else { return 0 }
       let flags = MSG_DONTWAIT | MSG_NOSIGNAL | (hit.file == nil ? 0 : MSG_MORE)
@@ -249,8 +254,8 @@ extension ProxyConnection {
       headBuffer.moveReaderIndex(forwardBy: max(0, count))
       guard headBuffer.readableBytes == 0, let file = hit.file else { return 0 }
       var offset = off_t(hit.range.lowerBound)
-      let most = min(hit.count, Self.longestAtOnce)
-      return Int64(max(0, sendfile(socket, file.descriptor, &offset, Int(most))))
+      let sent = sendfile(socket, file.descriptor, &offset, Int(hit.count))
+      return sent == 0 ? nil : Int64(max(0, sent))
     #else
       return 0
     #endif

@@ -34,6 +34,8 @@ final class ProxyConnection: ChannelInboundHandler {
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
   var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
+  /// The file that is being sent, and the end of the part that waits in the channel.
+  var sending: (file: EntryFile, end: Int64)?
   /// The last resource served at once, while it is held open, and the bytes of its target.
   weak var recent: CachedHit?
   var recentTarget = ByteBuffer()

@@ -19,24 +19,36 @@ final class CachedHits: Sendable {
     resources.withLock { $0[target] }
   }
 
-  /// Forgets all others if there are too many: what is forgotten is found again by its next request.
+  /// If there are too many, forgets those that were not used in the last second; all others if that
+  /// leaves many, so that not each new one looks through them. What is forgotten is found again by its
+  /// next request.
   func insert(_ resource: CachedHit, for target: String) {
     let dropped = resources.withLock { resources in
       let replaced = resources.updateValue(resource, forKey: target)
-      let isFull = resources.count > Self.capacity
-      return (replaced, isFull ? exchange(&resources, with: [target: resource]) : [:])
+      guard resources.count > Self.capacity else { return (replaced, [:]) }
+      let deadline = NIODeadline.now() - .seconds(1)
+      let used = resources.filter { $0.value.wasUsed(since: deadline) }
+      let kept = used.count <= Self.capacity / 2 ? used : [target: resource]
+      return (replaced, exchange(&resources, with: kept))
     }
     withExtendedLifetime(dropped) {}
   }
 
-  /// Releases resources that were not requested for a while.
+  /// Releases resources that were not requested for a while, and those whose files another process has
+  /// removed. Blocks.
   func releaseUnused() {
     let deadline = NIODeadline.now() - Self.patience
-    let dropped = resources.withLock { resources in
+    let (targets, dropped) = resources.withLock { resources in
       let kept = resources.filter { $0.value.wasUsed(since: deadline) }
-      return exchange(&resources, with: kept)
+      return (Array(kept.keys), exchange(&resources, with: kept))
     }
     withExtendedLifetime(dropped) {}
+    // One at a time: the others can be released meanwhile.
+    for target in targets {
+      guard let resource = resource(for: target), resource.isRemoved else { continue }
+      resources.withLock { if $0[target] === resource { $0[target] = nil } }
+      withExtendedLifetime(resource) {}
+    }
   }
 
   /// - Returns: whether there were any.
@@ -87,6 +99,9 @@ final class CachedHit: Sendable {
   func wasUsed(since deadline: NIODeadline) -> Bool {
     lastUse.load(ordering: .relaxed) >= deadline.uptimeNanoseconds
   }
+
+  /// Whether another process has removed the stored bytes. Blocks.
+  var isRemoved: Bool { lease.isRemoved }
 
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
   /// head except Connection and the empty line.

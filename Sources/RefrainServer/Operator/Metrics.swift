@@ -45,7 +45,8 @@ struct Metrics: Sendable {
     text.gauge("refrain_connections", "Connected clients.", Int64(connections))
     text.histogram(
       "refrain_time_to_first_byte_seconds", unit: "seconds",
-      "The time from a request to the head of its response.", traffic.firstByte)
+      "The time from a request to the head of its response, counted when the response ends. Without "
+        + "the proxy's own responses.", traffic.firstByte)
   }
 
   private func writeCache(_ text: inout MetricsText) {

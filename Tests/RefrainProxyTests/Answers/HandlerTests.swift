@@ -186,6 +186,32 @@ import Testing
     }
   }
 
+  @Test func `An error after the client has left is not logged`() async throws {
+    let hasBegun = DispatchSemaphore(value: 0)
+    let never = AsyncStream<Void>.makeStream()
+    let handler = Handler { _ in
+      hasBegun.signal()
+      // Ends when the task is cancelled.
+      for await _ in never.stream {}
+      throw MediaCacheError(.offline, "It is not there.")
+    }
+    try await withHandlers([handler]) { test, prefix in
+      let request = "GET \(prefix)/a HTTP/1.1\r\nHost: \(test.host)\r\n\r\n"
+      try await test.onSocket { client in
+        try client.send(request)
+        guard hasBegun.wait(timeout: .now() + 20) == .success else {
+          throw PlainSocket.TookTooLong()
+        }
+        client.reset()
+      }
+      try await eventually("it is logged") { test.log.all.count == 1 }
+      let logged = try #require(test.log.all.first)
+      #expect(logged.error == nil && logged.status == 0)
+      #expect(test.proxy.service.traffic.values.errors == 0)
+    }
+    never.continuation.finish()
+  }
+
   @Test func `A response is logged, and readable for the allowed web origin, unless it says no`()
     async throws
   {

@@ -99,8 +99,39 @@ import Testing
     }
   }
 
+  /// The system then has nothing to send, and says so at once, however often it is asked.
+  @Test func `A response ends if its file is truncated while it is sent`() async throws {
+    try await withProxy { test in
+      // More than any socket accepts.
+      let length: Int64 = 48 << 20
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.headers = [Field("Cache-Control", "max-age=3600")]
+      test.origin.serve(resource, at: "/a.mp3")
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a.mp3")))
+      #expect(try await test.get("/a.mp3", ["Range: bytes=0-9"]).body.count == 10)
+      let file = try #require(try await test.cache.completeFile(for: test.key("/a.mp3")))
+      let request = try test.request(for: "/a.mp3")
+      let received = try await test.onSocket(receiveBuffer: 16_384) { client in
+        try client.send(request)
+        // The proxy looks at such a client's connection more often.
+        client.endSending()
+        _ = try client.receiveHead()
+        try #require(truncate(file.path(percentEncoded: false), 1 << 20) == 0)
+        return try client.receiveToEnd().bytes.count
+      }
+      #expect(received < length)
+      try await eventually("it is logged") { test.log.all.count == 2 }
+      let logged = try #require(test.log.all.last)
+      #expect(logged.source == .hit && logged.bytesSent < length && logged.error == nil)
+      #expect(try await test.get("/a.mp3").body.count == length)
+    }
+  }
+
   /// As during an upgrade, when the one before still serves its connections.
-  @Test func `A resource removed by another process is requested again`() async throws {
+  ///
+  /// - Parameter isLinked: whether the removed file has another name.
+  @Test(arguments: [false, true])
+  func `A resource removed by another process is requested again`(isLinked: Bool) async throws {
     try await withSuccession { origin, directory in
       func serve(_ seed: UInt64) {
         var resource = OriginResource.synthetic(seed: seed, length: Self.length)
@@ -118,11 +149,23 @@ import Testing
       // A proxy that has only read the entry does not keep others from removing it.
       try await withProxy(directory: directory, origin: origin) { test async throws in
         for _ in 0..<2 { #expect(try await test.get("/a.mp3").body == bytes(1)) }
+        let files = FileManager.default
+        let copy = files.temporaryDirectory.appending(path: "refrain-copy-\(UUID().uuidString)")
+        defer { try? files.removeItem(at: copy) }
+        if isLinked {
+          let file = try #require(try await test.cache.completeFile(for: test.key("/a.mp3")))
+          try files.linkItem(at: file, to: copy)
+        }
         let other = try MediaCache(directory: directory, configuration: TestProxy.configuration())
         #expect(try await other.remove(test.key("/a.mp3")) != nil)
         await other.close()
         for source in [ServedRequest.Source.miss, .hit] {
-          #expect(try await test.get("/a.mp3").body == bytes(2))
+          if isLinked, source == .miss {
+            // A file with another name is missed a moment later.
+            try await eventually("it is noticed") { try await test.get("/a.mp3").body == bytes(2) }
+          } else {
+            #expect(try await test.get("/a.mp3").body == bytes(2))
+          }
           try await eventually("it is recorded") { test.log.all.last?.source == source }
         }
       }
