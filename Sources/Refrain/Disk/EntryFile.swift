@@ -97,10 +97,11 @@ package final class EntryFile: Sendable {
   /// it.
   package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// Whether the file has no name any more. Does not wait for the disk on a local file system.
-  var isRemoved: Bool { (try? status())?.links == 0 }
+  /// Whether the file has no name any more, as far as that is known. Does not wait for the disk on a
+  /// local file system.
+  var isUnlinked: Bool { (try? status())?.links == 0 }
 
-  /// Whether nothing has the file's name any more; false if that is unknown. Unlike `isRemoved`, also
+  /// Whether nothing has the file's name any more; false if that is unknown. Unlike `isUnlinked`, also
   /// true of a file that has another name: a hard link, or one that a server of NFS gave it.
   var hasLostName: Bool {
     do throws(DiskError) { return try disk.status(of: path) == nil } catch { return false }

@@ -212,7 +212,7 @@ package final class EntryLease: Sendable {
 
   /// Whether the file of the stored bytes has lost its name, which `known` does not notice while the
   /// file has another one. Blocks.
-  package var isRemoved: Bool { entry.current?.withState(\.file)?.hasLostName == true }
+  package var isRemoved: Bool { entry.current?.isRemoved == true }
 
   /// Returns the stored response, if it may be used without asking the origin, and no other process
   /// has removed it.
@@ -222,7 +222,7 @@ package final class EntryLease: Sendable {
         let isUsable = !state.isOver && state.isUsable(on: terms, at: now)
         return (isUsable ? state.known : nil, state.file)
       } ?? (nil, nil)
-    return file?.isRemoved == true ? nil : known
+    return file?.isUnlinked == true ? nil : known
   }
 
   /// Returns the file if all of the range is stored in it and `known` is still current.

@@ -52,7 +52,7 @@ final class Generation: Sendable {
 
   /// Whether the file of the stored bytes was removed: by another process, if this one does not write
   /// to the entry.
-  var isRemoved: Bool { withState(\.file)?.isRemoved == true }
+  var isRemoved: Bool { withState(\.file)?.hasLostName == true }
 
   private func watchAbandoned() async {
     repeat {
