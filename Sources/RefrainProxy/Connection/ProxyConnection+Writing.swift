@@ -237,18 +237,17 @@ extension ProxyConnection {
     context.flush()
   }
 
-  /// Passes as much of a hit to the socket as it accepts now; nothing waits in the channel between
-  /// responses. By SwiftNIO, the head would travel in a packet of its own, which costs the system of
-  /// both sides a quarter more than one with the beginning of the body.
+  /// Passes as much of a hit to the socket as it accepts now, without a promise or a region of
+  /// SwiftNIO; nothing waits in the channel between responses. Holding the head back until the body
+  /// follows (MSG_MORE, TCP_CORK) costs the system a third more on loopback.
   ///
   /// - Returns: the accepted bytes of the body; nil if another program has truncated the file, which
   ///   ends before them. Those of the head leave `headBuffer`.
   private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64? {
     #if os(Linux)
       guard let socket, context.channel.isActive else { return 0 }
-      let flags = MSG_DONTWAIT | MSG_NOSIGNAL | (hit.file == nil ? 0 : MSG_MORE)
       let count = headBuffer.withUnsafeReadableBytes {
-        send(socket, $0.baseAddress, $0.count, CInt(flags))
+        send(socket, $0.baseAddress, $0.count, CInt(MSG_DONTWAIT | MSG_NOSIGNAL))
       }
       // The channel meets an error itself when it sends the rest.
       headBuffer.moveReaderIndex(forwardBy: max(0, count))
