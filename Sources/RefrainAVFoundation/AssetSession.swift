@@ -110,12 +110,12 @@ final class AssetSession: Sendable {
     return opened
   }
 
-  /// Returns the bytes that may show the type; none if they cannot be read: others may be stored.
+  /// Returns the bytes that may show the type; none if they cannot be read offline: others may be
+  /// stored.
   private static func firstBytes(of reader: MediaReader) async throws -> Data {
     do {
       return try await reader.bytes(in: 0..<Int64(ContentType.sniffLength))
-    } catch {
-      if error is CancellationError { throw error }
+    } catch let error as MediaCacheError where error.code == .offline {
       return Data()
     }
   }

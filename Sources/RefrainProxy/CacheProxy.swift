@@ -105,8 +105,8 @@ public final class CacheProxy: Sendable {
   private func keepHouse() -> Task<Void, Never> {
     Task {
       while (try? await Task.sleep(for: Listener.pace)) != nil {
-        await IOThreads.background.run { [service] in service.hits.releaseUnused() }
         await listener.examineIfSuspended()
+        await IOThreads.background.run { [service] in service.hits.releaseUnused() }
       }
     }
   }

@@ -263,7 +263,7 @@ actor Store {
         }
       } else {
         // Nothing else lies in a new directory.
-        try removeFiles()
+        attempt { try removeFiles() }
       }
       throw error
     }

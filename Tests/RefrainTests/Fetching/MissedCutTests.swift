@@ -90,6 +90,14 @@ import Testing
     #expect(result.error == Self.error && result.requests == 0)
   }
 
+  @Test func `A reader that lacks only bytes far behind the cut asks the origin for them`() {
+    var scene = Scene(readerAt: 499_000)
+    _ = scene.state.storage.commit(0..<600_000)
+    scene.cut()
+    let result = scene.wait(at: 600_000)
+    #expect(result.error == nil && result.requests == 1)
+  }
+
   @Test func `A reader that jumps asks the origin again`() {
     var scene = Scene()
     scene.cut()

@@ -304,7 +304,9 @@ extension GenerationState {
       }
     }
     for (id, reader) in readers.all
-    where !waiting.contains(id) && misses(error, reader, at: fetch.position) {
+    where !waiting.contains(id) && !fetch.isCalledOff
+      && misses(error, reader, at: fetch.position)
+    {
       readers[id]?.missed = error
     }
   }
@@ -317,6 +319,9 @@ extension GenerationState {
       reader.isReading || reader.isBackground && reader.isActive,
       reader.position <= position, position < reader.end
     else { return false }
-    return reader.isBackground || !Self.isProgress(position - reader.position, at: position)
+    return reader.isBackground
+      // What it lacks is not further on.
+      || readable.end(from: reader.position) <= position
+        && !Self.isProgress(position - reader.position, at: position)
   }
 }
