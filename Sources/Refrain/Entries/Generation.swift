@@ -104,7 +104,8 @@ final class Generation: Sendable {
     }
   }
 
-  /// Like `wait`, but blocks the thread.
+  /// Like `wait`, but blocks the thread, which must be the caller's own, and none of those that run
+  /// tasks: whoever ends the wait needs them.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
     let id = withState { $0.makeID() }
     // No lock: it is written once, before the signal, and read after it, which orders both.

@@ -60,6 +60,7 @@ extension OriginExchange {
   private func response(
     to shortcut: RequestChain, for resource: Resource
   ) async throws -> Response? {
+    // An error is that of a URL which need not be the resource's any more.
     let response = try? await send(shortcut, for: resource)
     if let response, Self.isUseful(response.status) { return response }
     // Also after a timeout: the next attempt follows the chain.
