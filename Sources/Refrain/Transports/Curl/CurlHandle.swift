@@ -3,11 +3,11 @@
   import CCurl
   import Foundation
 
-  /// A handle of libcurl, and the memory that it uses. Knows the last challenge that it was sent
-  /// (RFC 7616 §3.3).
+  /// A handle of libcurl, and the memory that it uses. The compiler cannot check which option requires
+  /// which type.
   final class CurlHandle {
     let pointer: UnsafeMutableRawPointer
-    private var lists: [CURLoption: UnsafeMutablePointer<curl_slist>] = [:]
+    private var lists: [UnsafeMutablePointer<curl_slist>?] = []
     private let errorText: UnsafeMutablePointer<CChar>
 
     /// Nil if libcurl cannot be used.
@@ -21,16 +21,12 @@
 
     deinit {
       curl_easy_cleanup(pointer)
-      for list in lists.values { curl_slist_free_all(list) }
+      for list in lists { curl_slist_free_all(list) }
       errorText.deallocate()
     }
 
-    /// libcurl's description of the last error; empty if there is none.
+    /// The description of the last error; empty if there is none.
     var message: String { String(cString: errorText) }
-
-    func forgetMessage() { errorText.pointee = 0 }
-
-    // The compiler cannot check which option requires which type.
 
     func set(_ option: CURLoption, _ value: Int) {
       refrain_curl_set_long(pointer, option, value)
@@ -38,13 +34,6 @@
 
     func set(_ option: CURLoption, _ text: String) {
       refrain_curl_set_text(pointer, option, text)
-    }
-
-    /// - Parameter bytes: without zeros.
-    func set(_ option: CURLoption, _ bytes: [UInt8]) {
-      (bytes + [0]).withUnsafeBytes {
-        _ = refrain_curl_set_text(pointer, option, $0.bindMemory(to: CChar.self).baseAddress)
-      }
     }
 
     func set(_ option: CURLoption, _ context: UnsafeMutableRawPointer) {
@@ -62,21 +51,13 @@
       // fields it would be another request.
       for text in texts { list = curl_slist_append(list, text)! }
       refrain_curl_set_list(pointer, option, list)
-      if let old = lists[option] { curl_slist_free_all(old) }
-      lists[option] = list
+      lists.append(list)
     }
 
     func long(_ info: CURLINFO) -> Int {
       var value = 0
       refrain_curl_get_long(pointer, info, &value)
       return value
-    }
-
-    /// Whether there was a connection, even without TLS.
-    var hasConnected: Bool {
-      var time: curl_off_t = 0
-      refrain_curl_get_offset(pointer, CURLINFO_CONNECT_TIME_T, &time)
-      return time > 0
     }
   }
 
@@ -85,12 +66,9 @@
     Unmanaged<Object>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  extension CurlTransfer {
-    /// The timeout for connecting: DNS, the connection, the proxy, TLS.
-    private static let connectTimeout = 10_000
+  private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer { object(of: context) }
 
-    /// Sets all options in this one place: the compiler cannot check which option requires which
-    /// type.
+  extension CurlTransfer {
     func setOptions() {
       setRequest(exchange.request)
       setConnection(thread.settings)
@@ -100,7 +78,6 @@
       setCallbacks()
     }
 
-    /// Sets this object as the context of libcurl's callbacks.
     private func setCallbacks() {
       let context = Unmanaged.passUnretained(self).toOpaque()
       for option in [
@@ -110,21 +87,21 @@
         handle.set(option, context)
       }
       handle.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
-        CurlTransfer.at(context).readLine(.init(start: bytes, count: size * count))
+        transfer(context).readLine(.init(start: bytes, count: size * count))
       }
       handle.set(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
-        CurlTransfer.at(context).take(.init(start: bytes, count: size * count))
+        transfer(context).take(.init(start: bytes, count: size * count))
       }
       handle.set(CURLOPT_READFUNCTION) { bytes, size, count, context in
-        CurlTransfer.at(context).give(.init(start: bytes, count: size * count))
+        transfer(context).give(.init(start: bytes, count: size * count))
       }
       let pointer = handle.pointer
       refrain_curl_set_socket_opener(pointer) { context, _, address in
-        CurlTransfer.at(context).openSocket(address!)
+        transfer(context).openSocket(address!)
       }
-      refrain_curl_set_connected_callback(pointer) { context, address, local, _, localPort in
-        let mayContinue = CurlTransfer.at(context).connected(
-          to: String(cString: address!), from: String(cString: local!), Int(localPort))
+      refrain_curl_set_connected_callback(pointer) { context, address, _, _, localPort in
+        let mayContinue = transfer(context).connected(
+          to: String(cString: address!), from: Int(localPort))
         return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       }
       // Beyond this object's life: connections of earlier transfers are closed later.
@@ -132,10 +109,6 @@
       refrain_curl_set_socket_closer(pointer) { context, socket in
         (object(of: context) as CurlSockets).remove(socket)
       }
-    }
-
-    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
-      object(of: context)
     }
 
     private func setRequest(_ request: OriginRequest) {
@@ -156,19 +129,20 @@
           handle.pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.length ?? -1))
       }
       switch request.method {
-      case "GET" where request.body == nil: handle.set(CURLOPT_HTTPGET, 1)
+      case "GET" where request.body == nil: break
       case "HEAD" where request.body == nil: handle.set(CURLOPT_NOBODY, 1)
       default: handle.set(CURLOPT_CUSTOMREQUEST, request.method)
       }
       handle.set(CURLOPT_HTTPHEADER, list: headerLines(request))
-      // Redirects, 401 responses and encoded bodies are passed on unchanged; no cookie is stored.
-      handle.set(CURLOPT_FOLLOWLOCATION, 0)
+      // Encoded bodies are passed on unchanged.
       handle.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       // SHOUTcast's status line.
       handle.set(CURLOPT_HTTP200ALIASES, list: ["ICY "])
-      handle.set(CURLOPT_LOW_SPEED_LIMIT, request.longestSilence == nil ? 0 : 1)
-      handle.set(CURLOPT_LOW_SPEED_TIME, Int(request.longestSilence?.components.seconds ?? 0))
+      if let silence = request.longestSilence {
+        handle.set(CURLOPT_LOW_SPEED_LIMIT, 1)
+        handle.set(CURLOPT_LOW_SPEED_TIME, Int(silence.components.seconds))
+      }
     }
 
     /// The request's own header lines, without those that libcurl adds.
@@ -192,39 +166,31 @@
       handle.set(CURLOPT_NOSIGNAL, 1)
       // Over HTTP/2, bytes that one reader leaves unread would block all others, or be buffered.
       handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-      handle.set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeout)
+      // For DNS, the connection, the proxy and TLS.
+      handle.set(CURLOPT_CONNECTTIMEOUT, 10)
       refrain_curl_quick_exit(handle.pointer)
       // A kept connection may just be closing, and libcurl would resend a request that may have
       // been carried out already.
-      let isNew = usesNewConnection || !exchange.request.isIdempotent
-      handle.set(CURLOPT_FRESH_CONNECT, isNew ? 1 : 0)
+      let isNew = isRepeated || !exchange.request.isIdempotent
+      if isNew { handle.set(CURLOPT_FRESH_CONNECT, 1) }
       // Both are set, so that libcurl itself never reads the environment.
       handle.set(CURLOPT_PROXY, proxy?.url ?? "")
       handle.set(CURLOPT_NOPROXY, "")
       if let name = settings.networkInterface { handle.set(CURLOPT_INTERFACE, name) }
       handle.set(CURLOPT_RESOLVE, list: settings.addresses)
-      let verifies = settings.verifiesCertificates
-      for option in [CURLOPT_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYPEER] {
-        handle.set(option, verifies ? 1 : 0)
-      }
-      for option in [CURLOPT_SSL_VERIFYHOST, CURLOPT_PROXY_SSL_VERIFYHOST] {
-        handle.set(option, verifies ? 2 : 0)
-      }
-      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] {
-        if let path = settings.certificateFile { handle.set(option, path) }
-      }
-      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] {
-        if let path = settings.certificateDirectory { handle.set(option, path) }
-      }
+      handle.set(CURLOPT_SSL_VERIFYPEER, settings.verifiesCertificates ? 1 : 0)
+      handle.set(CURLOPT_SSL_VERIFYHOST, settings.verifiesCertificates ? 2 : 0)
+      if let path = settings.certificateFile { handle.set(CURLOPT_CAINFO, path) }
+      if let path = settings.certificateDirectory { handle.set(CURLOPT_CAPATH, path) }
     }
 
-    /// For Digest, lets libcurl answer a challenge: it sends the request without credentials, unless
-    /// its handle knows a challenge, and again after the 401.
+    /// For Digest, lets libcurl answer a challenge: it sends the request without credentials, and
+    /// again after the 401.
     private func setCredentials(_ settings: CurlTransport.Settings) {
       if usesDigest { handle.set(CURLOPT_HTTPAUTH, refrain_curl_digest) }
       if usesDigest, let password = login?.password {
-        handle.set(CURLOPT_USERNAME, password.user)
-        handle.set(CURLOPT_PASSWORD, password.password)
+        handle.set(CURLOPT_USERNAME, String(decoding: password.user, as: UTF8.self))
+        handle.set(CURLOPT_PASSWORD, String(decoding: password.password, as: UTF8.self))
       } else if let path = settings.credentialsFile {
         handle.set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
         handle.set(CURLOPT_NETRC_FILE, path)
