@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension ContentType {
-  /// The number of first bytes that `sniffed` examines: enough for two frames of MPEG audio (at most
-  /// 2,881 bytes each), whose headers confirm each other.
-  static let sniffLength = 8192
+  /// The number of first bytes that `sniffed` examines.
+  static let sniffLength = 4096
 
   /// Returns the type that the first bytes of a resource show; nil if they show none, or are too
   /// few. Pass `sniffLength` bytes if possible; fewer may suffice. Only formats that are often
@@ -105,7 +104,7 @@ enum ISOMedia {
     // §4.3; styp, §8.16.2, is the ftyp of a segment.
     guard bytes.has("ftyp", at: 4) || bytes.has("styp", at: 4),
       let size = bytes.integer(at: 0, size: 4), size >= 16, size % 4 == 0, size <= 4096,
-      let major = bytes.fourCC(at: 8), !imageBrands.contains(major)
+      let major = bytes.fourCC(at: 8)
     else { return nil }
     if let type = type(ofBrand: major) { return type }
     let compatible = stride(from: 16, to: size, by: 4).compactMap(bytes.fourCC)
@@ -128,88 +127,25 @@ enum ISOMedia {
     default: nil
     }
   }
-
-  /// The brands of pictures in the same boxes: HEIF (ISO/IEC 23008-12), AVIF, JPEG 2000 and others.
-  private static let imageBrands: Set<String> = [
-    "mif1", "msf1", "heic", "heix", "heim", "heis", "hevc", "hevx", "avif", "avis", "crx ",
-    "jp2 ", "jpm ", "jpx ",
-  ]
 }
 
-/// MPEG audio frames. A stream begins at any of them, and their only signature is a dozen set bits.
-/// Every field of a header is therefore checked for invalid values, and the next frame's header has
-/// to be where the first one says and agree with it.
+/// MPEG audio. A stream begins at any frame, and the only signature is a dozen set bits, so that the other
+/// fields of the header are checked for invalid values.
 enum MPEGAudio {
   static func type(_ bytes: FirstBytes, at offset: Int) -> String? {
-    if let first = Frame(bytes, at: offset), first.vouchedFor(by: bytes) {
-      return UTI.mp3
-    }
-    if let first = ADTSFrame(bytes, at: offset), first.vouchedFor(by: bytes) { return UTI.aac }
-    return nil
-  }
-
-  /// A frame of layer III of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5 for low
-  /// sampling rates.
-  private struct Frame {
-    let offset: Int
-    let version: Int
-    let sampleRate: Int
-    let size: Int
-
-    /// Bit rates in kbit/s by index; 0 is a free format, which is not used, and 15 is forbidden.
-    private static let rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
-    private static let lowRates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
-
-    init?(_ bytes: FirstBytes, at offset: Int) {
-      guard let header = bytes.integer(at: offset, size: 4), header >> 21 == 0x7FF else {
-        return nil
-      }
-      let version = header >> 19 & 3
-      let isLayer3 = header >> 17 & 3 == 1
-      let bitRateIndex = header >> 12 & 15
-      let rateIndex = header >> 10 & 3
-      guard version != 1, isLayer3, (1...14).contains(bitRateIndex), rateIndex != 3,
-        header & 3 != 2
-      else { return nil }
-      let isMPEG1 = version == 3
-      let bitRates = isMPEG1 ? Self.rates : Self.lowRates
-      // 44.1, 48 and 32 kHz; half of that in MPEG-2, a quarter in MPEG-2.5.
-      let divisor = isMPEG1 ? 1 : version == 2 ? 2 : 4
-      sampleRate = [44_100, 48_000, 32_000][rateIndex] / divisor
-      size = (isMPEG1 ? 144 : 72) * bitRates[bitRateIndex] * 1000 / sampleRate + (header >> 9 & 1)
-      self.version = version
-      self.offset = offset
-    }
-
-    func vouchedFor(by bytes: FirstBytes) -> Bool {
-      guard let next = Frame(bytes, at: offset + size) else { return false }
-      return next.version == version && next.sampleRate == sampleRate
-    }
-  }
-
-  /// A frame of ISO/IEC 14496-3 §1.A.2.2 (ADTS).
-  private struct ADTSFrame {
-    let offset: Int
-    /// The fields that are equal in every frame: `adts_fixed_header`.
-    let fixed: Int
-    let size: Int
-
-    init?(_ bytes: FirstBytes, at offset: Int) {
-      guard let header = bytes.integer(at: offset, size: 7), header >> 44 == 0xFFF,
-        header >> 41 & 3 == 0
-      else { return nil }
-      // 96,000 Hz to 7,350 Hz are 0…12; the others are reserved.
-      guard header >> 34 & 15 < 13 else { return nil }
-      size = header >> 13 & 0x1FFF
-      let hasChecksum = header >> 40 & 1 == 0
-      guard size > (hasChecksum ? 9 : 7) else { return nil }
-      fixed = header >> 28
-      self.offset = offset
-    }
-
-    func vouchedFor(by bytes: FirstBytes) -> Bool {
-      guard let next = ADTSFrame(bytes, at: offset + size) else { return false }
-      return next.fixed == fixed
+    guard let header = bytes.integer(at: offset, size: 4), header >> 21 == 0x7FF else { return nil }
+    let version = header >> 19 & 3
+    switch header >> 17 & 3 {
+    // Layer III of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5. A bit rate of 0 is
+    // a free format, which is not used.
+    case 1:
+      let isValid =
+        version != 1 && (1...14).contains(header >> 12 & 15) && header >> 10 & 3 != 3
+        && header & 3 != 2
+      return isValid ? UTI.mp3 : nil
+    // ISO/IEC 14496-3 §1.A.2.2 (ADTS): 96,000 Hz to 7,350 Hz are 0…12.
+    case 0: return version >= 2 && header >> 10 & 15 < 13 ? UTI.aac : nil
+    default: return nil
     }
   }
 }
