@@ -15,8 +15,16 @@ import RefrainLocks
 
 /// Responds to one request: describes the resource if requested, delivers the bytes in order, and
 /// finishes once. A task reads a bounded number of bytes at a time; AVFoundation receives them on
-/// its queue before the next ones are read, at a limited pace (see `HandoverPace`).
+/// its queue before the next ones are read.
+///
+/// AVFoundation requests everything that follows, keeps the bytes in memory, and cancels the request
+/// some time after it has enough. From a disk, hundreds of megabytes would arrive by then. So a request
+/// receives its first bytes at once, and rests after each step of the others: at most 80 MiB a second,
+/// far above any bit rate. It never stops entirely: AVFoundation does not report that it waits for more.
 final class LoadingAnswer: Sendable {
+  static let firstBytes = 16 << 20
+  private static let step = 8 << 20
+
   /// The request; nil once it was finished or cancelled by AVFoundation: it receives nothing after
   /// that.
   private let request: QueueBound<AVAssetResourceLoadingRequest?>
@@ -54,7 +62,7 @@ final class LoadingAnswer: Sendable {
         let reader = try opened.reader.another()
         defer { reader.cancel() }
         var offset = range.lowerBound
-        var pace = HandoverPace()
+        var left = Self.firstBytes
         // In short pieces: AVFoundation plays none of a piece before it has all of it.
         var chunks = reader.chunks(in: range)
         chunks.longest = 240 << 10
@@ -62,8 +70,10 @@ final class LoadingAnswer: Sendable {
           guard await give(chunk) else { return }
           session.count(offset..<offset + Int64(chunk.count), of: opened)
           offset += Int64(chunk.count)
-          if let resumption = pace.resumption(after: chunk.count, now: .now) {
-            try await Task.sleep(until: resumption, clock: .continuous)
+          left -= chunk.count
+          if left <= 0 {
+            left = Self.step
+            try await Task.sleep(for: .milliseconds(100))
           }
         }
       }
@@ -185,38 +195,6 @@ final class LoadingAnswer: Sendable {
   }
 
   private func stop() { task.withLock { $0 }?.cancel() }
-}
-
-/// Limits how fast one request receives its bytes. A pure value.
-///
-/// AVFoundation requests everything that follows, keeps the bytes in memory, and cancels the
-/// request some time after it has enough. From a disk, hundreds of megabytes would arrive by then.
-/// Each request therefore receives its first bytes at once, and the rest in steps, far above any
-/// bit rate. It never stops entirely: AVFoundation does not report that it waits for more.
-struct HandoverPace: Sendable {
-  /// The number of bytes handed over at once at the beginning of a request.
-  static let head = 16 << 20
-  /// The number of bytes handed over at a time after that.
-  static let step = 8 << 20
-  /// The minimum time between steps: 80 MiB per second.
-  static let interval = Duration.milliseconds(100)
-
-  private var left = head
-  private var earliest: ContinuousClock.Instant?
-
-  /// Records that `count` bytes were handed over.
-  ///
-  /// - Returns: when the next bytes may follow; nil: at once.
-  mutating func resumption(
-    after count: Int, now: ContinuousClock.Instant
-  ) -> ContinuousClock.Instant? {
-    left -= count
-    guard left <= 0 else { return nil }
-    left = Self.step
-    let next = max(earliest ?? now + Self.interval, now)
-    earliest = next + Self.interval
-    return next > now ? next : nil
-  }
 }
 
 /// Errors for AVFoundation: codes of NSURLErrorDomain, as its own loading uses, with the error's

@@ -194,7 +194,7 @@
     func begin(_ exchange: CurlExchange, isRepeated: Bool = false) {
       guard !exchange.response.isOver else { return }
       guard let transfer = CurlTransfer(exchange, on: self, isRepeated: isRepeated),
-        curl_multi_add_handle(multi, transfer.handle.pointer) == CURLM_OK
+        curl_multi_add_handle(multi, transfer.pointer) == CURLM_OK
       else {
         return exchange.response.end(
           TransportError(.unreachable, "No request can be sent: no memory."))
@@ -205,7 +205,7 @@
     /// There is room for the response's body.
     func goOn(_ exchange: CurlExchange) {
       guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-      let code = curl_easy_pause(transfer.handle.pointer, CURLPAUSE_CONT)
+      let code = curl_easy_pause(transfer.pointer, CURLPAUSE_CONT)
       // libcurl reports an end among the bytes that it held back only here. Without a connection,
       // before it and after the end, the call is refused.
       if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
@@ -219,7 +219,7 @@
 
     func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-      curl_multi_remove_handle(multi, transfer.handle.pointer)
+      curl_multi_remove_handle(multi, transfer.pointer)
     }
 
     // MARK: What transfers report

@@ -75,7 +75,7 @@
     }
   }
 
-  /// One attempt at an exchange: libcurl's handle and its callbacks. Used on the thread of libcurl
+  /// One attempt at an exchange: a transfer of libcurl, and its callbacks. Used on the thread of libcurl
   /// alone.
   final class CurlTransfer {
     private enum Upload {
@@ -87,7 +87,10 @@
 
     let exchange: CurlExchange
     unowned let thread: CurlThread
-    let handle: CurlHandle
+    /// libcurl's handle, and the memory that it uses.
+    let pointer: UnsafeMutableRawPointer
+    var lists: [UnsafeMutablePointer<curl_slist>?] = []
+    let errorText: UnsafeMutablePointer<CChar>
     let proxy: CurlProxy?
     /// The requested host, and the proxy on the way to it.
     private let host: String
@@ -121,10 +124,12 @@
 
     /// - Returns: nil if libcurl cannot be used.
     init?(_ exchange: CurlExchange, on thread: CurlThread, isRepeated: Bool) {
-      guard let handle = CurlHandle() else { return nil }
+      guard let pointer = curl_easy_init() else { return nil }
       self.exchange = exchange
       self.thread = thread
-      self.handle = handle
+      self.pointer = pointer
+      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
       self.isRepeated = isRepeated
       proxy = thread.settings.proxies.proxy(for: exchange.request.url)
       login = CurlLogin(exchange.request, thread.settings)
@@ -138,6 +143,9 @@
 
     deinit {
       if case .awaitsPart(let task) = upload { task.cancel() }
+      curl_easy_cleanup(pointer)
+      for list in lists { curl_slist_free_all(list) }
+      errorText.deallocate()
     }
 
     // MARK: The connection
@@ -187,7 +195,7 @@
     }
 
     /// Whether the request goes over a connection of an earlier one.
-    private var isKept: Bool { handle.long(CURLINFO_NUM_CONNECTS) == 0 }
+    private var isKept: Bool { long(CURLINFO_NUM_CONNECTS) == 0 }
 
     // MARK: The request and its response
 
@@ -267,7 +275,7 @@
       thread.received(by: exchange)
       // Stops before libcurl reads more, which it would keep in a copy of its own. Both directions:
       // where one is paused alone, libcurl reads once more all the same (7.88).
-      if stops { curl_easy_pause(handle.pointer, CURLPAUSE_ALL) }
+      if stops { curl_easy_pause(pointer, CURLPAUSE_ALL) }
       return isCountedWhole ? 0 : bytes.count
     }
 
@@ -336,12 +344,13 @@
           cause: .privateAddress)
       }
       // The message may contain the proxy's URL, with the password.
-      let text = proxy.map { handle.message.replacing($0.url, with: $0.name) } ?? handle.message
-      let systemError = Int32(truncatingIfNeeded: handle.long(CURLINFO_OS_ERRNO))
+      let message = String(cString: errorText)
+      let text = proxy.map { message.replacing($0.url, with: $0.name) } ?? message
+      let systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
       return .curl(
         code == CURLE_OK && countsLength ? CURLE_PARTIAL_FILE : code, text, host: host,
         systemError: systemError == 0 ? socketError : systemError,
-        proxyStatus: handle.long(CURLINFO_HTTP_CONNECTCODE), hasHead: status != nil)
+        proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasHead: status != nil)
     }
   }
 

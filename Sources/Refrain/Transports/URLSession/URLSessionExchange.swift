@@ -183,8 +183,7 @@ final class URLSessionExchange: TransportExchange {
   func taskEnded(_ error: (any Error)?) {
     state.task = nil
     let (beforeHead, isResting) = (!state.hasHead, response.isPaused)
-    end(
-      error.map { .urlSession($0, host: host, beforeHead: beforeHead, isResting: isResting) })
+    end(error.map { .urlSession($0, host: host, beforeHead: beforeHead, isResting: isResting) })
   }
 
   /// Ends the exchange for its callers; the task may still have to be cancelled.
@@ -200,8 +199,7 @@ final class URLSessionExchange: TransportExchange {
       return .lost(host, "\(announced - state.received) bytes are missing")
     }
     if state.hasHead { return nil }
-    return TransportError(
-      .connectionLost, "\(host) closed the connection without a response.")
+    return TransportError(.connectionLost, "\(host) closed the connection without a response.")
   }
 
   // MARK: A network

@@ -32,8 +32,8 @@ public typealias AuthenticationChallengeHandler =
   ///
   /// URLSession decodes a body with a Content-Encoding whatever the request, and the original is
   /// not available. As decoded bytes would not be the bytes of the range, such a response (200,
-  /// 206) fails with `TransportError.Code.malformed`. Only a whole document (200) is passed on
-  /// decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
+  /// 206) fails with `TransportError.Code.malformed`. Only a whole document (200) in gzip or deflate
+  /// is passed on decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
   /// without an error.
   ///
   /// A 401 that offers Digest authentication is answered with the user and password of the request's
