@@ -6,7 +6,7 @@
   @testable import Refrain
 
   /// The meaning of libcurl's codes and messages.
-  struct CurlFailureTests {
+  struct CurlErrorTests {
     private func error(
       _ code: CURLcode, _ text: String = "", systemError: Int32 = 0, proxyStatus: Int = 0,
       hasHead: Bool = false
@@ -62,7 +62,8 @@
     func `A connection for which there is no descriptor says nothing of the host`(
       _ systemError: Int32
     ) throws {
-      let error = try #require(error(CURLE_COULDNT_CONNECT, systemError: systemError))
+      let failure = error(CURLE_COULDNT_CONNECT, systemError: systemError)
+      let error = try #require(failure)
       #expect(error.code == .unreachable && error.cause == .noDescriptors)
       #expect(error.reason.contains("too many files are open"))
       let meaning = MediaCacheError(error, .playback)
