@@ -28,42 +28,24 @@ extension ContentType {
     if bytes.has("OggS") { return UTI.ogg }
     // RFC 9639 §6: the stream marker.
     if bytes.has("fLaC") { return UTI.flac }
-    // Apple, "Core Audio Format Specification": the type and version 1.
-    if bytes.has("caff\0\u{1}") { return UTI.caf }
-    // RFC 4867 §5.1
-    if bytes.has("#!AMR\n") || bytes.has("#!AMR-WB\n") { return UTI.amr }
-    if bytes.has(".snd") { return UTI.au }
     // RFC 8216 §4.3.1.1: the first line, nothing before it.
     if bytes.has("#EXTM3U"), bytes[7].map({ $0 <= 0x20 }) ?? true { return UTI.m3uPlaylist }
     return nil
   }
 
-  /// Returns the type of a resource that begins with ID3v2 tags (id3.org, "ID3 tag version 2.4.0"
-  /// §3.1), by the bytes after them; MP3, for which ID3 was made, if those show nothing or are out
-  /// of reach.
+  /// Returns the type of a resource that begins with an ID3v2 tag (id3.org, "ID3 tag version 2.4.0"
+  /// §3.1), by the bytes after it; MP3, for which ID3 was made, if those show nothing or are out of
+  /// reach.
   private static func tagged(_ bytes: FirstBytes) -> String? {
-    guard var offset = tagEnd(bytes, from: 0) else { return nil }
-    // Some programs put one tag in front of another.
-    while let end = tagEnd(bytes, from: offset) { offset = end }
-    // Some pad with zeros beyond the size of the tag.
-    while bytes[offset] == 0 { offset += 1 }
-    guard bytes[offset] != nil else { return UTI.mp3 }
-    if bytes.has("fLaC", at: offset) { return UTI.flac }
-    return MPEGAudio.type(bytes, at: offset) ?? UTI.mp3
-  }
-
-  private static func tagEnd(_ bytes: FirstBytes, from start: Int) -> Int? {
-    guard bytes.has("ID3", at: start), let version = bytes[start + 3], version != 0xFF,
-      let revision = bytes[start + 4], revision != 0xFF, let flags = bytes[start + 5]
-    else { return nil }
+    guard bytes.has("ID3"), bytes[3] != 0xFF, bytes[4] != 0xFF else { return nil }
     var size = 0
     for index in 6..<10 {
       // Seven bits per byte: no size looks like the frame sync of MPEG audio.
-      guard let byte = bytes[start + index], byte < 0x80 else { return nil }
+      guard let byte = bytes[index], byte < 0x80 else { return nil }
       size = size << 7 | Int(byte)
     }
-    let hasFooter = version >= 4 && flags & 0x10 != 0
-    return start + 10 + size + (hasFooter ? 10 : 0)
+    if bytes.has("fLaC", at: size + 10) { return UTI.flac }
+    return MPEGAudio.type(bytes, at: size + 10) ?? UTI.mp3
   }
 }
 
@@ -86,13 +68,10 @@ struct FirstBytes {
     return bytes[offset..<(offset + size)].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Returns a four-character code, as ISO/IEC 14496-12 and its relatives use them; nil if it is
-  /// not printable ASCII.
+  /// Returns a four-character code, as ISO/IEC 14496-12 and its relatives use them.
   func fourCC(at offset: Int) -> String? {
-    guard let code = integer(at: offset, size: 4) else { return nil }
-    let part = (0..<4).map { UInt8(code >> (24 - 8 * $0) & 0xFF) }
-    return part.allSatisfy { (0x20...0x7E).contains($0) }
-      ? String(decoding: part, as: UTF8.self) : nil
+    guard bytes.count - offset >= 4 else { return nil }
+    return String(decoding: bytes[offset..<(offset + 4)], as: UTF8.self)
   }
 }
 

@@ -14,16 +14,6 @@ import Testing
     NamedBytes("ID3 with a picture", MediaBytes.id3(200_000), "public.mp3"),
     NamedBytes("ID3 before ADTS", MediaBytes.id3(63) + MediaBytes.adts(), "public.aac-audio"),
     NamedBytes("ID3 before FLAC", MediaBytes.id3(1000) + MediaBytes.text("fLaC"), "org.xiph.flac"),
-    NamedBytes(
-      "two tags, one with a footer",
-      MediaBytes.id3(100) + MediaBytes.id3(50, version: 4, flags: 0x10)
-        + [UInt8](repeating: 0x33, count: 10) + MediaBytes.adts(), "public.aac-audio"
-    ),
-    NamedBytes(
-      "ID3, zeros, ADTS",
-      MediaBytes.id3(100) + [UInt8](repeating: 0, count: 500) + MediaBytes.adts(),
-      "public.aac-audio"
-    ),
     NamedBytes("ADTS", MediaBytes.adts(), "public.aac-audio"),
     NamedBytes(
       "M4A", MediaBytes.fileType("M4A ", ["M4A ", "mp42", "isom"]), "com.apple.m4a-audio"),
@@ -43,11 +33,8 @@ import Testing
     NamedBytes("RF64", MediaBytes.riff("WAVE", "RF64"), "com.microsoft.waveform-audio"),
     NamedBytes("AIFF", MediaBytes.form("AIFF"), "public.aiff-audio"),
     NamedBytes("AIFF-C", MediaBytes.form("AIFC"), "public.aifc-audio"),
-    NamedBytes("CAF", MediaBytes.text("caff") + [0, 1, 0, 0], "com.apple.coreaudio-format"),
     NamedBytes("FLAC", MediaBytes.text("fLaC") + [0, 0, 0, 34], "org.xiph.flac"),
     NamedBytes("Ogg", MediaBytes.text("OggS\0\u{2}"), "org.xiph.ogg-audio"),
-    NamedBytes("AMR", MediaBytes.text("#!AMR\n<"), "org.3gpp.adaptive-multi-rate-audio"),
-    NamedBytes("AU", MediaBytes.text(".snd") + [0, 0, 0, 24], "public.au-audio"),
     NamedBytes("HLS", MediaBytes.text("#EXTM3U\n#EXT-X-VERSION:3\n"), "public.m3u-playlist"),
     NamedBytes("HLS of DOS", MediaBytes.text("#EXTM3U\r\n"), "public.m3u-playlist"),
   ]
