@@ -62,10 +62,6 @@ static inline CURLcode refrain_curl_get_long(CURL *handle, CURLINFO info, long *
   return curl_easy_getinfo(handle, info, value);
 }
 
-static inline CURLcode refrain_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
-  return curl_easy_getinfo(handle, info, value);
-}
-
 // CURLINFO_PRIVATE.
 static inline void *refrain_curl_get_private(CURL *handle) {
   char *pointer = NULL;

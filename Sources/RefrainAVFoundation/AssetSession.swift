@@ -30,12 +30,6 @@ final class AssetSession: Sendable {
     case opening(Task<Opened, any Error>)
     case opened(Opened)
     case ended
-
-    /// - Returns: the new state, which is not idle.
-    mutating func begin(_ open: () -> Task<Opened, any Error>) -> State {
-      if case .idle = self { self = .opening(open()) }
-      return self
-    }
   }
 
   let cache: MediaCache
@@ -62,27 +56,22 @@ final class AssetSession: Sendable {
 
   /// Opens the resource, or waits until it is open. After a failure, the next call tries again.
   func open() async throws -> Opened {
-    let task: Task<Opened, any Error>
-    switch state.withLock({
-      $0.begin { [cache, resource, fill] in
-        Task { try await Self.open(cache, resource, fill) }
+    let current = state.withLock { [cache, resource, fill] state in
+      if case .idle = state {
+        state = .opening(Task { try await Self.open(cache, resource, fill) })
       }
-    }) {
-    case .opened(let opened): return opened
-    case .opening(let opening): task = opening
-    case .idle, .ended: throw CancellationError()
+      return state
     }
-    do {
-      let opened = try await task.value
+    switch current {
+    case .opened(let opened): return opened
+    case .idle, .ended: throw CancellationError()
+    case .opening(let task):
+      let result = await task.result
       state.withLock { state in
-        if case .opening(task) = state { state = .opened(opened) }
+        guard case .opening(task) = state else { return }
+        state = if case .success(let opened) = result { .opened(opened) } else { .idle }
       }
-      return opened
-    } catch {
-      state.withLock { state in
-        if case .opening(task) = state { state = .idle }
-      }
-      throw error
+      return try result.get()
     }
   }
 

@@ -15,8 +15,16 @@ import RefrainLocks
 
 /// Responds to one request: describes the resource if requested, delivers the bytes in order, and
 /// finishes once. A task reads a bounded number of bytes at a time; AVFoundation receives them on
-/// its queue before the next ones are read, at a limited pace (see `HandoverPace`).
+/// its queue before the next ones are read.
+///
+/// AVFoundation requests everything that follows, keeps the bytes in memory, and cancels the request
+/// some time after it has enough. From a disk, hundreds of megabytes would arrive by then. So a request
+/// receives its first bytes at once, and rests after each step of the others: at most 80 MiB a second,
+/// far above any bit rate. It never stops entirely: AVFoundation does not report that it waits for more.
 final class LoadingAnswer: Sendable {
+  static let firstBytes = 16 << 20
+  private static let step = 8 << 20
+
   /// The request; nil once it was finished or cancelled by AVFoundation: it receives nothing after
   /// that.
   private let request: QueueBound<AVAssetResourceLoadingRequest?>
@@ -54,7 +62,7 @@ final class LoadingAnswer: Sendable {
         let reader = try opened.reader.another()
         defer { reader.cancel() }
         var offset = range.lowerBound
-        var pace = HandoverPace()
+        var left = Self.firstBytes
         // In short pieces: AVFoundation plays none of a piece before it has all of it.
         var chunks = reader.chunks(in: range)
         chunks.longest = 240 << 10
@@ -62,8 +70,10 @@ final class LoadingAnswer: Sendable {
           guard await give(chunk) else { return }
           session.count(offset..<offset + Int64(chunk.count), of: opened)
           offset += Int64(chunk.count)
-          if let resumption = pace.resumption(after: chunk.count, now: .now) {
-            try await Task.sleep(until: resumption, clock: .continuous)
+          left -= chunk.count
+          if left <= 0 {
+            left = Self.step
+            try await Task.sleep(for: .milliseconds(100))
           }
         }
       }
@@ -187,34 +197,60 @@ final class LoadingAnswer: Sendable {
   private func stop() { task.withLock { $0 }?.cancel() }
 }
 
-/// Limits how fast one request receives its bytes. A pure value.
-///
-/// AVFoundation requests everything that follows, keeps the bytes in memory, and cancels the
-/// request some time after it has enough. From a disk, hundreds of megabytes would arrive by then.
-/// Each request therefore receives its first bytes at once, and the rest in steps, far above any
-/// bit rate. It never stops entirely: AVFoundation does not report that it waits for more.
-struct HandoverPace: Sendable {
-  /// The number of bytes handed over at once at the beginning of a request.
-  static let head = 16 << 20
-  /// The number of bytes handed over at a time after that.
-  static let step = 8 << 20
-  /// The minimum time between steps: 80 MiB per second.
-  static let interval = Duration.milliseconds(100)
+/// Errors for AVFoundation: codes of NSURLErrorDomain, as its own loading uses, with the error's
+/// sentences and the error itself as the underlying one.
+enum LoadingError {
+  static func unwanted(_ type: String, allowed: [String]) -> any Error {
+    MediaCacheError(
+      .invalidResponse,
+      "The resource has type \(type); AVFoundation accepts \(allowed.joined(separator: ", ")).",
+      remedy: "Check the origin's Content-Type and the URL's extension.")
+  }
 
-  private var left = head
-  private var earliest: ContinuousClock.Instant?
+  static func redirectedOffline(_ url: URL) -> any Error {
+    MediaCacheError(
+      .offline,
+      "\(url.withoutUserInfo.absoluteString) can only be loaded from its origin, and no request is "
+        + "made while offline.",
+      remedy: "Set MediaCache.Configuration.offline to false.")
+  }
 
-  /// Records that `count` bytes were handed over.
-  ///
-  /// - Returns: when the next bytes may follow; nil: at once.
-  mutating func resumption(
-    after count: Int, now: ContinuousClock.Instant
-  ) -> ContinuousClock.Instant? {
-    left -= count
-    guard left <= 0 else { return nil }
-    left = Self.step
-    let next = max(earliest ?? now + Self.interval, now)
-    earliest = next + Self.interval
-    return next > now ? next : nil
+  static func foundationError(_ error: any Error) -> NSError {
+    if error is CancellationError {
+      return NSError(domain: NSURLErrorDomain, code: URLError.cancelled.rawValue)
+    }
+    guard let error = error as? MediaCacheError else { return error as NSError }
+    var details: [String: Any] = [
+      NSLocalizedDescriptionKey: error.reason, NSUnderlyingErrorKey: error,
+    ]
+    if !error.remedy.isEmpty { details[NSLocalizedRecoverySuggestionErrorKey] = error.remedy }
+    return NSError(domain: NSURLErrorDomain, code: code(of: error).rawValue, userInfo: details)
+  }
+
+  private static func code(of error: MediaCacheError) -> URLError.Code {
+    switch error.code {
+    case .badURL: .badURL
+    case .badRange: .requestBodyStreamExhausted
+    case .unreachable: error.isTimeout ? .timedOut : .cannotConnectToHost
+    case .offline: .notConnectedToInternet
+    case .networkNotAllowed: .dataNotAllowed
+    case .status: code(ofStatus: error.status)
+    case .invalidResponse: .badServerResponse
+    case .redirect: .httpTooManyRedirects
+    case .resourceChanged: .resourceUnavailable
+    case .storage, .inUse: .cannotWriteToFile
+    case .closed: .cancelled
+    }
+  }
+
+  /// Returns the code for a status, as URLSession's documentation and RFC 9110 §15.5 describe them.
+  private static func code(ofStatus status: Int?) -> URLError.Code {
+    switch status {
+    case 401, 407: .userAuthenticationRequired
+    case 403: .noPermissionsToReadFile
+    case 404, 410: .fileDoesNotExist
+    case 408, 504: .timedOut
+    default: .badServerResponse
+    }
   }
 }

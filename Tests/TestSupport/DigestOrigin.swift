@@ -19,8 +19,6 @@ package final class DigestOrigin: Sendable {
     package var hasQuality = true
     /// The requests after which a nonce has expired.
     package var usesOfNonce = Int.max
-    /// Whether the challenge after that says so.
-    package var saysStale = true
     /// Before the Digest challenge.
     package var otherChallenge: String?
     package var fields = "ETag: \"1\"\r\nCache-Control: max-age=600\r\n"
@@ -117,7 +115,7 @@ package final class DigestOrigin: Sendable {
     }
     var challenge = "Digest realm=\"cam\", nonce=\"nonce\(state.nonce)\""
     if rules.hasQuality { challenge += ", qop=\"auth\", algorithm=MD5" }
-    if isStale, rules.saysStale { challenge += ", stale=true" }
+    if isStale { challenge += ", stale=true" }
     return (rules.otherChallenge.map { "WWW-Authenticate: \($0)\r\n" } ?? "")
       + "WWW-Authenticate: \(challenge)\r\n"
   }

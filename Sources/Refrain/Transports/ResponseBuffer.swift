@@ -17,7 +17,7 @@ final class ResponseBuffer: Sendable {
     fileprivate(set) var waiter: CheckedContinuation<Void, Never>?
     /// `CancellationError` if nobody wants the rest.
     var end: Result<Void, any Error>?
-    /// Whether the library delivers nothing until `TransportExchange.goOn`.
+    /// Whether the library delivers nothing until a chunk is taken (`TransportExchange.goOn`).
     var isPaused = false
 
     /// Whether the task has anything to take.
@@ -27,14 +27,10 @@ final class ResponseBuffer: Sendable {
     var byteCount: Int { chunks.reduce(0) { $0 + $1.count } }
   }
 
-  /// The number of unread bytes at which a paused library goes on.
-  fileprivate let few: Int
   private let state = Mutex(State())
   /// Whether there are `chunks`, as of a moment ago. Asked for each chunk while the library's thread
   /// copies the next ones under the lock.
   private let hasBytes = Atomic(false)
-
-  init(goingOnAt few: Int = .max) { self.few = few }
 
   /// Whether the response has ended, or nobody waits for it any more.
   var isOver: Bool { state.withLock { $0.end != nil } }
@@ -68,21 +64,6 @@ final class ResponseBuffer: Sendable {
   func end(_ error: (any Error)?) {
     change { ($0.end = $0.end ?? error.map { .failure($0) } ?? .success(()), wakes: true) }
   }
-
-  /// Returns what the closure takes, as soon as there is something for it.
-  fileprivate func take<Part: Sendable>(
-    _ part: @Sendable (inout State) throws -> Part?
-  ) async throws -> Part {
-    while true {
-      if let taken = try change({ (try part(&$0), wakes: false) }) { return taken }
-      await withCheckedContinuation { continuation in
-        change { state in
-          state.waiter = continuation
-          return ((), wakes: state.hasNews)
-        }
-      }
-    }
-  }
 }
 
 /// One request and its response, over a library that has a thread of its own.
@@ -113,27 +94,33 @@ extension TransportExchange {
 
   /// Returns the next bytes of the body; nil at its end. One caller at a time.
   func next() async throws -> Data? {
-    let few = response.few
     let (chunk, goesOn) = try await take { state -> (Data?, Bool)? in
       guard !state.chunks.isEmpty else {
         try state.end?.get()
         return state.end.map { _ in (nil, false) }
       }
-      let chunk = state.chunks.removeFirst()
-      let goesOn = state.isPaused && state.byteCount <= few
-      if goesOn { state.isPaused = false }
-      return (chunk, goesOn)
+      defer { state.isPaused = false }
+      return (state.chunks.removeFirst(), state.isPaused)
     }
     if goesOn { goOn() }
     return chunk
   }
 
-  /// Waits until there is something to take. Cancellation stops the exchange.
+  /// Returns what the closure takes, as soon as there is something for it. Cancellation stops the
+  /// exchange.
   private func take<Part: Sendable>(
     _ part: @Sendable (inout ResponseBuffer.State) throws -> Part?
   ) async throws -> Part {
     try await withTaskCancellationHandler {
-      try await response.take(part)
+      while true {
+        if let taken = try response.change({ (try part(&$0), wakes: false) }) { return taken }
+        await withCheckedContinuation { continuation in
+          response.change { state in
+            state.waiter = continuation
+            return ((), wakes: state.hasNews)
+          }
+        }
+      }
     } onCancel: {
       stop()
     }

@@ -181,8 +181,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// The transport ended the response because its body was not read, which says nothing of the
     /// host: the rest can be requested at once.
     case unread
-    /// Connecting took too long.
-    case slowConnection
     /// This program has no descriptor left for a connection, which says nothing of the host.
     case noDescriptors
   }
@@ -202,6 +200,11 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
   }
 
+  /// - Parameter what: the fault of the response, as a sentence.
+  static func malformed(_ host: String, _ what: String) -> TransportError {
+    TransportError(.malformed, "\(host) sent an invalid HTTP response: \(what).")
+  }
+
   public var description: String { reason }
 }
 
@@ -213,22 +216,16 @@ extension OriginRequest {
   /// - Throws: `TransportError`, `.badURL`.
   func check() throws(TransportError) {
     let scheme = url.scheme?.lowercased()
-    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
+    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
+      url.port.map({ (1...65_535).contains($0) }) ?? true
+    else {
       let text = url.absoluteString.prefix { $0 != "?" }.prefix(200)
-      throw TransportError(.badURL, "\(text) is not an http or https URL with a host.")
+      throw TransportError(
+        .badURL, "\(text) is not an http or https URL with a host and a valid port.")
     }
-    guard url.port.map({ (1...65_535).contains($0) }) ?? true else {
-      throw TransportError(.badURL, "The URL at \(url.host() ?? "") has no valid port.")
-    }
-    for field in headers.fields {
-      guard field.name.isToken else {
-        throw TransportError(
-          .badURL, "\(String(reflecting: field.name)) is not a valid header name.")
-      }
-      guard field.value.utf8.allSatisfy(\.isValueByte) else {
-        throw TransportError(
-          .badURL, "The value of the header \(field.name) contains control characters.")
-      }
+    for field in headers.fields where !field.isValid {
+      throw TransportError(
+        .badURL, "The header \(String(reflecting: field.name)) contains invalid characters.")
     }
   }
 }
@@ -236,39 +233,39 @@ extension OriginRequest {
 extension MediaCacheError {
   /// Creates the error for callers from an error of the transport, with its remedy.
   init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
-    let (code, remedy): (Code, String) =
+    let (code, retry, remedy): (Code, RetryPolicy.Failure?, String) =
       switch error.code {
       case .unreachable where error.cause == .noDescriptors:
-        (.unreachable, "Try again in a moment, or raise the limit of open files (ulimit -n).")
+        (
+          .unreachable, .network,
+          "Try again in a moment, or raise the limit of open files (ulimit -n)."
+        )
       case .unreachable, .connectionLost, .timedOut:
-        (.unreachable, "Check the network and the URL.")
-      case .unknownHost: (.unreachable, "Check the spelling of the URL.")
-      case .refused: (.unreachable, "Check the port, and that the server is running.")
+        (.unreachable, .network, "Check the network and the URL.")
+      case .unknownHost: (.unreachable, .permanent, "Check the spelling of the URL.")
+      case .refused: (.unreachable, .refused, "Check the port, and that the server is running.")
       case .untrusted:
         (
-          .unreachable,
+          .unreachable, .permanent,
           "Check the URL and the clock of this machine; the server needs a certificate that this "
             + "machine trusts."
         )
       case .malformed:
-        (.invalidResponse, "Check the port and the scheme of the URL: it may not be a web server.")
-      case .badURL: (.badURL, "Check the URL.")
+        (
+          .invalidResponse, .permanent,
+          "Check the port and the scheme of the URL: it may not be a web server."
+        )
+      case .badURL: (.badURL, nil, "Check the URL.")
       case .networkNotAllowed:
         (
-          .networkNotAllowed,
+          .networkNotAllowed, nil,
           "Use another network, or allow this one in MediaCache.Configuration.network.\(purpose)."
         )
       }
     self.init(code, error.reason, remedy: remedy)
+    self.retry = retry
     isTimeout = error.code == .timedOut
     isForLackOfDescriptors = error.cause == .noDescriptors
-    retry =
-      switch error.code {
-      case .refused: .refused
-      case .unknownHost, .untrusted, .malformed: .permanent
-      case .badURL, .networkNotAllowed: nil
-      case .unreachable, .connectionLost, .timedOut: .network
-      }
   }
 }
 

@@ -77,7 +77,7 @@ extension Exchange {
         case .badURL: HTTPError(400, reason)
         case .timedOut: HTTPError(504, reason)
         case .unreachable where cause == .noDescriptors: HTTPError(503, reason)
-        default: HTTPError(cause == .slowConnection ? 504 : 502, reason)
+        default: HTTPError(502, reason)
         }
       throw failure
     }

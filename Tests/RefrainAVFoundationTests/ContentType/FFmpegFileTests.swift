@@ -25,8 +25,6 @@ struct FFmpegFileTests {
     ("a.flac", [], "org.xiph.flac"),
     ("opus.ogg", ["-c:a", "libopus", "-ar", "48000"], "org.xiph.ogg-audio"),
     ("a.aiff", [], "public.aiff-audio"),
-    ("a.caf", ["-c:a", "pcm_s16be"], "com.apple.coreaudio-format"),
-    ("a.au", [], "public.au-audio"),
   ]
 
   @Test func `Files written by ffmpeg are recognized by their first bytes`() async throws {

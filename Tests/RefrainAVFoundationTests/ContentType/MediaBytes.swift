@@ -67,8 +67,8 @@ enum MediaBytes {
     return frames(header, size: size, count: count)
   }
 
-  static func id3(_ content: Int, version: UInt8 = 3, flags: UInt8 = 0) -> [UInt8] {
+  static func id3(_ content: Int) -> [UInt8] {
     let size = [21, 14, 7, 0].map { UInt8(content >> $0 & 0x7F) }
-    return text("ID3") + [version, 0, flags] + size + [UInt8](repeating: 0x41, count: content)
+    return text("ID3") + [3, 0, 0] + size + [UInt8](repeating: 0x41, count: content)
   }
 }

@@ -25,26 +25,5 @@
         server.connections.count == 150 && server.connections.allSatisfy { $0.requestCount == 2 }
       }
     }
-
-    @Test func `A task that is cancelled at any moment ends`() async throws {
-      let server = try RawServer { connection in
-        while connection.readRequest().hasSuffix("\r\n\r\n") {
-          connection.send("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 3\r\n\r\nabc")
-        }
-      }
-      defer { server.stop() }
-      let transport = URLSessionRequests()
-      let url = try server.url()
-      for round in 0..<300 {
-        let asking = Task { try await transport.send(OriginRequest(url: url)).whole() }
-        for _ in 0..<round % 20 { await Task.yield() }
-        if round % 3 == 0 { try await Task.sleep(for: .microseconds(round * 5)) }
-        asking.cancel()
-        switch await asking.result {
-        case .success(let body): #expect(body.isEmpty)
-        case .failure(let error): #expect(error is CancellationError)
-        }
-      }
-    }
   }
 #endif

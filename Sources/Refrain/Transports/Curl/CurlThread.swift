@@ -5,19 +5,126 @@
   import Foundation
   import RefrainLocks
 
-  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeout, and for work
-  /// (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl. A round costs as
-  /// much as the sockets that have something, however many others wait: curl_multi_poll(3) looks at
-  /// all of them in each.
+  /// Passes work to the thread that runs libcurl, and wakes it for work and for sockets: epoll(7),
+  /// eventfd(2).
+  final class CurlLoop: Sendable {
+    typealias Work = @Sendable (CurlThread) -> Void
+
+    /// The number of exchanges, which share the memory for buffers.
+    let exchanges = Atomic(0)
+    private let work = Mutex<[Work]>([])
+    private let queue: Int32
+    private let bell: Int32
+
+    /// One loop for each of the settings, for the lifetime of the process: connections stay open
+    /// between requests, and host names with fixed addresses apply to one loop alone.
+    private static let all = Mutex<[CurlTransport.Settings: CurlLoop]>([:])
+
+    /// - Throws: `TransportError` if the process has no descriptors left.
+    static func with(_ settings: CurlTransport.Settings) throws -> CurlLoop {
+      try all.withLock { all in
+        if let loop = all[settings] { return loop }
+        let loop = try CurlLoop(settings)
+        all[settings] = loop
+        return loop
+      }
+    }
+
+    private init(_ settings: CurlTransport.Settings) throws {
+      queue = epoll_create1(Int32(EPOLL_CLOEXEC))
+      bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+      guard queue >= 0, bell >= 0 else {
+        // `deinit` closes what was opened: all properties are set.
+        let reason = String(cString: strerror(errno))
+        throw TransportError(.unreachable, "No request can be sent: \(reason).")
+      }
+      watch(bell, CURL_POLL_IN)
+      // Handed over to the thread, which alone uses it from here on.
+      nonisolated(unsafe) let curl = try CurlThread(settings, self)
+      let thread = Thread { curl.run() }
+      thread.name = "refrain.curl"
+      thread.start()
+    }
+
+    deinit {
+      if queue >= 0 { close(queue) }
+      if bell >= 0 { close(bell) }
+    }
+
+    func post(_ next: @escaping Work) {
+      let isFirst = work.withLock { work in
+        work.append(next)
+        return work.count == 1
+      }
+      var one: UInt64 = 1
+      // Fails only after 2^64 rings.
+      if isFirst { _ = write(bell, &one, 8) }
+    }
+
+    // MARK: For the thread
+
+    /// Returns what was posted since the last call.
+    func takeWork() -> [Work] {
+      work.withLock { work in
+        defer { work = [] }
+        return work
+      }
+    }
+
+    /// - Parameter what: the bits of CURLMOPT_SOCKETFUNCTION(3); without one, the watch ends.
+    func watch(_ socket: Int32, _ what: Int32) {
+      var event = epoll_event()
+      if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
+      if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
+      event.data.fd = socket
+      guard event.events != 0 else {
+        epoll_ctl(queue, EPOLL_CTL_DEL, socket, &event)
+        return
+      }
+      // A closed socket is no longer watched either, and its number may belong to another by now.
+      if epoll_ctl(queue, EPOLL_CTL_MOD, socket, &event) != 0, errno == ENOENT {
+        epoll_ctl(queue, EPOLL_CTL_ADD, socket, &event)
+      }
+    }
+
+    /// Waits for sockets or work.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: the longest wait; -1: unlimited.
+    ///   - act: receives each socket with its flags for curl_multi_socket_action(3).
+    func wait(within milliseconds: Int32, _ act: (curl_socket_t, Int32) -> Void) {
+      withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
+        let count = epoll_wait(queue, events.baseAddress, Int32(events.count), milliseconds)
+        for event in events.prefix(Int(max(count, 0))) {
+          guard event.data.fd != bell else {
+            var rings: UInt64 = 0
+            _ = read(bell, &rings, 8)
+            continue
+          }
+          var flags: Int32 = 0
+          if event.events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
+          if event.events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
+          if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
+            flags |= CURL_CSELECT_ERR
+          }
+          act(event.data.fd, flags)
+        }
+      }
+    }
+  }
+
+  /// Runs libcurl on its thread (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls
+  /// libcurl. A round costs as much as the sockets that have something, however many others wait:
+  /// curl_multi_poll(3) looks at all of them in each.
   final class CurlThread {
     let settings: CurlTransport.Settings
     let sockets = CurlSockets()
     /// Shares TLS sessions, which would otherwise belong to one handle.
     let share: UnsafeMutableRawPointer
-    /// The logins that have to use Digest authentication, each with idle handles that can compute it
-    /// without another challenge.
-    var digests: [CurlLogin: [CurlHandle]] = [:]
-    private let events: EventQueue
+    /// The logins whose origins offer Digest: their Basic credentials are not sent again, unless there
+    /// are 32 others.
+    private(set) var digests: Set<CurlLogin> = []
+    private let loop: CurlLoop
     private let multi: UnsafeMutableRawPointer
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The exchanges that received bytes in this round.
@@ -30,12 +137,15 @@
     /// The most idle connections that are kept open (`DescriptorBudget`).
     private static let mostIdle = 32
 
-    /// Called on the thread itself.
-    init(
-      _ settings: CurlTransport.Settings, _ events: EventQueue, multi: UnsafeMutableRawPointer,
-      share: UnsafeMutableRawPointer
-    ) {
-      (self.settings, self.events, self.multi, self.share) = (settings, events, multi, share)
+    /// - Throws: `TransportError` if the process has no descriptors left.
+    init(_ settings: CurlTransport.Settings, _ loop: CurlLoop) throws {
+      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+      // Newer versions of libcurl open a descriptor here.
+      guard let multi = curl_multi_init(), let share = curl_share_init() else {
+        throw TransportError(
+          .unreachable, "No request can be sent: no descriptor or no memory is left.")
+      }
+      (self.settings, self.loop, self.multi, self.share) = (settings, loop, multi, share)
       refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION)
       let context = Unmanaged.passUnretained(self).toOpaque()
       refrain_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
@@ -43,7 +153,7 @@
       refrain_curl_multi_set_socket_callback(
         multi,
         { _, socket, what, context, _ in
-          (object(of: context) as CurlThread).events.watch(socket, what)
+          (object(of: context) as CurlThread).loop.watch(socket, what)
           return 0
         }, context)
       refrain_curl_multi_set_timer_callback(
@@ -55,13 +165,10 @@
         }, context)
     }
 
-    /// Never returns.
-    ///
-    /// - Parameter work: returns what was posted since the last call.
-    func run(_ work: () -> [CurlLoop.Work]) -> Never {
+    func run() -> Never {
       while true {
-        events.wait(within: waiting.isEmpty ? patience : 0) { act(on: $0, flags: $1) }
-        for work in work() { work(self) }
+        loop.wait(within: waiting.isEmpty ? patience : 0) { act(on: $0, flags: $1) }
+        for work in loop.takeWork() { work(self) }
         if let due = deadline, due <= .now {
           deadline = nil
           act(on: curl_socket_t(CURL_SOCKET_BAD), flags: 0)
@@ -84,10 +191,10 @@
 
     // MARK: What is posted
 
-    func begin(_ exchange: CurlExchange, retry: CurlTransfer.Retry? = nil) {
+    func begin(_ exchange: CurlExchange, isRepeated: Bool = false) {
       guard !exchange.response.isOver else { return }
-      guard let transfer = CurlTransfer(exchange, on: self, retry: retry),
-        curl_multi_add_handle(multi, transfer.handle.pointer) == CURLM_OK
+      guard let transfer = CurlTransfer(exchange, on: self, isRepeated: isRepeated),
+        curl_multi_add_handle(multi, transfer.pointer) == CURLM_OK
       else {
         return exchange.response.end(
           TransportError(.unreachable, "No request can be sent: no memory."))
@@ -98,7 +205,7 @@
     /// There is room for the response's body.
     func goOn(_ exchange: CurlExchange) {
       guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-      let code = curl_easy_pause(transfer.handle.pointer, CURLPAUSE_CONT)
+      let code = curl_easy_pause(transfer.pointer, CURLPAUSE_CONT)
       // libcurl reports an end among the bytes that it held back only here. Without a connection,
       // before it and after the end, the call is refused.
       if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
@@ -112,21 +219,14 @@
 
     func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-      curl_multi_remove_handle(multi, transfer.handle.pointer)
-      guard let login = transfer.login, transfer.hasValidChallenge else { return }
-      if digests[login] == nil { useDigest(for: login) }
-      if let idle = digests[login], idle.count < 4 { digests[login] = idle + [transfer.handle] }
+      curl_multi_remove_handle(multi, transfer.pointer)
     }
 
     // MARK: What transfers report
 
-    /// Records that the origin offers Digest, by a new challenge. Basic credentials are not sent again,
-    /// unless there are 32 other such logins.
     func useDigest(for login: CurlLogin) {
-      if digests.count >= 32, digests[login] == nil, let other = digests.keys.first {
-        digests[other] = nil
-      }
-      digests[login] = []
+      if digests.count >= 32 { digests.removeFirst() }
+      digests.insert(login)
     }
 
     func received(by exchange: CurlExchange) {
@@ -146,11 +246,11 @@
     }
 
     private func finish(_ transfer: CurlTransfer, _ code: CURLcode) {
-      let (retry, error) = transfer.outcome(of: code)
+      let (isRepeated, error) = transfer.outcome(of: code)
       // Removing the handle invalidates the message.
       remove(transfer.exchange)
-      if let retry {
-        begin(transfer.exchange, retry: retry)
+      if isRepeated {
+        begin(transfer.exchange, isRepeated: true)
       } else {
         transfer.exchange.response.end(error)
       }
@@ -164,80 +264,6 @@
       }
       waiting = fed.filter(\.response.isHoldingBack)
       fed.removeAll(keepingCapacity: true)
-    }
-  }
-
-  /// The sockets that one thread waits for, and a bell that ends the wait: epoll(7), eventfd(2).
-  final class EventQueue: Sendable {
-    private let descriptor: Int32
-    private let bell: Int32
-
-    /// - Throws: `TransportError` if there are no descriptors left.
-    init() throws {
-      descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-      bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-      guard descriptor >= 0, bell >= 0 else {
-        // `deinit` closes what was opened: all properties are set.
-        let reason = String(cString: strerror(errno))
-        throw TransportError(.unreachable, "No request can be sent: \(reason).")
-      }
-      watch(bell, CURL_POLL_IN)
-    }
-
-    deinit {
-      if descriptor >= 0 { close(descriptor) }
-      if bell >= 0 { close(bell) }
-    }
-
-    /// Ends the current wait, or the next one. May be called on any thread.
-    func ring() {
-      var one: UInt64 = 1
-      // Fails only after 2^64 rings.
-      _ = write(bell, &one, 8)
-    }
-
-    /// Watches a socket, or stops watching it.
-    ///
-    /// - Parameter what: as libcurl says it (CURLMOPT_SOCKETFUNCTION(3)): a set of bits.
-    func watch(_ socket: Int32, _ what: Int32) {
-      var event = epoll_event()
-      if what & CURL_POLL_IN != 0 { event.events |= EPOLLIN.rawValue }
-      if what & CURL_POLL_OUT != 0 { event.events |= EPOLLOUT.rawValue }
-      event.data.fd = socket
-      guard event.events != 0 else {
-        epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
-        return
-      }
-      // A closed socket is no longer watched either, and its number may belong to another by now.
-      if epoll_ctl(descriptor, EPOLL_CTL_MOD, socket, &event) != 0, errno == ENOENT {
-        epoll_ctl(descriptor, EPOLL_CTL_ADD, socket, &event)
-      }
-    }
-
-    /// Waits for the next events, or the bell.
-    ///
-    /// - Parameters:
-    ///   - milliseconds: the longest wait; -1: unlimited.
-    ///   - act: receives each socket with its flags for curl_multi_socket_action(3).
-    func wait(within milliseconds: Int32, _ act: (curl_socket_t, Int32) -> Void) {
-      withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
-        let count = epoll_wait(
-          descriptor, events.baseAddress, Int32(events.count), milliseconds)
-        for event in events.prefix(Int(max(count, 0))) {
-          guard event.data.fd != bell else {
-            var rings: UInt64 = 0
-            _ = read(bell, &rings, 8)
-            continue
-          }
-          var flags: Int32 = 0
-          if event.events & EPOLLIN.rawValue != 0 { flags |= CURL_CSELECT_IN }
-          if event.events & EPOLLOUT.rawValue != 0 { flags |= CURL_CSELECT_OUT }
-          if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 {
-            flags |= CURL_CSELECT_ERR
-          }
-          act(event.data.fd, flags)
-        }
-      }
     }
   }
 
@@ -263,21 +289,16 @@
     /// belongs to no response: the rest of one that was longer than its Content-Length, an error, or
     /// the end of the connection (RFC 9112 §9.5). The next request would take it for its response.
     ///
-    /// - Parameters:
-    ///   - address: the local address of the connection, by which libcurl names it.
-    ///   - port: the local port.
-    func hasInput(at address: String, port: Int) -> Bool {
-      let family = sa_family_t(address.contains(":") ? AF_INET6 : AF_INET)
-      // Connections to several hosts may have the same local port: an error costs a new connection.
-      return open.contains { socket in
+    /// - Parameter port: the local port, by which libcurl names the connection. Connections to several
+    ///   hosts may have the same: an error costs a new connection.
+    func hasInput(atPort port: Int) -> Bool {
+      open.contains { socket in
         var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-        return Self.isLocalEnd(of: socket, family, port) && poll(&state, 1, 0) != 0
+        return Self.localPort(of: socket) == port && poll(&state, 1, 0) != 0
       }
     }
 
-    private static func isLocalEnd(
-      of socket: curl_socket_t, _ family: sa_family_t, _ port: Int
-    ) -> Bool {
+    private static func localPort(of socket: curl_socket_t) -> Int? {
       var address = sockaddr_in6()
       var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
       let isKnown = withUnsafeMutablePointer(to: &address) { pointer in
@@ -286,8 +307,7 @@
         }
       }
       // The port is at the same place in `sockaddr_in` (sockaddr_in6(3type)).
-      return isKnown && address.sin6_family == family
-        && Int(UInt16(bigEndian: address.sin6_port)) == port
+      return isKnown ? Int(UInt16(bigEndian: address.sin6_port)) : nil
     }
   }
 #endif

@@ -2,21 +2,82 @@
 #if os(Linux)
   import CCurl
   import Foundation
+  import RefrainLocks
 
-  /// One attempt at an exchange: libcurl's handle and its callbacks. Used on the thread of libcurl
-  /// alone.
-  final class CurlTransfer {
-    /// Why the request is sent again.
-    enum Retry {
-      /// A kept connection has proved to be unusable.
-      case onNewConnection
-      /// libcurl answers a new challenge with Digest: the origin has refused the request's Basic
-      /// credentials, or the challenge that the handle knew may have expired, which not every origin
-      /// says (RFC 7616 §3.3, `stale`).
-      case withNewChallenge
+  /// One request over libcurl, and its response.
+  ///
+  /// The body's bytes are buffered in chunks. Once these are full, libcurl stops reading from the
+  /// connection until one of them is taken.
+  final class CurlExchange: TransportExchange {
+    let request: OriginRequest
+    let response = ResponseBuffer()
+    private let loop: CurlLoop
+
+    init(_ request: OriginRequest, on loop: CurlLoop) {
+      self.request = request
+      self.loop = loop
+      loop.exchanges.add(1, ordering: .relaxed)
     }
 
-    /// The body of the request.
+    deinit { loop.exchanges.subtract(1, ordering: .relaxed) }
+
+    func send() async throws -> OriginResponse {
+      try Task.checkCancellation()
+      loop.post { [self] in $0.begin(self) }
+      var received = try await head()
+      received.hasMore = { [response] in !response.isEmpty }
+      return received
+    }
+
+    func goOn() { loop.post { [self] in $0.goOn(self) } }
+
+    func abandon() { loop.post { [self] in $0.remove(self) } }
+
+    func bringPart() async {
+      guard let body = request.body else { return }
+      do {
+        var part = try await body.next()
+        while part?.isEmpty == true { part = try await body.next() }
+        loop.post { [self, part] in $0.upload(part, of: self) }
+      } catch {
+        // The transfer is over if this is cancelled, and may just be ending the response properly.
+        if !Task.isCancelled { end(with: error) }
+      }
+    }
+
+    /// The bytes that libcurl passes on at most at once (`CURL_MAX_WRITE_SIZE`).
+    private static let mostAtOnce = 16 << 10
+
+    /// Returns how many chunks an exchange buffers, and about how many bytes in each. While the task
+    /// stores one, another is filled: where exchanges are few, libcurl need not stop then, and be
+    /// woken, for each chunk.
+    ///
+    /// A killed process loses what was passed on but is not stored yet: a chunk of each exchange. Five
+    /// exchanges that start at the worst moments stay below 256 KiB.
+    static func limits(exchanges: Int) -> (chunks: Int, bytes: Int) {
+      (exchanges > 2 ? 1 : 2, max(mostAtOnce, min(64 << 10, (96 << 10) / max(1, exchanges))))
+    }
+
+    /// The bytes above which a chunk takes no more. A chunk below takes whatever comes at once, so that
+    /// it becomes longer than its limit only if that is short, and 24 KiB at most.
+    static func fullChunk(of limit: Int) -> Int { max(limit - mostAtOnce, mostAtOnce / 2) }
+
+    /// The size of libcurl's own buffer, which each transfer has: one read of the socket takes no more
+    /// than is passed on.
+    var readSize: Int {
+      if loop.exchanges.load(ordering: .relaxed) > 128 { return Self.mostAtOnce / 2 }
+      // Whole pieces: of a read that ends in a part of one, libcurl would keep a copy.
+      return limits.bytes / Self.mostAtOnce * Self.mostAtOnce
+    }
+
+    var limits: (chunks: Int, bytes: Int) {
+      Self.limits(exchanges: loop.exchanges.load(ordering: .relaxed))
+    }
+  }
+
+  /// One attempt at an exchange: a transfer of libcurl, and its callbacks. Used on the thread of libcurl
+  /// alone.
+  final class CurlTransfer {
     private enum Upload {
       case awaitsPart(Task<Void, Never>)
       /// What libcurl has not taken yet of a part.
@@ -26,18 +87,21 @@
 
     let exchange: CurlExchange
     unowned let thread: CurlThread
-    let handle: CurlHandle
-    /// The proxy in use, if any.
+    /// libcurl's handle, and the memory that it uses.
+    let pointer: UnsafeMutableRawPointer
+    var lists: [UnsafeMutablePointer<curl_slist>?] = []
+    let errorText: UnsafeMutablePointer<CChar>
     let proxy: CurlProxy?
-    let usesNewConnection: Bool
+    /// The requested host, and the proxy on the way to it.
+    private let host: String
+    /// Whether an earlier attempt has proved a kept connection unusable, or Basic credentials.
+    let isRepeated: Bool
     /// Nil if the request has no user and password.
     let login: CurlLogin?
     let usesDigest: Bool
-    /// Whether the handle knows an earlier challenge, which may be too old.
-    private let knowsChallenge: Bool
 
     private var upload = Upload.whole
-    private var headReader = CurlHeadReader()
+    private var headReader: CurlHeadReader
     /// The status of the response, once its head has been passed on.
     private var status: Int?
     /// A 401 that is withheld until it is known whether libcurl sends the request again.
@@ -50,36 +114,38 @@
     /// The bytes at which the chunk that is being filled takes no more.
     private var fullChunk = 0
     /// The fault in the head for which the transfer was ended.
-    private var fault: String?
+    private var fault: TransportError?
     /// Whether an address of the host was refused because it is private.
     private var hasPrivateAddress = false
     /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
-    private var socketError = 0
-    /// Why another attempt follows this one; nil if this is the last.
-    private var retry: Retry?
+    private var socketError: Int32 = 0
+    /// Whether another attempt follows this one.
+    private var needsRepetition = false
 
-    /// - Parameter retry: why an earlier attempt did not suffice.
     /// - Returns: nil if libcurl cannot be used.
-    init?(_ exchange: CurlExchange, on thread: CurlThread, retry: Retry?) {
+    init?(_ exchange: CurlExchange, on thread: CurlThread, isRepeated: Bool) {
+      guard let pointer = curl_easy_init() else { return nil }
       self.exchange = exchange
       self.thread = thread
-      usesNewConnection = retry == .onNewConnection
+      self.pointer = pointer
+      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+      self.isRepeated = isRepeated
       proxy = thread.settings.proxies.proxy(for: exchange.request.url)
       login = CurlLogin(exchange.request, thread.settings)
-      if retry == .withNewChallenge, let login { thread.useDigest(for: login) }
-      usesDigest = login.map { thread.digests[$0] != nil } ?? false
-      let known =
-        exchange.request.isPlainGet ? login.flatMap { thread.digests[$0]?.popLast() } : nil
-      knowsChallenge = known != nil
-      guard let handle = known ?? CurlHandle() else { return nil }
-      self.handle = handle
-      handle.forgetMessage()
+      usesDigest = login.map(thread.digests.contains) ?? false
+      let name = exchange.request.url.host() ?? ""
+      host = proxy.map { "\(name) (through the proxy \($0.name))" } ?? name
+      headReader = CurlHeadReader(host: host)
       if exchange.request.body != nil { awaitPart() }
       setOptions()
     }
 
     deinit {
       if case .awaitsPart(let task) = upload { task.cancel() }
+      curl_easy_cleanup(pointer)
+      for list in lists { curl_slist_free_all(list) }
+      errorText.deallocate()
     }
 
     // MARK: The connection
@@ -90,7 +156,7 @@
         return curl_socket_t(CURL_SOCKET_BAD)
       }
       let socket = thread.sockets.add(for: address.pointee)
-      if socket == CURL_SOCKET_BAD { socketError = Int(errno) }
+      if socket == CURL_SOCKET_BAD { socketError = errno }
       return socket
     }
 
@@ -105,23 +171,20 @@
       }
     }
 
-    /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
-    /// the name.
+    /// With a proxy, the proxy resolves the name.
     private var requiresPublicAddress: Bool {
       exchange.request.requiresPublicAddress && proxy == nil
     }
 
-    /// Called when the request is about to be sent.
+    /// Returns whether the request may be sent over a connection: a kept one may lead to a private
+    /// address, or be unusable.
     ///
     /// - Parameters:
     ///   - text: the address of the host.
-    ///   - local: the address of this end.
     ///   - port: the port of this end.
-    /// - Returns: whether the request may be sent: a kept connection may lead to a private address,
-    ///   or be unusable.
-    func connected(to text: String, from local: String, _ port: Int) -> Bool {
-      if isKept, thread.sockets.hasInput(at: local, port: port) {
-        retry = .onNewConnection
+    func connected(to text: String, from port: Int) -> Bool {
+      if isKept, thread.sockets.hasInput(atPort: port) {
+        needsRepetition = true
       } else if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true
       {
         hasPrivateAddress = true
@@ -132,7 +195,7 @@
     }
 
     /// Whether the request goes over a connection of an earlier one.
-    private var isKept: Bool { handle.long(CURLINFO_NUM_CONNECTS) == 0 }
+    private var isKept: Bool { long(CURLINFO_NUM_CONNECTS) == 0 }
 
     // MARK: The request and its response
 
@@ -159,20 +222,20 @@
       if refusal != nil, line.starts(with: "HTTP/".utf8) { refusal = nil }
       // Trailers may follow the body, also that of a refusal.
       guard status == nil, refusal == nil else { return line.count }
-      do throws(CurlHeadReader.Fault) {
+      do throws(TransportError) {
         guard let head = try headReader.read(line) else { return line.count }
         guard head.status < 200 else { return received(head) ? line.count : 0 }
         exchange.request.onInterim?(head.status, head.headers)
         return line.count
       } catch {
-        fault = error.words
+        fault = error
         return 0
       }
     }
 
-    /// - Returns: false if the transfer ends here.
+    /// Returns false if the transfer ends here, as do the next functions.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
-      guard head.status == 401, login != nil else { return pass(head) }
+      guard head.status == 401, let login else { return pass(head) }
       if usesDigest {
         refusal = head
         return true
@@ -180,7 +243,8 @@
       guard exchange.request.body == nil, Challenges.offerDigest(head.headers) else {
         return pass(head)
       }
-      retry = .withNewChallenge
+      thread.useDigest(for: login)
+      needsRepetition = true
       return false
     }
 
@@ -201,14 +265,7 @@
     private var isCountedWhole: Bool { countsLength && received == length }
 
     /// Passes a withheld 401 on, which libcurl does not answer.
-    ///
-    /// - Returns: false if the request is sent again with a new challenge.
-    private func passRefusal() -> Bool {
-      guard let head = refusal.take() else { return true }
-      guard knowsChallenge else { return pass(head) }
-      retry = .withNewChallenge
-      return false
-    }
+    private func passRefusal() -> Bool { refusal.take().map(pass) ?? true }
 
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard passRefusal() else { return 0 }
@@ -218,7 +275,7 @@
       thread.received(by: exchange)
       // Stops before libcurl reads more, which it would keep in a copy of its own. Both directions:
       // where one is paused alone, libcurl reads once more all the same (7.88).
-      if stops { curl_easy_pause(handle.pointer, CURLPAUSE_ALL) }
+      if stops { curl_easy_pause(pointer, CURLPAUSE_ALL) }
       return isCountedWhole ? 0 : bytes.count
     }
 
@@ -264,48 +321,36 @@
 
     // MARK: Its end
 
-    /// Called once, when libcurl has ended the transfer.
-    ///
-    /// - Returns: why another attempt follows, and why the response is not whole; neither if it is.
-    func outcome(of code: CURLcode) -> (retry: Retry?, error: TransportError?) {
+    /// Returns whether another attempt follows a transfer that has ended, and why the response is not
+    /// whole.
+    func outcome(of code: CURLcode) -> (isRepeated: Bool, error: TransportError?) {
       if code == CURLE_OK { _ = passRefusal() }
-      if hasReadForeignBytes(code) { retry = .onNewConnection }
-      return (retry, error(for: code))
+      return (needsRepetition || hasReadForeignBytes(code), error(for: code))
     }
 
     /// Whether what was read on a kept connection may follow an earlier response that was longer
     /// than its Content-Length, so that the request has to be sent again (RFC 9112 §9.3.1).
     private func hasReadForeignBytes(_ code: CURLcode) -> Bool {
-      guard status == nil, !usesNewConnection, exchange.request.isIdempotent else { return false }
-      return isKept
-        && (fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code))
-    }
-
-    /// Whether the handle's challenge was answered, and another request can use it.
-    var hasValidChallenge: Bool {
-      usesDigest && exchange.request.isPlainGet && ![nil, 401].contains(status)
+      guard status == nil, !isRepeated, isKept, exchange.request.isIdempotent else { return false }
+      return fault != nil || [CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY].contains(code)
     }
 
     private func error(for code: CURLcode) -> TransportError? {
       if isCountedWhole { return nil }
-      let code = code == CURLE_OK && countsLength ? CURLE_PARTIAL_FILE : code
-      let host = exchange.request.url.host() ?? ""
-      if hasPrivateAddress,
-        [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code)
-      {
+      if let fault { return fault }
+      if hasPrivateAddress, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
         return TransportError(
           .badURL, "The name \(host) leads to an address of a private network.",
           cause: .privateAddress)
       }
       // The message may contain the proxy's URL, with the password.
-      let text = proxy.map { handle.message.replacing($0.url, with: $0.name) } ?? handle.message
-      let systemError = handle.long(CURLINFO_OS_ERRNO)
-      return CurlFailure(
-        host: host, proxy: proxy?.name, code: code, text: text,
+      let message = String(cString: errorText)
+      let text = proxy.map { message.replacing($0.url, with: $0.name) } ?? message
+      let systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+      return .curl(
+        code == CURLE_OK && countsLength ? CURLE_PARTIAL_FILE : code, text, host: host,
         systemError: systemError == 0 ? socketError : systemError,
-        proxyStatus: handle.long(CURLINFO_HTTP_CONNECTCODE), hasConnected: handle.hasConnected,
-        hasHead: status != nil, fault: fault
-      ).error
+        proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasHead: status != nil)
     }
   }
 
@@ -332,8 +377,5 @@
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }
-
-    /// Only such requests share a handle that knows a challenge: they set the same options.
-    fileprivate var isPlainGet: Bool { method == "GET" && body == nil }
   }
 #endif

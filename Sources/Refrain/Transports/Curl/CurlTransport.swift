@@ -39,7 +39,7 @@
 
   extension CurlTransport {
     /// How servers are reached, and which are trusted. Nil properties use the defaults of libcurl
-    /// and the system.
+    /// and the system, as does the TLS of a proxy.
     public struct Settings: Sendable, Hashable {
       /// The proxies in use (see `init(environment:)`).
       var proxies: ProxyEnvironment
@@ -121,36 +121,21 @@
       guard !NetworkAddress.isLoopback(host: name), !name.hasSuffix(".localhost") else {
         return nil
       }
-      let port = url.port ?? (scheme == "https" ? 443 : 80)
-      guard !exceptions.contains(where: { Self.exception($0, names: name, port) }) else {
-        return nil
-      }
-      return CurlProxy(url: proxy)
+      return exceptions.contains { Self.exception($0, names: name) } ? nil : CurlProxy(url: proxy)
     }
 
     /// - Parameter text: an entry of `no_proxy`: a name, which includes its subdomains; an address, or
-    ///   a range of them such as `10.0.0.0/8`; `*` for all. With a port, for that port alone.
-    private static func exception(_ text: String, names host: String, _ port: Int) -> Bool {
-      var name = text[...]
-      // Two or more colons are an IPv6 address, unless it is in brackets.
-      if let colon = name.lastIndex(of: ":"),
-        name.hasPrefix("[") ? name[..<colon].hasSuffix("]") : name.firstIndex(of: ":") == colon,
-        let number = Int(name[name.index(after: colon)...])
-      {
-        guard number == port else { return false }
-        name = name[..<colon]
-      }
-      let parts = name.split(separator: "/", maxSplits: 1)
+    ///   a range of them such as `10.0.0.0/8`; `*` for all.
+    private static func exception(_ text: String, names host: String) -> Bool {
+      let parts = text.split(separator: "/", maxSplits: 1)
       if let network = parts.first.flatMap({ NetworkAddress(host: $0) }),
         let address = NetworkAddress(host: host)
       {
         let bits = parts.count == 2 ? Int(parts[1]) ?? -1 : network.bytes.count * 8
         return address.begins(with: network, bits: bits)
       }
-      while name.hasPrefix(".") || name.hasPrefix("*.") {
-        name = name.dropFirst(name.hasPrefix(".") ? 1 : 2)
-      }
-      return name == "*" || (!name.isEmpty && (host == name || host.hasSuffix("." + name)))
+      let name = text.drop { $0 == "." || $0 == "*" }
+      return text == "*" || (!name.isEmpty && (host == name || host.hasSuffix("." + name)))
     }
   }
 #endif

@@ -9,9 +9,8 @@ import Foundation
 ///
 /// URLSession's callbacks arrive one at a time, on the session's queue.
 final class URLSessionExchange: TransportExchange {
-  /// The task is suspended above `many` unread bytes, and goes on at `few` or fewer.
+  /// The task is suspended above this many unread bytes.
   private static let many = 256 << 10
-  private static let few = 64 << 10
   /// The most unread bytes of a response whose rest can be requested later. URLSession may deliver
   /// for as long as it likes after a task was suspended.
   static let mostUnread = 2 << 20
@@ -19,10 +18,11 @@ final class URLSessionExchange: TransportExchange {
   let request: OriginRequest
   /// The body of the request.
   let upload: UploadFile?
-  let response = ResponseBuffer(goingOnAt: few)
+  let response = ResponseBuffer()
   private let settings: URLSessionRequests.Settings
   private let queue: OperationQueue
-  private let errors: URLSessionErrors
+  /// For errors.
+  private let host: String
   /// Of the task. No lock: it is used only on `queue`, which is serial, and on which the session calls
   /// its delegate.
   private nonisolated(unsafe) var state = State()
@@ -33,8 +33,6 @@ final class URLSessionExchange: TransportExchange {
     var hasHead = false
     /// Whether the rest of the body can be requested later, by its range.
     var isContinuable = false
-    /// Whether the body is passed on decoded.
-    var isDecoded = false
     /// The bytes of the body received, and those announced.
     var received: Int64 = 0
     var announced: Int64?
@@ -50,7 +48,7 @@ final class URLSessionExchange: TransportExchange {
     self.upload = upload
     self.queue = queue
     self.settings = settings
-    errors = URLSessionErrors(host: request.url.host() ?? "")
+    host = request.url.host() ?? ""
   }
 
   /// Starts the task, and waits for the head of the response.
@@ -78,14 +76,14 @@ final class URLSessionExchange: TransportExchange {
   #if canImport(FoundationNetworking)
     // Suspending a running task ends the process here: "Fatal error: Received body data, but no
     // transfer in progress". So nothing holds the sender back; the bytes wait in memory.
-    private static let canSuspend = false
+    static let canSuspend = false
   #else
-    private static let canSuspend = true
+    static let canSuspend = true
   #endif
 
   /// On the queue, as suspending: tasks count both.
   func goOn() {
-    queue.addOperation { [self] in if Self.canSuspend { state.task?.resume() } }
+    queue.addOperation { [self] in state.task?.resume() }
   }
 
   // MARK: The head
@@ -94,11 +92,10 @@ final class URLSessionExchange: TransportExchange {
     _ response: URLResponse, of task: URLSessionTask
   ) -> URLSession.ResponseDisposition {
     // Linux also reports interim responses (RFC 9110 §15.2).
-    if let response = response as? HTTPURLResponse, response.statusCode < 200 { return .allow }
+    guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else {
+      return .allow
+    }
     do throws(TransportError) {
-      guard let response = response as? HTTPURLResponse else {
-        throw errors.malformed("a response without a status")
-      }
       try headCame(response)
       return .allow
     } catch {
@@ -126,26 +123,19 @@ final class URLSessionExchange: TransportExchange {
     state.isContinuable =
       !request.isRelayed && head.status == 206 && Validator(headers: head.headers).ifRange != nil
     state.hasHead = true
-    state.isDecoded = head.isDecoded
     if codings.isEmpty { state.announced = length }
     if head.isDecoded { state.announcedEncoded = length }
     networkCame()
     self.response.receive(head)
     if !codings.isEmpty, !head.isDecoded, !request.isRelayed, isWhole || head.status == 206 {
-      throw errors.malformed("a body encoded with \(codings.prefix(40)), which was declined")
+      throw .malformed(host, "its body is encoded with \(codings.prefix(40)), unasked")
     }
   }
 
   /// Whether URLSession's decoded body can be used: that of a whole document.
   private func decodes(_ codings: String, _ fields: HeaderFields) -> Bool {
-    guard !request.isRelayed else { return false }
-    switch codings {
-    case "gzip", "x-gzip", "deflate": break
-    // URLSession supports Brotli over https alone.
-    case "br" where request.url.scheme?.lowercased() == "https": break
-    default: return false
-    }
-    return request.isForDocument(mimeType: MediaType.essence(fields["Content-Type"]))
+    !request.isRelayed && ["gzip", "x-gzip", "deflate"].contains(codings)
+      && request.isForDocument(mimeType: MediaType.essence(fields["Content-Type"]))
   }
 
   /// Returns the announced length of the body (RFC 9110 §8.6). A response without a body may carry
@@ -153,8 +143,7 @@ final class URLSessionExchange: TransportExchange {
   private func announcedLength(_ head: ResponseBuffer.Head) throws(TransportError) -> Int64? {
     guard ![204, 304].contains(head.status), request.method != "HEAD" else { return nil }
     guard !head.headers.hasInvalidLength else {
-      let text = head.headers["Content-Length"] ?? ""
-      throw errors.malformed("a Content-Length of \(text.prefix(40))")
+      throw .malformed(host, "it has an invalid Content-Length")
     }
     return head.headers.bodyLength
   }
@@ -170,12 +159,12 @@ final class URLSessionExchange: TransportExchange {
       // Nothing is unread if the reader waits for it.
       let unread = buffer.waiter == nil ? buffer.byteCount : 0
       let isTooMuch = state.isContinuable && unread > settings.mostUnread
-      if isTooMuch { buffer.end = .failure(errors.unread()) }
-      let rests = unread > Self.many && !buffer.isPaused
+      if isTooMuch { buffer.end = .failure(TransportError.unread(host)) }
+      let rests = Self.canSuspend && unread > Self.many && !buffer.isPaused
       if rests { buffer.isPaused = true }
       return ((rests, isTooMuch), wakes: true)
     }
-    if suspends, Self.canSuspend { state.task?.suspend() }
+    if suspends { state.task?.suspend() }
     if cancels { state.task?.cancel() }
   }
 
@@ -191,30 +180,11 @@ final class URLSessionExchange: TransportExchange {
   #endif
 
   /// Called when the task has ended, as its last callback.
-  func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
+  func taskEnded(_ error: (any Error)?) {
     state.task = nil
-    let hasHead = state.hasHead
-    #if canImport(FoundationNetworking)
-      // A 3xx without a target is delivered nowhere else.
-      if error == nil, !hasHead, let response = task.response as? HTTPURLResponse {
-        return endedWith(response)
-      }
-    #endif
-    end(error.map { errors.translate($0, beforeHead: !hasHead, isResting: response.isPaused) })
+    let (beforeHead, isResting) = (!state.hasHead, response.isPaused)
+    end(error.map { .urlSession($0, host: host, beforeHead: beforeHead, isResting: isResting) })
   }
-
-  #if canImport(FoundationNetworking)
-    /// Ends the exchange with a response whose body is missing.
-    func endedWith(_ response: HTTPURLResponse) {
-      do throws(TransportError) {
-        try headCame(response)
-        state.announced = nil
-        end()
-      } catch {
-        end(error)
-      }
-    }
-  #endif
 
   /// Ends the exchange for its callers; the task may still have to be cancelled.
   private func end(_ failure: TransportError? = nil) {
@@ -226,15 +196,10 @@ final class URLSessionExchange: TransportExchange {
   private var shortcoming: TransportError? {
     // URLSession does not always notice missing bytes.
     if let announced = state.announced, state.received < announced {
-      return .lost(
-        errors.host,
-        state.isDecoded
-          ? "some of the encoded body is missing"
-          : "\(announced - state.received) bytes are missing")
+      return .lost(host, "\(announced - state.received) bytes are missing")
     }
     if state.hasHead { return nil }
-    return TransportError(
-      .connectionLost, "\(errors.host) closed the connection without a response.")
+    return TransportError(.connectionLost, "\(host) closed the connection without a response.")
   }
 
   // MARK: A network
@@ -258,22 +223,15 @@ final class URLSessionExchange: TransportExchange {
     _ completionHandler:
       @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    #if canImport(FoundationNetworking)
-      // A whole 401 has arrived. Default handling would wait forever, and any scheme but Basic would
-      // end the process ("… is not supported").
-      end()
-      completionHandler(.cancelAuthenticationChallenge, nil)
-    #else
-      guard let challengeHandler = settings.challengeHandler else {
-        let credential = digestCredential(for: challenge)
-        return completionHandler(
-          credential == nil ? .performDefaultHandling : .useCredential, credential)
-      }
-      Task {
-        let (disposition, credential) = await challengeHandler(challenge)
-        completionHandler(disposition, credential)
-      }
-    #endif
+    guard let challengeHandler = settings.challengeHandler else {
+      let credential = digestCredential(for: challenge)
+      return completionHandler(
+        credential == nil ? .performDefaultHandling : .useCredential, credential)
+    }
+    Task {
+      let (disposition, credential) = await challengeHandler(challenge)
+      completionHandler(disposition, credential)
+    }
   }
 
   /// Returns the user and password of the request's Basic credentials, if the origin offers
@@ -297,5 +255,65 @@ extension HeaderFields {
       (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
     }
     self.init(fields.sorted { $0.0 < $1.0 })
+  }
+}
+
+extension TransportError {
+  /// Returns the error for one of URLSession's.
+  ///
+  /// - Parameters:
+  ///   - beforeHead: whether the error came before the head of a response.
+  ///   - isResting: whether the task was suspended: a timeout is then not the host's.
+  static func urlSession(
+    _ error: any Error, host: String, beforeHead: Bool, isResting: Bool
+  ) -> TransportError {
+    let text = (error as? URLError)?.localizedDescription ?? "\(error)"
+    let words = String((text.hasSuffix(".") ? text.dropLast() : text[...]).prefix(300))
+    let error = error as? URLError
+    // CFNetwork's key.
+    let systemError = error?.userInfo["_kCFStreamErrorCodeKey"] as? Int32
+    switch error?.code {
+    case .badURL:
+      return TransportError(.badURL, "The URL at \(host) cannot be requested.")
+    case .timedOut where isResting: return unread(host)
+    case .timedOut:
+      return TransportError(.timedOut, "\(host) was silent for too long.")
+    case .cannotFindHost:
+      return TransportError(.unknownHost, "The host \(host) does not exist.")
+    case .cannotConnectToHost where systemError == ECONNREFUSED,
+      .networkConnectionLost where systemError == ECONNREFUSED:
+      return TransportError(.refused, "\(host) refused the connection.")
+    case .networkConnectionLost: return .lost(host, "the other side closed it")
+    case .serverCertificateHasBadDate, .serverCertificateUntrusted,
+      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+      return TransportError(.untrusted, "The certificate of \(host) is not trusted: \(words).")
+    case .appTransportSecurityRequiresSecureConnection:
+      return TransportError(
+        .badURL, "App Transport Security allows requests to \(host) only over https.")
+    case .badServerResponse, .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData,
+      .dataLengthExceedsMaximum, .httpTooManyRedirects:
+      return .malformed(host, words)
+    case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+      #if !canImport(FoundationNetworking)
+        guard error?.networkUnavailableReason == nil else {
+          return TransportError(
+            .networkNotAllowed,
+            "No request was sent to \(host): this network is metered, or in Low Data Mode.")
+        }
+      #endif
+      return .unreachable(
+        host, "could not be reached: this device has no network", cause: .noNetwork)
+    default:
+      return beforeHead
+        ? .unreachable(host, "could not be reached: \(words)") : .lost(host, words)
+    }
+  }
+
+  /// Returns the error of a response that ended because nobody read it.
+  fileprivate static func unread(_ host: String) -> TransportError {
+    TransportError(
+      .connectionLost,
+      "The response of \(host) was not read, and its connection was closed. Request the rest.",
+      cause: .unread)
   }
 }

@@ -32,8 +32,8 @@ public typealias AuthenticationChallengeHandler =
   ///
   /// URLSession decodes a body with a Content-Encoding whatever the request, and the original is
   /// not available. As decoded bytes would not be the bytes of the range, such a response (200,
-  /// 206) fails with `TransportError.Code.malformed`. Only a whole document (200) is passed on
-  /// decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
+  /// 206) fails with `TransportError.Code.malformed`. Only a whole document (200) in gzip or deflate
+  /// is passed on decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
   /// without an error.
   ///
   /// A 401 that offers Digest authentication is answered with the user and password of the request's
@@ -73,13 +73,13 @@ public typealias AuthenticationChallengeHandler =
 ///
 /// Compiled on Linux for the tests alone: there the task is not suspended, so that a body that
 /// arrives faster than it is read is held in memory; dot segments are removed from a URL's path;
-/// the body of a redirect is missing; and URLSession ends the process on some redirects ("Fatal
-/// error: Invalid URL") and on a connection that breaks within a head ("Transfer completed, but
-/// there's no response").
+/// most errors have no code; and URLSession ends the process on some redirects, on most challenges,
+/// and on a connection that breaks within a head.
 final class URLSessionRequests: RelayingTransport {
   struct Settings: Sendable {
-    /// The most unread bytes of a response whose rest can be requested later.
-    var mostUnread = URLSessionExchange.mostUnread
+    /// The most unread bytes of a response whose rest can be requested later. Without suspending the
+    /// task, any reader that is slower than its origin would reach it.
+    var mostUnread = URLSessionExchange.canSuspend ? URLSessionExchange.mostUnread : .max
     var challengeHandler: AuthenticationChallengeHandler?
     #if !canImport(FoundationNetworking)
       var onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
@@ -98,15 +98,7 @@ final class URLSessionRequests: RelayingTransport {
   /// Waiting for a network is a session's property, not a request's. Linux lacks it.
   private let waiting: URLSession
 
-  #if canImport(FoundationNetworking)
-    /// - Parameter mostUnread: none by default, since without suspending the task any reader that is
-    ///   slower than its origin would reach it.
-    convenience init(mostUnread: Int = .max) { self.init(Settings(mostUnread: mostUnread)) }
-  #else
-    convenience init() { self.init(Settings()) }
-  #endif
-
-  init(_ settings: Settings) {
+  init(_ settings: Settings = Settings()) {
     self.settings = settings
     queue.name = "refrain.urlsession"
     queue.maxConcurrentOperationCount = 1
@@ -213,15 +205,7 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    #if canImport(FoundationNetworking)
-      // The response has ended by now, without access to its body. The handler would end the
-      // process if the task was cancelled meanwhile ("Received callback for HTTP redirection,
-      // but we're not waiting for it"); cancelling the task works as well.
-      exchanges[task]?.endedWith(response)
-      task.cancel()
-    #else
-      completionHandler(nil)
-    #endif
+    completionHandler(nil)
   }
 
   func urlSession(
@@ -238,7 +222,7 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
-    exchanges.removeValue(forKey: task)?.taskEnded(task, error)
+    exchanges.removeValue(forKey: task)?.taskEnded(error)
   }
 
   #if !canImport(FoundationNetworking)
