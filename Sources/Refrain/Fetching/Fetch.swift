@@ -325,7 +325,7 @@ extension Fetch {
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      if !response.isRepeated { entry.requests.countReceived(chunk.count) }
+      entry.requests.countReceived(chunk.count)
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       if let outcome = await bytes.keep(part, at: offset) { return outcome }

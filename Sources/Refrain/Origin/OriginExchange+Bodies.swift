@@ -85,7 +85,7 @@ extension OriginExchange {
     // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
     // fields of another origin, such as cookies and challenges, are not for this one.
     guard let given = response.given, response.status != 416, response.status != 206,
-      !response.isRepeated, !response.isDecoded,
+      !response.isDecoded,
       WebOrigin.isOne(of: response.url, response.resource.url)
     else { return nil }
     expectShortBody()
@@ -163,23 +163,7 @@ extension OriginExchange.Response {
     _ note: @Sendable @escaping (ICYMetadata) -> Void
   ) -> any AsyncSequence<Data, any Error> & Sendable {
     guard isLive || icy != .plain else { return body }
-    return SteppedBody(body) { [icy, hasEnd] in
-      var demultiplexer: ICYDemultiplexer?
-      if case .interleaved(let interval) = icy {
-        demultiplexer = ICYDemultiplexer(interval: interval)
-      }
-      return { chunk in
-        guard let chunk else {
-          guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
-            throw MediaCacheError.endedEarly
-          }
-          return nil
-        }
-        guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
-        for block in metadata { note(block) }
-        return audio
-      }
-    }
+    return AudioBody(response: self, note: note)
   }
 }
 
@@ -232,31 +216,37 @@ private actor BodyReading {
   }
 }
 
-/// A body whose chunks pass through a step, which has a state of its own in each iteration.
-struct SteppedBody: AsyncSequence, Sendable {
-  /// Receives a chunk, nil at the end, and returns what is passed on.
-  typealias Step = (Data?) throws -> Data?
-
-  private let body: any AsyncSequence<Data, any Error> & Sendable
-  private let makeStep: @Sendable () -> Step
-
-  init(
-    _ body: any AsyncSequence<Data, any Error> & Sendable,
-    _ makeStep: @Sendable @escaping () -> Step
-  ) {
-    (self.body, self.makeStep) = (body, makeStep)
-  }
+/// The body of a station, without the metadata between its audio.
+private struct AudioBody: AsyncSequence, Sendable {
+  let response: OriginExchange.Response
+  let note: @Sendable (ICYMetadata) -> Void
 
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var body: any AsyncIteratorProtocol<Data, any Error>
-    fileprivate let step: Step
+    fileprivate var demultiplexer: ICYDemultiplexer?
+    fileprivate let hasEnd: Bool
+    fileprivate let note: @Sendable (ICYMetadata) -> Void
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
-      try step(await body.next(isolation: actor))
+      guard let chunk = try await body.next(isolation: actor) else {
+        guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
+          throw MediaCacheError.endedEarly
+        }
+        return nil
+      }
+      guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
+      for block in metadata { note(block) }
+      return audio
     }
   }
 
   func makeAsyncIterator() -> Iterator {
-    Iterator(body: body.makeAsyncIterator(), step: makeStep())
+    var demultiplexer: ICYDemultiplexer?
+    if case .interleaved(let interval) = response.icy {
+      demultiplexer = ICYDemultiplexer(interval: interval)
+    }
+    return Iterator(
+      body: response.body.makeAsyncIterator(), demultiplexer: demultiplexer,
+      hasEnd: response.hasEnd, note: note)
   }
 }

@@ -14,14 +14,12 @@ final class OriginExchange: Sendable {
     @Boxed var chain: RequestChain
     /// The resource that was requested, before redirects.
     @Boxed var resource: Resource
-    /// The resource as its reader gave it; nil if that is not known any more.
+    /// The resource as its reader gave it; nil if that is not known any more, or nothing was requested.
     @Boxed var given: Resource?
     /// The first redirect, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
     /// Whether the range of the request was dropped, since the response to it was unusable.
     var droppedRange = false
-    /// Whether it repeats an earlier response, without a request of its own.
-    var isRepeated = false
     var requestTime: Date
     var responseTime: Date
     /// Whether the origin held it back until the resource existed.
@@ -167,13 +165,11 @@ final class OriginExchange: Sendable {
     if origin.isOffline { throw MediaCacheError.offline }
     // The hook is called for one of them at most: the last.
     var authorizationsLeft = 2
-    var isWhole = false
     while true {
       let resource = requests.authorized()
       var request = request(for: resource)
-      if isWhole { request.headers.dropRange() }
       let response = try await follow(request, for: resource)
-      guard [401, 403, 410].contains(response.status), !isWhole else { return response }
+      guard [401, 403, 410].contains(response.status) else { return response }
       deadline.rest()
       let authorization =
         authorizationsLeft > 0
@@ -184,7 +180,8 @@ final class OriginExchange: Sendable {
         guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
           return response
         }
-        isWhole = true
+        request.headers.dropRange()
+        return try await follow(request, for: resource)
       case .renewed: authorizationsLeft = 0
       // The answer was for another request: this one may need its own.
       case .shared: authorizationsLeft -= 1

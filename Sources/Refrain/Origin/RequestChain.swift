@@ -59,15 +59,16 @@ struct RequestChain: Sendable, Hashable {
 
   // MARK: Redirects
 
-  /// Returns the request to send after a response, or nil if the response is not a redirect
-  /// (301, 302, 303, 307, 308).
+  static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+
+  /// Returns the request to send after a response, or nil if the response is not a redirect.
   ///
   /// Once the origin changes, only the headers in `carried` continue. As every request is made from
   /// the one before, dropped headers do not return, not even on the way back.
   mutating func follow(
     status: Int, headers received: HeaderFields, askedAt: Date? = nil, at now: Date = Date()
   ) throws(MediaCacheError) -> OriginRequest? {
-    guard [301, 302, 303, 307, 308].contains(status) else { return nil }
+    guard Self.isRedirect(status) else { return nil }
     guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty
     else {
       throw refusal("answered \(status) without a Location", status)
