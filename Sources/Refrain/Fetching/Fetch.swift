@@ -145,8 +145,7 @@ struct Fetch: Sendable {
         let delay = origin.retry.delay(
           after: reason.failure, count: isCut ? course.cuts : course.failures,
           isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
-          // The first error responses are reported without a delay.
-          atOnce: reports && reason.status != nil ? 2 : nil),
+          atOnce: reports && reason.status != nil),
         generation.withState({ $0.beginRest(id) })
       else {
         course.error = isCut ? cutShort(course.cuts) : reason

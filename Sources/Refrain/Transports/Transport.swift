@@ -264,7 +264,7 @@ extension MediaCacheError {
     isForLackOfDescriptors = error.cause == .noDescriptors
     retry =
       switch error.code {
-      case .refused: .refused
+      case .refused: .invalid
       case .unknownHost, .untrusted, .malformed: .permanent
       case .badURL, .networkNotAllowed: nil
       case .unreachable, .connectionLost, .timedOut: .network
