@@ -17,7 +17,7 @@ extension OriginExchange {
     guard response.isDecoded || decoder != nil else { return response }
     let longest = response.request.documents?.longest ?? 0
     // Bytes that cannot be compressed become slightly longer.
-    let limit = decoder == nil ? longest : longest + 64 << 10
+    let limit = longest + 64 << 10
     guard response.headers.bodyLength ?? 0 <= limit else { throw Self.tooLong(longest) }
     var body = Data()
     expectBody(isFirst: true)
@@ -30,30 +30,32 @@ extension OriginExchange {
     if let decoder {
       do {
         body = try decoder(body, Int(longest))
-      } catch .truncated {
-        throw Self.undecodable(response, "ends too early", .invalid)
-      } catch .invalid {
-        let coding = response.headers["Content-Encoding"] ?? "encoded"
-        throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
       } catch .tooLong {
         throw Self.tooLong(longest)
+      } catch {
+        throw Self.undecodable(response, endsEarly: error == .truncated)
       }
     }
-    var decoded = response.withBody(body)
+    var decoded = response
+    decoded.hasMore = nil
+    decoded.body = AsyncThrowingStream<Data, any Error> { [body] continuation in
+      if !body.isEmpty { continuation.yield(body) }
+      continuation.finish()
+    }
     decoded.headers.dropCoding()
     decoded.headers.append("Content-Length", String(body.count))
     decoded.hasEnd = true
     return decoded
   }
 
-  private static func undecodable(
-    _ response: Response, _ what: String, _ retry: RetryPolicy.Failure
-  ) -> MediaCacheError {
+  private static func undecodable(_ response: Response, endsEarly: Bool) -> MediaCacheError {
+    let coding = response.headers["Content-Encoding"] ?? "encoded"
+    let what = endsEarly ? "ends too early" : "is damaged, or is not \(coding)"
     var error = MediaCacheError(
       .unreachable,
       "The compressed document that \(response.url.host() ?? "the origin") sent \(what).",
       remedy: "Repair the document, or turn off its compression at the origin.")
-    error.retry = retry
+    error.retry = endsEarly ? .invalid : .permanent
     return error
   }
 
@@ -84,7 +86,7 @@ extension OriginExchange {
   func kept(_ response: Response) async -> ErrorResponse? {
     // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
     // fields of another origin, such as cookies and challenges, are not for this one.
-    guard let given = response.given, response.status != 416, response.status != 206,
+    guard let given = response.asked.given, response.status != 416, response.status != 206,
       !response.isDecoded,
       WebOrigin.isOne(of: response.url, response.resource.url)
     else { return nil }
@@ -117,27 +119,12 @@ extension OriginExchange.Response {
   /// Whether the body is short enough to be read for the sake of the connection.
   var isShort: Bool { headers.bodyLength.map { $0 <= 16 << 10 } ?? false }
 
-  /// Whether a response to a range brings a part of an encoded document, which cannot be decoded: the
-  /// same request without the range brings the whole one.
-  var isPartOfEncodedDocument: Bool { status == 206 && decoder != nil }
-
   /// The decoder of an encoded document.
-  fileprivate var decoder: DocumentDecoder? {
+  var decoder: DocumentDecoder? {
     guard let coding = headers["Content-Encoding"],
       request.isForDocument(mimeType: MediaType.essence(headers["Content-Type"]))
     else { return nil }
     return request.documents?.decoder(of: coding)
-  }
-
-  /// Returns the response with a body that has arrived.
-  func withBody(_ body: Data) -> Self {
-    var response = self
-    response.hasMore = nil
-    response.body = AsyncThrowingStream<Data, any Error> { continuation in
-      if !body.isEmpty { continuation.yield(body) }
-      continuation.finish()
-    }
-    return response
   }
 
   /// Takes the description of the body out of the `icy-` fields.

@@ -84,7 +84,13 @@ extension OriginExchange {
       at: response.responseTime)
     guard let next else { return }
     try resource.filter?.check(next.url, status: response.status)
-    if isForRequesterAlone(response), passesOnErrors() {
+    if origin.isShared, passesOnErrors(),
+      // No other client may receive it.
+      Freshness(
+        status: response.status, headers: response.headers, requestTime: response.requestTime,
+        responseTime: response.responseTime, keeper: response.keeper(isShared: true)
+      ).noStore
+    {
       throw MediaCacheError(
         .redirect,
         "The redirect of \(response.url.host() ?? "the origin") is for its requester alone.",
@@ -92,15 +98,6 @@ extension OriginExchange {
         status: response.status)
     }
     resource.filter?.noteReference(to: next.url, from: resource.url)
-  }
-
-  /// Whether no other client of a shared cache may receive the response (RFC 9111 §3).
-  private func isForRequesterAlone(_ response: Response) -> Bool {
-    guard origin.isShared else { return false }
-    return Freshness(
-      status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: response.keeper(isShared: true)
-    ).noStore
   }
 
   private func send(_ chain: RequestChain, for resource: Resource) async throws -> Response {
@@ -137,8 +134,8 @@ extension OriginExchange {
     }
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
-      hasMore: response.hasMore, isDecoded: response.isDecoded, chain: chain,
-      resource: resource, given: given,
+      hasMore: response.hasMore, isDecoded: response.isDecoded,
+      asked: Asked(chain, for: resource, given: given),
       droppedRange: !wanted.isWhole && chain.request.headers["Range"] == nil,
       requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
@@ -154,8 +151,8 @@ extension OriginExchange {
     return origin.withMemory { $0.rests.rest(of: resource, at: now) }.map { rest in
       Response(
         status: rest.status, headers: ["Retry-After": String(rest.seconds)],
-        body: AsyncThrowingStream<Data, any Error> { $0.finish() }, chain: chain,
-        resource: resource, requestTime: now.wall, responseTime: now.wall)
+        body: AsyncThrowingStream<Data, any Error> { $0.finish() },
+        asked: Asked(chain, for: resource), requestTime: now.wall, responseTime: now.wall)
     }
   }
 

@@ -10,12 +10,7 @@ final class OriginExchange: Sendable {
     /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
-    /// The requests up to the one that was answered, with the redirects between them.
-    @Boxed var chain: RequestChain
-    /// The resource that was requested, before redirects.
-    @Boxed var resource: Resource
-    /// The resource as its reader gave it; nil if that is not known any more, or nothing was requested.
-    @Boxed var given: Resource?
+    let asked: Asked
     /// The first redirect, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
     /// Whether the range of the request was dropped, since the response to it was unusable.
@@ -31,6 +26,8 @@ final class OriginExchange: Sendable {
     /// Whether the body has an end: a station's has none unless a length was sent.
     var hasEnd = true
 
+    var chain: RequestChain { asked.chain }
+    var resource: Resource { asked.resource }
     /// The request that was answered, after redirects.
     var request: OriginRequest { chain.request }
     /// The URL that responded.
@@ -44,23 +41,18 @@ final class OriginExchange: Sendable {
     }
   }
 
-  /// A value on the heap, which copies share until one is changed. Each function that a task awaits
-  /// keeps its copies of a response in the task's memory.
-  @propertyWrapper
-  struct Boxed<Value: Sendable>: Sendable {
-    private final class Box: Sendable {
-      let value: Value
+  /// What was requested: one object, since each function that a task awaits keeps its copies of a
+  /// response in the task's memory.
+  final class Asked: Sendable {
+    /// The requests up to the one that was answered, with the redirects between them.
+    let chain: RequestChain
+    /// The resource that was requested, before redirects.
+    let resource: Resource
+    /// The resource as its reader gave it; nil if that is not known any more.
+    let given: Resource?
 
-      init(_ value: Value) { self.value = value }
-    }
-
-    private var box: Box
-
-    init(wrappedValue: Value) { box = Box(wrappedValue) }
-
-    var wrappedValue: Value {
-      get { box.value }
-      set { box = Box(newValue) }
+    init(_ chain: RequestChain, for resource: Resource, given: Resource? = nil) {
+      (self.chain, self.resource, self.given) = (chain, resource, given)
     }
   }
 

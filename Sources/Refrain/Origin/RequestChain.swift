@@ -69,24 +69,18 @@ struct RequestChain: Sendable, Hashable {
     status: Int, headers received: HeaderFields, askedAt: Date? = nil, at now: Date = Date()
   ) throws(MediaCacheError) -> OriginRequest? {
     guard Self.isRedirect(status) else { return nil }
-    guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty
-    else {
-      throw refusal("answered \(status) without a Location", status)
-    }
     guard redirections.count < Self.longest else {
       throw refusal("was redirected more than \(Self.longest) times", status)
     }
-    guard location.utf8.count <= Self.longestLocation else {
-      throw refusal("redirects to a URL of \(location.utf8.count) bytes", status)
+    guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty,
+      location.utf8.count <= Self.longestLocation,
+      let target = URL(text: location, relativeTo: request.url),
+      let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme),
+      target.host()?.isEmpty == false
+    else {
+      throw refusal("answered \(status) without the URL of a resource", status)
     }
-    guard let target = URL(text: location, relativeTo: request.url) else {
-      throw refusal("redirects to an invalid URL", status)
-    }
-    let (from, to) = (request.url.scheme?.lowercased(), target.scheme?.lowercased())
-    guard to == "http" || to == "https", target.host()?.isEmpty == false else {
-      throw refusal("redirects to a URL that is not http or https", status)
-    }
-    guard !(from == "https" && to == "http") else {
+    guard scheme == "https" || request.url.scheme?.lowercased() != "https" else {
       throw refusal("redirects from https to http, which is not encrypted", status)
     }
     var next = request
@@ -119,7 +113,8 @@ struct RequestChain: Sendable, Hashable {
   ) -> Bool {
     let names: [String]
     if request.headers["Range"] != nil,
-      response.isPartOfEncodedDocument
+      // A part of an encoded document cannot be decoded.
+      response.status == 206 && response.decoder != nil
         || optionalRange.map({ Self.refuses($0, response) }) == true
     {
       names = HeaderFields.ofRange
@@ -204,12 +199,8 @@ extension Freshness {
     if own.mustRevalidate, !mustRevalidate {
       (result.mustRevalidate, result.isBounded) = (true, true)
     }
-    result.staleWhileRevalidate = own.staleWhileRevalidate.flatMap { permitted in
-      staleWhileRevalidate.map { min($0, permitted) }
-    }
-    if let limit = own.staleIfError {
-      result.staleIfError = min(result.staleIfError ?? limit, limit)
-    }
+    // What it permits beyond that is about another response.
+    result.staleWhileRevalidate = nil
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { result.noStore = true }

@@ -90,10 +90,7 @@ struct ResponseCheck: Sendable {
   }
 
   private func part(_ facts: Facts, _ headers: HeaderFields) -> Verdict {
-    if facts.mimeType == "multipart/byteranges" {
-      return unusable("sends several parts for one range")
-    }
-    guard let range = headers.contentRange?.range else {
+    guard facts.mimeType != "multipart/byteranges", let range = headers.contentRange?.range else {
       return unusable("answered 206 without a valid Content-Range")
     }
     if hasChanged(facts) { return .changed }
@@ -179,9 +176,7 @@ struct ResponseCheck: Sendable {
     let remedy =
       switch status {
       case 401, 403: "Send the required credentials, with a header or a new URL."
-      case 404: "Check the URL."
-      case 410:
-        "The resource is permanently gone, or its signed URL has expired: get a new URL."
+      case 404, 410: "Check the URL. A signed one may have expired."
       case 500...: "Try again later."
       default: ""
       }
