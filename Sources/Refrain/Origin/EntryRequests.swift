@@ -229,25 +229,18 @@ extension Origin {
 extension Origin.Memory {
   fileprivate mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
     if renewals.count >= GroupRenewal.mostGroups, renewals[group] == nil { renewals = [:] }
-    let others = renewals[group, default: []].filter { $0 != renewal }
-    renewals[group] = (others + [renewal]).suffix(GroupRenewal.mostOfGroup)
+    renewals[group] = ((renewals[group] ?? []) + [renewal]).suffix(GroupRenewal.mostOfGroup)
   }
 }
 
 /// What the user's hook has changed in a refused request of a group, so that other requests of the
 /// group can be changed alike. A pure value.
-struct GroupRenewal: Sendable, Hashable {
+struct GroupRenewal: Sendable {
   static let mostGroups = 64
   static let mostOfGroup = 16
 
-  private struct Change: Sendable, Hashable {
-    var name: String
-    var old: String?
-    var new: String?
-  }
-
   private let origin: WebOrigin
-  private let headers: [Change]
+  private let headers: [(name: String, old: String?, new: String?)]
   /// The changed parameters, as spelled, by the old ones. They belong together, as in a signature.
   private var parameters: [String: String] = [:]
 
@@ -258,8 +251,8 @@ struct GroupRenewal: Sendable, Hashable {
     self.origin = origin
     let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
     headers = names.sorted()
-      .map { Change(name: $0, old: old.headers[$0], new: new.headers[$0]) }
-      .filter { $0.old != $0.new }
+      .map { ($0, old.headers[$0], new.headers[$0]) }
+      .filter { $0.1 != $0.2 }
     var (before, after) = (
       URIReference(old.url.absoluteString), URIReference(new.url.absoluteString)
     )

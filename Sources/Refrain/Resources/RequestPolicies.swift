@@ -85,7 +85,9 @@ public struct RetryPolicy: Sendable, Hashable {
       case .cutShort: cutAttempts
       case .permanent where !isPlaying, .silent where !isPlaying: 1
       case .answer where isShort: firstAttempts
-      case .silent, .invalid where isShort: max(firstAttempts, 2)
+      case .silent,
+        .invalid where isShort:
+        max(firstAttempts, 2)
       default: attempts
       }
     guard count < min(attempts, limit) else { return nil }

@@ -94,12 +94,8 @@ struct ResponseCheck: Sendable {
       return unusable("answered 206 without a valid Content-Range")
     }
     if hasChanged(facts) { return .changed }
-    guard range.lowerBound == asked.lowerBound else {
-      return unusable(
-        "sends byte \(range.lowerBound) instead of the requested byte \(asked.lowerBound)")
-    }
-    if let length = known?.length, range.upperBound > length {
-      return unusable("sends a range beyond the end of the resource")
+    guard range.lowerBound == asked.lowerBound, range.upperBound <= known?.length ?? .max else {
+      return unusable("sends another range than the one requested")
     }
     if let declared = headers.bodyLength, declared != range.upperBound - range.lowerBound {
       return unusable("sends a body whose length differs from its range")
@@ -124,11 +120,8 @@ struct ResponseCheck: Sendable {
       if known.validator.matches(Validator(headers: headers)) == .different { return .changed }
       if let length, let expected = known.length, length != expected { return .changed }
     }
-    if let length, length > asked.lowerBound {
-      return unusable("refuses a range within the length that it reports")
-    }
-    if let expected = known?.length, asked.lowerBound < expected {
-      return unusable("refuses a range within the known length")
+    if let end = length ?? known?.length, asked.lowerBound < end {
+      return unusable("refuses a range within the length of the resource")
     }
     return .beyondEnd(length: length)
   }
