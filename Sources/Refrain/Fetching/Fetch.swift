@@ -279,8 +279,7 @@ extension Fetch {
         state.endBody(id)
       }
     }
-    let audio = response.audio { note in tell { $0.note(note) } }
-    var body: any AsyncIteratorProtocol<Data, any Error> = audio.makeAsyncIterator()
+    var body = response.audio { note in tell { $0.note(note) } }
     var hasBegun = false
     while true {
       let next = offset < range.upperBound ? offset : nil

@@ -49,8 +49,6 @@ final class EntryRequests: Sendable {
     }
   }
 
-  // MARK: Authorization
-
   /// Returns the resource to request, with what the hook has changed for its group.
   func authorized() -> Resource {
     state.withLock { state in
@@ -67,8 +65,6 @@ final class EntryRequests: Sendable {
       state.resource.key = key
     }
   }
-
-  // MARK: Redirects
 
   /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
   /// which has to see the chain, that of another observer's resource will do.
@@ -87,8 +83,6 @@ final class EntryRequests: Sendable {
   /// Has the chain followed from its start.
   func forgetChain() { state.withLock { $0.chain = nil } }
 
-  // MARK: Traffic
-
   func countReceived(_ bytes: Int) {
     state.withLock { $0.sums.received += Int64(bytes) }
     origin.counters.originBytes.add(Int64(bytes), ordering: .relaxed)
@@ -106,7 +100,6 @@ final class EntryRequests: Sendable {
     state.withLock { $0.last = (status, way, time) }
   }
 
-  /// The status of the last response.
   var lastStatus: Int? { state.withLock { $0.last?.status } }
 
   /// Returns Via and Cache-Status of the origin's last response; none if it came before that time.
@@ -146,8 +139,7 @@ extension EntryRequests {
     case none
     /// There is another request to try, for which the hook was called.
     case renewed
-    /// There is another request to try, by the hook's answer for another one, or from a newer reader:
-    /// it may have rights of its own, for which the hook has not been called.
+    /// There is another request to try, for which the hook has not been called.
     case shared
   }
 
@@ -208,7 +200,11 @@ extension EntryRequests {
     } catch {
       // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
       if error is CancellationError || Task.isCancelled { throw CancellationError() }
-      throw MediaCacheError(authorizationFailed: error, status: status)
+      let what = "The origin answered \(status), and the authorization failed: \(error)."
+      // An error of the network is no refusal: the request may be tried again.
+      throw error is URLError || error is TransportError
+        ? MediaCacheError(.unreachable, what, remedy: "Check the network.")
+        : MediaCacheError(.status, what, status: status)
     }
   }
 }
@@ -288,20 +284,5 @@ struct GroupRenewal: Sendable {
     let url = URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false)
     resource.url = url ?? resource.url
     return resource
-  }
-}
-
-extension MediaCacheError {
-  /// - Parameters:
-  ///   - cause: an error of the user's hook. An error of the network is no refusal: the request may
-  ///     be tried again.
-  ///   - status: the origin's response.
-  fileprivate init(authorizationFailed cause: any Error, status: Int) {
-    let what = "The origin answered \(status), and the authorization failed: \(cause)."
-    if cause is URLError || cause is TransportError {
-      self.init(.unreachable, what, remedy: "Check the network.")
-    } else {
-      self.init(.status, what, status: status)
-    }
   }
 }

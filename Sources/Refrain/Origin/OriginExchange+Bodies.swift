@@ -72,9 +72,8 @@ extension OriginExchange {
 
 /// Keeps responses that bring no resource for readers that pass them on.
 extension OriginExchange {
-  /// Returns the error with the response that it reports, if a reader passes that on. Its body is read
-  /// here unless it is long. Without it if it is repeated, or of another origin and behind no
-  /// redirect: whoever passes it on has to request it again.
+  /// Returns the error with the response that it reports, if a reader passes that on, or with the
+  /// redirect to it if it is another origin's.
   func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
     guard passesOnErrors() else { return failure }
     var failure = failure
@@ -143,14 +142,19 @@ extension OriginExchange.Response {
     for name in [ICYAnswer.interval, "Content-Length"] { headers[name] = nil }
   }
 
-  /// Returns the body without the metadata between its audio.
+  /// Iterates over the body without the metadata between its audio.
   ///
   /// - Parameter note: receives each block, before the audio that it applies to.
   func audio(
     _ note: @Sendable @escaping (ICYMetadata) -> Void
-  ) -> any AsyncSequence<Data, any Error> & Sendable {
-    guard isLive || icy != .plain else { return body }
-    return AudioBody(response: self, note: note)
+  ) -> any AsyncIteratorProtocol<Data, any Error> {
+    let all = body.makeAsyncIterator()
+    guard isLive || icy != .plain else { return all }
+    var demultiplexer: ICYDemultiplexer?
+    if case .interleaved(let interval) = icy {
+      demultiplexer = ICYDemultiplexer(interval: interval)
+    }
+    return AudioBody(body: all, demultiplexer: demultiplexer, hasEnd: hasEnd, note: note)
   }
 }
 
@@ -204,36 +208,21 @@ private actor BodyReading {
 }
 
 /// The body of a station, without the metadata between its audio.
-private struct AudioBody: AsyncSequence, Sendable {
-  let response: OriginExchange.Response
+private struct AudioBody: AsyncIteratorProtocol {
+  var body: any AsyncIteratorProtocol<Data, any Error>
+  var demultiplexer: ICYDemultiplexer?
+  let hasEnd: Bool
   let note: @Sendable (ICYMetadata) -> Void
 
-  struct Iterator: AsyncIteratorProtocol {
-    fileprivate var body: any AsyncIteratorProtocol<Data, any Error>
-    fileprivate var demultiplexer: ICYDemultiplexer?
-    fileprivate let hasEnd: Bool
-    fileprivate let note: @Sendable (ICYMetadata) -> Void
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
-      guard let chunk = try await body.next(isolation: actor) else {
-        guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
-          throw MediaCacheError.endedEarly
-        }
-        return nil
+  mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
+    guard let chunk = try await body.next(isolation: actor) else {
+      guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
+        throw MediaCacheError.endedEarly
       }
-      guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
-      for block in metadata { note(block) }
-      return audio
+      return nil
     }
-  }
-
-  func makeAsyncIterator() -> Iterator {
-    var demultiplexer: ICYDemultiplexer?
-    if case .interleaved(let interval) = response.icy {
-      demultiplexer = ICYDemultiplexer(interval: interval)
-    }
-    return Iterator(
-      body: response.body.makeAsyncIterator(), demultiplexer: demultiplexer,
-      hasEnd: response.hasEnd, note: note)
+    guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
+    for block in metadata { note(block) }
+    return audio
   }
 }
