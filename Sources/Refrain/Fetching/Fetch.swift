@@ -310,11 +310,11 @@ extension Fetch {
         return .askAnew
       } catch {
         exchange.deadline.rest()
-        guard let problem = exchange.problem(error) else {
+        guard let problem = exchange.problem(error, hasBegun: hasBegun) else {
           // It was ended so that the request is sent again, and its response came after all.
           return exchange.deadline.isCancelled ? .askAnew : .done
         }
-        return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
+        return brokenOff(problem)
       }
       meter.add(chunk?.count ?? 0, after: .now - began)
       if meter.isFull { note(&meter) }

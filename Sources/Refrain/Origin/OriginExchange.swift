@@ -59,8 +59,7 @@ final class OriginExchange: Sendable {
   let origin: Origin
   let requests: EntryRequests
   let wanted: FetchRequest
-  /// Whether a reader passes on a response that brings no resource, such as a redirect that is not
-  /// followed.
+  /// As in `ReadTerms`.
   let passesOnErrors: @Sendable () -> Bool
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
@@ -91,17 +90,13 @@ final class OriginExchange: Sendable {
       let response: Response
       do {
         response = try await self.exchange()
-      } catch let error as MediaCacheError {
-        throw error
       } catch {
-        throw self.problem(error)?.withoutFirstByte ?? CancellationError()
+        throw self.problem(error) ?? CancellationError()
       }
       self.requests.note(status: response.status, response.headers, at: response.responseTime)
       return await body(response)
     }
   }
-
-  // MARK: Timeouts
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
@@ -133,25 +128,28 @@ final class OriginExchange: Sendable {
   }
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
+  ///
+  /// - Parameter hasBegun: whether a part of the body has come.
   @inline(never)
-  func problem(_ error: any Error) -> MediaCacheError? {
-    if !deadline.hasPassed {
-      if error is CancellationError { return nil }
-      if let error = error as? MediaCacheError { return error }
-      if let error = error as? TransportError { return MediaCacheError(error, wanted.purpose) }
-    }
+  func problem(_ error: any Error, hasBegun: Bool = false) -> MediaCacheError? {
+    if let error = error as? MediaCacheError { return error }
     let host = requests.resource.url.host() ?? "The origin"
-    var problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
+    var problem: MediaCacheError
     if deadline.hasPassed {
-      problem.reason = "\(host) was silent for too long."
-      problem.remedy = "Check the network."
-      problem.isTimeout = true
+      problem = MediaCacheError(
+        .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
+      (problem.isTimeout, problem.retry) = (true, .network)
+    } else if error is CancellationError {
+      return nil
+    } else if let error = error as? TransportError {
+      problem = MediaCacheError(error, wanted.purpose)
+    } else {
+      problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
+      problem.retry = .network
     }
-    problem.retry = .network
+    if problem.isTimeout, !hasBegun { problem.retry = .silent }
     return problem
   }
-
-  // MARK: Exchange
 
   private func exchange() async throws -> Response {
     if origin.isOffline { throw MediaCacheError.offline }

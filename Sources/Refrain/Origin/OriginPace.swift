@@ -104,8 +104,7 @@ package struct OriginRests: Sendable {
   private static func name(of resource: Resource, _ status: Int) -> String {
     let url = CacheKey(url: resource.url).rawValue
     guard status == 429 else { return url }
-    let cookies = Variant.of(resource.headers, names: ["cookie"]) ?? ""
-    return "\(url) for:\(Credentials.of(resource)) \(cookies)"
+    return "\(url) for:\(Credentials.of(resource)) \(resource.headers["Cookie"] ?? "")"
   }
 }
 

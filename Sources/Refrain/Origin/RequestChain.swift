@@ -57,8 +57,6 @@ struct RequestChain: Sendable, Hashable {
     request.headers = cookies.complete(headers, for: next.url, at: now, areNewer: true)
   }
 
-  // MARK: Redirects
-
   static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
   /// Returns the request to send after a response, or nil if the response is not a redirect.
@@ -101,8 +99,6 @@ struct RequestChain: Sendable, Hashable {
         status: status, headers: received, requestTime: askedAt ?? now, responseTime: now))
     return request
   }
-
-  // MARK: Leaving out
 
   /// Leaves out the fields without which the same request has a better response.
   ///

@@ -52,12 +52,6 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// The retry behaviour that the transport or the fetch requires; nil: the code decides.
   var retry: RetryPolicy.Failure?
 
-  /// The error of a request to which nothing has come.
-  var withoutFirstByte: MediaCacheError {
-    var error = self
-    if isTimeout { error.retry = .silent }
-    return error
-  }
   /// Whether the origin responded in a content coding that the request declined: a client that can
   /// decode it may use the response as it is.
   package var isEncoded = false
