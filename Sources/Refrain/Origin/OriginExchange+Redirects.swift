@@ -10,9 +10,8 @@ extension OriginExchange {
     var chain = RequestChain(request: request)
     var isShortcut = false
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
-      (chain, isShortcut) = (
-        RequestChain(request: request, after: earlier, at: origin.now.wall), true
-      )
+      chain = RequestChain(request: request, after: earlier, at: origin.now.wall)
+      isShortcut = true
     } else {
       requests.forgetChain()
     }
@@ -39,6 +38,7 @@ extension OriginExchange {
           try goOn(&chain, after: response, for: resource)
         } catch {
           var error = error
+          if isFirst, !response.isShort, passesOnErrors() { redirect = await kept(response) }
           error.response = redirect
           throw error
         }
