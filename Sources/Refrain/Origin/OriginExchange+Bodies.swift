@@ -17,7 +17,7 @@ extension OriginExchange {
     guard response.isDecoded || decoder != nil else { return response }
     let longest = response.request.documents?.longest ?? 0
     // Bytes that cannot be compressed become slightly longer.
-    let limit = longest + 64 << 10
+    let limit = decoder == nil ? longest : longest + 64 << 10
     guard response.headers.bodyLength ?? 0 <= limit else { throw Self.tooLong(longest) }
     var body = Data()
     expectBody(isFirst: true)
