@@ -102,7 +102,6 @@ final class EntryRequests: Sendable {
 
   var lastStatus: Int? { state.withLock { $0.last?.status } }
 
-  /// Returns Via and Cache-Status of the origin's last response; none if it came before that time.
   func way(since time: Date) -> HeaderFields {
     guard let last = state.withLock({ $0.last }), last.at >= time else { return [:] }
     return last.way
@@ -147,11 +146,9 @@ extension EntryRequests {
   typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
 
   /// Renews a refused request: by what the hook has already changed, or else by asking it. One call
-  /// runs at a time for a group, or for a resource of none. A cancelled fetch stops waiting for it;
-  /// the last one to leave cancels the hook without waiting for it.
+  /// runs at a time for a group, or for a resource of none.
   ///
   /// - Parameter refused: the request, by `authorized`.
-  /// - Throws: `MediaCacheError`, as the hook; `CancellationError`.
   func authorize(insteadOf refused: Resource, status: Int) async throws -> Authorization {
     guard let hook = origin.authorize else { return .none }
     while true {

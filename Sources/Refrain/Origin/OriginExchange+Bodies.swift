@@ -9,8 +9,6 @@ import Foundation
 extension OriginExchange {
   /// Returns the response with its body decoded, if it brings a whole document in a coding that can
   /// be decoded, or that the transport decodes; otherwise the response as it is.
-  ///
-  /// - Throws: as reading the body; `MediaCacheError` if it is damaged, or longer than any document.
   func decoded(_ response: Response) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
     let decoder = response.isDecoded ? nil : response.decoder
@@ -70,7 +68,6 @@ extension OriginExchange {
   }
 }
 
-/// Keeps responses that bring no resource for readers that pass them on.
 extension OriginExchange {
   /// Returns the error with the response that it reports, if a reader passes that on, or with the
   /// redirect to it if it is another origin's.
@@ -118,7 +115,6 @@ extension OriginExchange.Response {
   /// Whether the body is short enough to be read for the sake of the connection.
   var isShort: Bool { headers.bodyLength.map { $0 <= 16 << 10 } ?? false }
 
-  /// The decoder of an encoded document.
   var decoder: DocumentDecoder? {
     guard let coding = headers["Content-Encoding"],
       request.isForDocument(mimeType: MediaType.essence(headers["Content-Type"]))

@@ -44,7 +44,7 @@ final class OriginExchange: Sendable {
   /// What was requested: one object, since each function that a task awaits keeps its copies of a
   /// response in the task's memory.
   final class Asked: Sendable {
-    /// The requests up to the one that was answered, with the redirects between them.
+    /// The requests up to the one that was answered.
     let chain: RequestChain
     /// The resource that was requested, before redirects.
     let resource: Resource
@@ -80,8 +80,6 @@ final class OriginExchange: Sendable {
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// Sends the request, and returns what `body` makes of the response.
-  ///
   /// - Throws: `MediaCacheError`, whose `retry` is nil if no other attempt helps; `CancellationError`.
   func run<Value: Sendable>(
     _ body: @Sendable @escaping (Response) async -> Value
@@ -182,8 +180,7 @@ final class OriginExchange: Sendable {
   @inline(never)
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
-    fields.dropRange()
-    for name in ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
+    for name in HeaderFields.ofRange + ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
     fields["Accept-Encoding"] = "identity"
     fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }

@@ -85,7 +85,6 @@ package struct OriginRests: Sendable {
     return nil
   }
 
-  /// Records a response that asks for a pause.
   package mutating func note(
     _ resource: Resource, status: Int, headers: HeaderFields, at now: Moment
   ) {

@@ -50,8 +50,7 @@ struct RequestChain: Sendable, Hashable {
     send(request, at: now)
   }
 
-  /// Makes a request the last one, with the chain's cookies for its URL, which are newer than the
-  /// user's.
+  /// Makes a request the last one, with the chain's cookies, which are newer than the user's.
   private mutating func send(_ next: OriginRequest, at now: Date) {
     request = next
     request.headers = cookies.complete(headers, for: next.url, at: now, areNewer: true)
@@ -178,8 +177,6 @@ struct Redirection: Sendable, Hashable {
 /// A response behind redirects is stored under the URL that was requested. Its use under that URL is
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
-  /// Returns the freshness of the response under the URL that was redirected.
-  ///
   /// - Parameters:
   ///   - redirections: those that led to the response, also some time ago.
   ///   - keeper: of the response.

@@ -5,7 +5,7 @@ import Foundation
 struct ResponseCheck: Sendable {
   /// The requested range.
   var asked: ByteRange
-  /// The known properties of the generation; nil before the first response.
+  /// Nil before the first response.
   var known: Known?
   /// Whether If-Range was sent: a 200 then shows that the resource has changed (RFC 9110 §13.1.5).
   var sentIfRange = false
@@ -25,7 +25,6 @@ struct ResponseCheck: Sendable {
     var isDocument = false
   }
 
-  /// The properties of the resource in a response.
   struct Facts: Sendable, Hashable {
     var length: Int64?
     var mimeType: String?
@@ -164,7 +163,6 @@ struct ResponseCheck: Sendable {
       remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
   }
 
-  /// Returns the error for any status that is none of a resource.
   static func failure(_ status: Int) -> MediaCacheError {
     let remedy =
       switch status {
