@@ -51,7 +51,6 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   package var hasNoRoom = false
   /// The retry behaviour that the transport or the fetch requires; nil: the code decides.
   var retry: RetryPolicy.Failure?
-
   /// Whether the origin responded in a content coding that the request declined: a client that can
   /// decode it may use the response as it is.
   package var isEncoded = false
