@@ -44,7 +44,7 @@ extension Fetch {
       // response behind it may be another origin's, or have come for another client.
       let reader =
         mayHand && response.chain.redirections.isEmpty && (200..<300).contains(response.status)
-        ? state.reader(asking: response.given) : nil
+        ? state.reader(asking: response.asked.given) : nil
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound

@@ -145,8 +145,7 @@ struct Fetch: Sendable {
         let delay = origin.retry.delay(
           after: reason.failure, count: isCut ? course.cuts : course.failures,
           isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
-          // The first error responses are reported without a delay.
-          atOnce: reports && reason.status != nil ? 2 : nil),
+          atOnce: reports && reason.status != nil),
         generation.withState({ $0.beginRest(id) })
       else {
         course.error = isCut ? cutShort(course.cuts) : reason
@@ -280,8 +279,7 @@ extension Fetch {
         state.endBody(id)
       }
     }
-    let audio = response.audio { note in tell { $0.note(note) } }
-    var body: any AsyncIteratorProtocol<Data, any Error> = audio.makeAsyncIterator()
+    var body = response.audio { note in tell { $0.note(note) } }
     var hasBegun = false
     while true {
       let next = offset < range.upperBound ? offset : nil
@@ -312,11 +310,11 @@ extension Fetch {
         return .askAnew
       } catch {
         exchange.deadline.rest()
-        guard let problem = exchange.problem(error) else {
+        guard let problem = exchange.problem(error, hasBegun: hasBegun) else {
           // It was ended so that the request is sent again, and its response came after all.
           return exchange.deadline.isCancelled ? .askAnew : .done
         }
-        return brokenOff(hasBegun ? problem : problem.withoutFirstByte)
+        return brokenOff(problem)
       }
       meter.add(chunk?.count ?? 0, after: .now - began)
       if meter.isFull { note(&meter) }
@@ -325,7 +323,7 @@ extension Fetch {
       // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      if !response.isRepeated { entry.requests.countReceived(chunk.count) }
+      entry.requests.countReceived(chunk.count)
       // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       if let outcome = await bytes.keep(part, at: offset) { return outcome }

@@ -2,6 +2,10 @@
 import Foundation
 import RefrainLocks
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// An entry's requests to the origin: the resource that they ask for at present, as the newest reader
 /// gave it or as the user's hook replaced it, the end of its last chain of redirects, and what they
 /// brought while the entry was open. May be used from any thread.
@@ -45,8 +49,6 @@ final class EntryRequests: Sendable {
     }
   }
 
-  // MARK: Authorization
-
   /// Returns the resource to request, with what the hook has changed for its group.
   func authorized() -> Resource {
     state.withLock { state in
@@ -63,8 +65,6 @@ final class EntryRequests: Sendable {
       state.resource.key = key
     }
   }
-
-  // MARK: Redirects
 
   /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
   /// which has to see the chain, that of another observer's resource will do.
@@ -83,8 +83,6 @@ final class EntryRequests: Sendable {
   /// Has the chain followed from its start.
   func forgetChain() { state.withLock { $0.chain = nil } }
 
-  // MARK: Traffic
-
   func countReceived(_ bytes: Int) {
     state.withLock { $0.sums.received += Int64(bytes) }
     origin.counters.originBytes.add(Int64(bytes), ordering: .relaxed)
@@ -102,10 +100,8 @@ final class EntryRequests: Sendable {
     state.withLock { $0.last = (status, way, time) }
   }
 
-  /// The status of the last response.
   var lastStatus: Int? { state.withLock { $0.last?.status } }
 
-  /// Returns Via and Cache-Status of the origin's last response; none if it came before that time.
   func way(since time: Date) -> HeaderFields {
     guard let last = state.withLock({ $0.last }), last.at >= time else { return [:] }
     return last.way
@@ -124,5 +120,166 @@ extension Resource {
     next.headers["Authorization"] =
       earlier.headers["Authorization"] ?? earlier.url.basicAuthorization
     return next
+  }
+
+  /// Returns the hook's answer for this resource, which stays the same one.
+  fileprivate func replaced(by answer: Resource) -> Resource {
+    var next = self
+    (next.url, next.headers) = (answer.url, answer.headers)
+    return next
+  }
+}
+
+/// Asks the user's hook for a request in place of a refused one, once for any number of refused fetches
+/// of a resource, and once for all requests of a group, which its answer renews. In a cache for
+/// several people, where requests of one group have different rights, nothing is shared.
+extension EntryRequests {
+  enum Authorization: Sendable {
+    case none
+    /// There is another request to try, for which the hook was called.
+    case renewed
+    /// There is another request to try, for which the hook has not been called.
+    case shared
+  }
+
+  /// What the hook returned for a refused request: nil if it gave up.
+  typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
+
+  /// Renews a refused request: by what the hook has already changed, or else by asking it. One call
+  /// runs at a time for a group, or for a resource of none.
+  ///
+  /// - Parameter refused: the request, by `authorized`.
+  func authorize(insteadOf refused: Resource, status: Int) async throws -> Authorization {
+    guard let hook = origin.authorize else { return .none }
+    while true {
+      // The hook has already answered another fetch.
+      if !authorized().isAsked(as: refused) { return .shared }
+      let group = origin.group(of: refused)
+      let answer = try await origin.authorizations.value(for: group ?? key) { [weak self] in
+        // The call before this one may have ended in the meantime.
+        guard let self, authorized().isAsked(as: refused) else { return nil }
+        do {
+          let renewed = try await Self.ask(hook, refused, status)
+          // Whoever was refused may have left, and the hook may have been called again.
+          try Task.checkCancellation()
+          // Before another fetch of the resource can ask.
+          if let renewed {
+            adopt(renewed, insteadOf: refused)
+            // Afterwards: the resource takes the whole answer, not what its group may share of it.
+            if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
+              origin.withMemory { $0.note(renewal, of: group) }
+            }
+          }
+          return (refused, .success(renewed))
+        } catch {
+          return (refused, .failure(error))
+        }
+      }
+      // An answer that is not for this request may have renewed it, or it needs one of its own.
+      guard let answer, answer.refused.isAsked(as: refused) else { continue }
+      guard let renewed = try answer.renewed.get() else { return .none }
+      // The call may have been made for another entry with the same request.
+      adopt(renewed, insteadOf: refused)
+      // A newer reader's request may have taken the place of the refused one: the hook has not seen it.
+      return authorized().isAsked(as: renewed) ? .renewed : .shared
+    }
+  }
+
+  private static func ask(
+    _ hook: Origin.Authorize, _ refused: Resource, _ status: Int
+  ) async throws -> Resource? {
+    do {
+      return try await hook(refused, status).map { refused.replaced(by: $0) }
+    } catch var error as MediaCacheError {
+      // Another cache may have thrown it, which would have tried again.
+      error.retry = nil
+      throw error
+    } catch {
+      // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
+      if error is CancellationError || Task.isCancelled { throw CancellationError() }
+      let what = "The origin answered \(status), and the authorization failed: \(error)."
+      // An error of the network is no refusal: the request may be tried again.
+      throw error is URLError || error is TransportError
+        ? MediaCacheError(.unreachable, what, remedy: "Check the network.")
+        : MediaCacheError(.status, what, status: status)
+    }
+  }
+}
+
+extension Origin {
+  /// The group with which a resource shares the hook's answers.
+  fileprivate func group(of resource: Resource) -> CacheKey? {
+    isShared ? nil : resource.policy.group?.first
+  }
+
+  /// Returns the resource with all that the hook has changed for its group.
+  func renewed(_ resource: Resource) -> Resource {
+    guard let group = group(of: resource) else { return resource }
+    return withMemory { $0.renewals[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
+  }
+}
+
+extension Origin.Memory {
+  fileprivate mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
+    if renewals.count >= GroupRenewal.mostGroups, renewals[group] == nil { renewals = [:] }
+    renewals[group] = ((renewals[group] ?? []) + [renewal]).suffix(GroupRenewal.mostOfGroup)
+  }
+}
+
+/// What the user's hook has changed in a refused request of a group, so that other requests of the
+/// group can be changed alike. A pure value.
+struct GroupRenewal: Sendable {
+  static let mostGroups = 64
+  static let mostOfGroup = 16
+
+  private let origin: WebOrigin
+  private let headers: [(name: String, old: String?, new: String?)]
+  /// The changed parameters, as spelled, by the old ones. They belong together, as in a signature.
+  private var parameters: [String: String] = [:]
+
+  /// - Returns: nil if nothing was changed, or nothing that other requests may have: a new path is
+  ///   that of one resource, and a request to another origin has secrets of that origin.
+  init?(from old: Resource, to new: Resource) {
+    guard let origin = WebOrigin(old.url), origin == WebOrigin(new.url) else { return nil }
+    self.origin = origin
+    let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
+    headers = names.sorted()
+      .map { ($0, old.headers[$0], new.headers[$0]) }
+      .filter { $0.1 != $0.2 }
+    var (before, after) = (
+      URIReference(old.url.absoluteString), URIReference(new.url.absoluteString)
+    )
+    let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
+    (before.query, after.query) = (nil, nil)
+    func label(_ parameter: String) -> Substring { parameter.prefix { $0 != "=" } }
+    let values = Dictionary(zip(asked, renewed)) { first, _ in first }
+    // Nothing but values may differ, and equal parameters must have stayed equal.
+    if before.textWithoutFragment == after.textWithoutFragment,
+      asked.map(label) == renewed.map(label), asked.compactMap({ values[$0] }) == renewed
+    {
+      parameters = values.filter { $0.key != $0.value }
+    }
+    if headers.isEmpty, parameters.isEmpty { return nil }
+  }
+
+  private static func parameters(_ url: URIReference) -> [String] {
+    (url.query ?? "").split(separator: "&", omittingEmptySubsequences: false).map { String($0) }
+  }
+
+  /// Returns the resource with the new headers and parameters, if it has the old ones: others are
+  /// newer, or rights of its own. A header is added only if the renewed request had none.
+  func applied(to resource: Resource) -> Resource {
+    guard WebOrigin(resource.url) == origin else { return resource }
+    var resource = resource
+    for change in headers where resource.headers[change.name] == change.old {
+      resource.headers[change.name] = change.new
+    }
+    var reference = URIReference(resource.url.absoluteString)
+    let sent = Self.parameters(reference)
+    guard !parameters.isEmpty, parameters.keys.allSatisfy(sent.contains) else { return resource }
+    reference.query = sent.map { parameters[$0] ?? $0 }.joined(separator: "&")
+    let url = URL(string: reference.textWithoutFragment, encodingInvalidCharacters: false)
+    resource.url = url ?? resource.url
+    return resource
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import RefrainLocks
 
 /// What the requests of a cache to its origins share: the transport, the settings, and what origins have
@@ -32,7 +33,6 @@ final class Origin: Sendable {
     /// What the hook has changed for groups. Never on disk, since it is secret.
     var renewals: [CacheKey: [GroupRenewal]] = [:]
     var moved = MovedResources()
-    var redirected = RedirectedResponses()
     /// What libraries over the core know of origins, one value of each type: as long as this lives,
     /// or until everything is removed from the cache.
     var companions: [ObjectIdentifier: any Sendable] = [:]
@@ -82,4 +82,34 @@ final class CacheCounters: Sendable {
     evictions.add(1, ordering: .relaxed)
     evictedBytes.add(bytes, ordering: .relaxed)
   }
+}
+
+/// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
+/// this process runs. A stored document stays at its earlier URL, since what it names is stored below
+/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token. A
+/// pure value.
+struct MovedResources: Sendable {
+  private static let capacity = 256
+
+  /// By the earlier URLs, the resource as it is requested, and its newest URL after redirects.
+  private var moves: [String: (resource: Resource, target: URL)] = [:]
+
+  mutating func note(_ resource: Resource, from earlier: URL, to target: URL) {
+    if moves.count >= Self.capacity { moves = [:] }
+    // So that no move leads back.
+    moves[Self.text(target)] = nil
+    moves[Self.text(earlier)] = (resource, target)
+  }
+
+  /// Returns the move away from a URL; nil if there was none.
+  func move(from url: URL) -> (resource: Resource, target: URL)? { moves[Self.text(url)] }
+
+  private static func text(_ url: URL) -> String { url.withoutUserInfo.absoluteString }
+}
+
+extension MediaCacheError {
+  /// Whether the origin refuses a URL that it has accepted before, or has forgotten it.
+  package var refusesURL: Bool { status.map { Self.refusesURL($0) } ?? false }
+
+  package static func refusesURL(_ status: Int) -> Bool { [401, 403, 404, 410].contains(status) }
 }

@@ -9,8 +9,6 @@ import Foundation
 extension OriginExchange {
   /// Returns the response with its body decoded, if it brings a whole document in a coding that can
   /// be decoded, or that the transport decodes; otherwise the response as it is.
-  ///
-  /// - Throws: as reading the body; `MediaCacheError` if it is damaged, or longer than any document.
   func decoded(_ response: Response) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
     let decoder = response.isDecoded ? nil : response.decoder
@@ -30,30 +28,32 @@ extension OriginExchange {
     if let decoder {
       do {
         body = try decoder(body, Int(longest))
-      } catch .truncated {
-        throw Self.undecodable(response, "ends too early", .invalid)
-      } catch .invalid {
-        let coding = response.headers["Content-Encoding"] ?? "encoded"
-        throw Self.undecodable(response, "is damaged, or is not \(coding)", .permanent)
       } catch .tooLong {
         throw Self.tooLong(longest)
+      } catch {
+        throw Self.undecodable(response, endsEarly: error == .truncated)
       }
     }
-    var decoded = response.withBody(body)
+    var decoded = response
+    decoded.hasMore = nil
+    decoded.body = AsyncThrowingStream<Data, any Error> { [body] continuation in
+      if !body.isEmpty { continuation.yield(body) }
+      continuation.finish()
+    }
     decoded.headers.dropCoding()
     decoded.headers.append("Content-Length", String(body.count))
     decoded.hasEnd = true
     return decoded
   }
 
-  private static func undecodable(
-    _ response: Response, _ what: String, _ retry: RetryPolicy.Failure
-  ) -> MediaCacheError {
+  private static func undecodable(_ response: Response, endsEarly: Bool) -> MediaCacheError {
+    let coding = response.headers["Content-Encoding"] ?? "encoded"
+    let what = endsEarly ? "ends too early" : "is damaged, or is not \(coding)"
     var error = MediaCacheError(
       .unreachable,
       "The compressed document that \(response.url.host() ?? "the origin") sent \(what).",
       remedy: "Repair the document, or turn off its compression at the origin.")
-    error.retry = retry
+    error.retry = endsEarly ? .invalid : .permanent
     return error
   }
 
@@ -68,11 +68,9 @@ extension OriginExchange {
   }
 }
 
-/// Keeps responses that bring no resource for readers that pass them on.
 extension OriginExchange {
-  /// Returns the error with the response that it reports, if a reader passes that on. Its body is read
-  /// here unless it is long. Without it if it is repeated, or of another origin and behind no
-  /// redirect: whoever passes it on has to request it again.
+  /// Returns the error with the response that it reports, if a reader passes that on, or with the
+  /// redirect to it if it is another origin's.
   func keeping(_ response: Response, in failure: MediaCacheError) async -> MediaCacheError {
     guard passesOnErrors() else { return failure }
     var failure = failure
@@ -84,8 +82,8 @@ extension OriginExchange {
   func kept(_ response: Response) async -> ErrorResponse? {
     // 416 is about the range, which is the cache's own. So is one range of a body in a coding. The
     // fields of another origin, such as cookies and challenges, are not for this one.
-    guard let given = response.given, response.status != 416, response.status != 206,
-      !response.isRepeated, !response.isDecoded,
+    guard let given = response.asked.given, response.status != 416, response.status != 206,
+      !response.isDecoded,
       WebOrigin.isOne(of: response.url, response.resource.url)
     else { return nil }
     expectShortBody()
@@ -117,27 +115,11 @@ extension OriginExchange.Response {
   /// Whether the body is short enough to be read for the sake of the connection.
   var isShort: Bool { headers.bodyLength.map { $0 <= 16 << 10 } ?? false }
 
-  /// Whether a response to a range brings a part of an encoded document, which cannot be decoded: the
-  /// same request without the range brings the whole one.
-  var isPartOfEncodedDocument: Bool { status == 206 && decoder != nil }
-
-  /// The decoder of an encoded document.
-  fileprivate var decoder: DocumentDecoder? {
+  var decoder: DocumentDecoder? {
     guard let coding = headers["Content-Encoding"],
       request.isForDocument(mimeType: MediaType.essence(headers["Content-Type"]))
     else { return nil }
     return request.documents?.decoder(of: coding)
-  }
-
-  /// Returns the response with a body that has arrived.
-  func withBody(_ body: Data) -> Self {
-    var response = self
-    response.hasMore = nil
-    response.body = AsyncThrowingStream<Data, any Error> { continuation in
-      if !body.isEmpty { continuation.yield(body) }
-      continuation.finish()
-    }
-    return response
   }
 
   /// Takes the description of the body out of the `icy-` fields.
@@ -156,30 +138,19 @@ extension OriginExchange.Response {
     for name in [ICYAnswer.interval, "Content-Length"] { headers[name] = nil }
   }
 
-  /// Returns the body without the metadata between its audio.
+  /// Iterates over the body without the metadata between its audio.
   ///
   /// - Parameter note: receives each block, before the audio that it applies to.
   func audio(
     _ note: @Sendable @escaping (ICYMetadata) -> Void
-  ) -> any AsyncSequence<Data, any Error> & Sendable {
-    guard isLive || icy != .plain else { return body }
-    return SteppedBody(body) { [icy, hasEnd] in
-      var demultiplexer: ICYDemultiplexer?
-      if case .interleaved(let interval) = icy {
-        demultiplexer = ICYDemultiplexer(interval: interval)
-      }
-      return { chunk in
-        guard let chunk else {
-          guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
-            throw MediaCacheError.endedEarly
-          }
-          return nil
-        }
-        guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
-        for block in metadata { note(block) }
-        return audio
-      }
+  ) -> any AsyncIteratorProtocol<Data, any Error> {
+    let all = body.makeAsyncIterator()
+    guard isLive || icy != .plain else { return all }
+    var demultiplexer: ICYDemultiplexer?
+    if case .interleaved(let interval) = icy {
+      demultiplexer = ICYDemultiplexer(interval: interval)
     }
+    return AudioBody(body: all, demultiplexer: demultiplexer, hasEnd: hasEnd, note: note)
   }
 }
 
@@ -232,31 +203,22 @@ private actor BodyReading {
   }
 }
 
-/// A body whose chunks pass through a step, which has a state of its own in each iteration.
-struct SteppedBody: AsyncSequence, Sendable {
-  /// Receives a chunk, nil at the end, and returns what is passed on.
-  typealias Step = (Data?) throws -> Data?
+/// The body of a station, without the metadata between its audio.
+private struct AudioBody: AsyncIteratorProtocol {
+  var body: any AsyncIteratorProtocol<Data, any Error>
+  var demultiplexer: ICYDemultiplexer?
+  let hasEnd: Bool
+  let note: @Sendable (ICYMetadata) -> Void
 
-  private let body: any AsyncSequence<Data, any Error> & Sendable
-  private let makeStep: @Sendable () -> Step
-
-  init(
-    _ body: any AsyncSequence<Data, any Error> & Sendable,
-    _ makeStep: @Sendable @escaping () -> Step
-  ) {
-    (self.body, self.makeStep) = (body, makeStep)
-  }
-
-  struct Iterator: AsyncIteratorProtocol {
-    fileprivate var body: any AsyncIteratorProtocol<Data, any Error>
-    fileprivate let step: Step
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
-      try step(await body.next(isolation: actor))
+  mutating func next(isolation actor: isolated (any Actor)?) async throws -> Data? {
+    guard let chunk = try await body.next(isolation: actor) else {
+      guard hasEnd, demultiplexer?.isBetweenBlocks != false else {
+        throw MediaCacheError.endedEarly
+      }
+      return nil
     }
-  }
-
-  func makeAsyncIterator() -> Iterator {
-    Iterator(body: body.makeAsyncIterator(), step: makeStep())
+    guard let (audio, metadata) = demultiplexer?.take(chunk) else { return chunk }
+    for block in metadata { note(block) }
+    return audio
   }
 }

@@ -8,47 +8,44 @@ import Foundation
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     var chain = RequestChain(request: request)
-    var next: Response?
     var isShortcut = false
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
-      let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
-      next = try await response(to: shortcut, for: resource)
-      if next != nil { (chain, isShortcut) = (shortcut, true) }
+      chain = RequestChain(request: request, after: earlier, at: origin.now.wall)
+      isShortcut = true
     } else {
       requests.forgetChain()
     }
     var redirect: ErrorResponse?
     while true {
-      let arrived = next.take()
-      var response = if let arrived { arrived } else { try await send(chain, for: resource) }
-      let isFirst = chain.redirections.isEmpty
-      let isRedirect: Bool
-      do throws(MediaCacheError) {
-        isRedirect = try goOn(&chain, after: response, for: resource)
-      } catch {
-        guard passesOnErrors() else { throw error }
-        var error = error
-        error.response = isFirst ? await kept(response) : redirect
-        throw error
+      let found: Response? =
+        if isShortcut {
+          try await response(to: chain, for: resource)
+        } else {
+          try await send(chain, for: resource)
+        }
+      guard var response = found else {
+        (chain, isShortcut) = (RequestChain(request: request), false)
+        continue
       }
-      if isRedirect {
-        if isFirst, passesOnErrors(), response.isShort {
+      let isFirst = chain.redirections.isEmpty
+      if RequestChain.isRedirect(response.status) {
+        if isFirst, response.isShort, passesOnErrors() {
           redirect = await kept(response)
         } else {
           try await drain(response)
         }
+        do throws(MediaCacheError) {
+          try goOn(&chain, after: response, for: resource)
+        } catch {
+          var error = error
+          if isFirst, !response.isShort, passesOnErrors() { redirect = await kept(response) }
+          error.response = redirect
+          throw error
+        }
         continue
       }
-      if chain.leaveOut(after: response, optionalRange: wanted.optionalRange) {
-        guard isShortcut else { continue }
-        next = try await self.response(to: chain, for: resource)
-        if next == nil { (chain, isShortcut) = (RequestChain(request: request), false) }
-        continue
-      }
-      if !isFirst {
-        if Self.isUseful(response.status) { requests.note(chain, for: resource) }
-        if !isForRequesterAlone(response) { response = origin.keepingDocument(of: response) }
-      }
+      if chain.leaveOut(after: response, optionalRange: wanted.optionalRange) { continue }
+      if !isFirst, Self.isUseful(response.status) { requests.note(chain, for: resource) }
       response.redirect = redirect
       return response
     }
@@ -76,18 +73,24 @@ extension OriginExchange {
     WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
   }
 
-  /// Follows a redirect; returns false if the response is none. One for the requester alone is left to
-  /// a requester that can follow it: a shared cache stores nothing behind it (RFC 9111 §3).
+  /// Follows a redirect. One for the requester alone is left to a requester that can follow it: a
+  /// shared cache stores nothing behind it (RFC 9111 §3).
   @inline(never)
   private func goOn(
     _ chain: inout RequestChain, after response: Response, for resource: Resource
-  ) throws(MediaCacheError) -> Bool {
+  ) throws(MediaCacheError) {
     let next = try chain.follow(
       status: response.status, headers: response.headers, askedAt: response.requestTime,
       at: response.responseTime)
-    guard let next else { return false }
+    guard let next else { return }
     try resource.filter?.check(next.url, status: response.status)
-    if isForRequesterAlone(response), passesOnErrors() {
+    if origin.isShared, passesOnErrors(),
+      // No other client may receive it.
+      Freshness(
+        status: response.status, headers: response.headers, requestTime: response.requestTime,
+        responseTime: response.responseTime, keeper: response.keeper(isShared: true)
+      ).noStore
+    {
       throw MediaCacheError(
         .redirect,
         "The redirect of \(response.url.host() ?? "the origin") is for its requester alone.",
@@ -95,17 +98,6 @@ extension OriginExchange {
         status: response.status)
     }
     resource.filter?.noteReference(to: next.url, from: resource.url)
-    return true
-  }
-
-  /// Whether no other client of a shared cache may receive the response (RFC 9111 §3).
-  @inline(never)
-  private func isForRequesterAlone(_ response: Response) -> Bool {
-    guard origin.isShared else { return false }
-    return Freshness(
-      status: response.status, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: response.keeper(isShared: true)
-    ).noStore
   }
 
   private func send(_ chain: RequestChain, for resource: Resource) async throws -> Response {
@@ -142,8 +134,8 @@ extension OriginExchange {
     }
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
-      hasMore: response.hasMore, isDecoded: response.isDecoded, chain: chain,
-      resource: resource, given: given,
+      hasMore: response.hasMore, isDecoded: response.isDecoded,
+      asked: Asked(chain, for: resource, given: given),
       droppedRange: !wanted.isWhole && chain.request.headers["Range"] == nil,
       requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
@@ -151,26 +143,17 @@ extension OriginExchange {
     return received
   }
 
-  /// Returns an earlier response in place of one to this request: that with which the origin asked for
-  /// a pause, or that which a redirect to this resource has brought a moment ago. Nil if there is
-  /// none; the latter confirms nothing that is stored.
+  /// Returns the response with which the origin asked for a pause, in place of one to this request;
+  /// nil if it may be asked.
   @inline(never)
   private func repeated(_ chain: RequestChain, for resource: Resource) -> Response? {
     let now = origin.now
-    if let rest = origin.withMemory({ $0.rests.rest(of: resource, at: now) }) {
-      return Response(
+    return origin.withMemory { $0.rests.rest(of: resource, at: now) }.map { rest in
+      Response(
         status: rest.status, headers: ["Retry-After": String(rest.seconds)],
-        body: AsyncThrowingStream<Data, any Error> { $0.finish() }, chain: chain,
-        resource: resource, isRepeated: true, requestTime: now.wall, responseTime: now.wall)
+        body: AsyncThrowingStream<Data, any Error> { $0.finish() },
+        asked: Asked(chain, for: resource), requestTime: now.wall, responseTime: now.wall)
     }
-    let request = chain.request
-    guard !wanted.isConfirmation, request.url == resource.url,
-      var response = origin.withMemory({ $0.redirected.take(for: request, at: now.wall) })
-    else { return nil }
-    (response.resource, response.chain) = (resource, chain)
-    response.given = requests.given(for: resource)
-    response.isRepeated = true
-    return response
   }
 
   /// Reads a short body to its end, so that the connection can be reused.

@@ -10,18 +10,11 @@ final class OriginExchange: Sendable {
     /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
-    /// The requests up to the one that was answered, with the redirects between them.
-    @Boxed var chain: RequestChain
-    /// The resource that was requested, before redirects.
-    @Boxed var resource: Resource
-    /// The resource as its reader gave it; nil if that is not known any more.
-    @Boxed var given: Resource?
+    let asked: Asked
     /// The first redirect, for whoever passes on a response that nobody else may use.
     var redirect: ErrorResponse?
     /// Whether the range of the request was dropped, since the response to it was unusable.
     var droppedRange = false
-    /// Whether it repeats an earlier response, without a request of its own.
-    var isRepeated = false
     var requestTime: Date
     var responseTime: Date
     /// Whether the origin held it back until the resource existed.
@@ -33,6 +26,8 @@ final class OriginExchange: Sendable {
     /// Whether the body has an end: a station's has none unless a length was sent.
     var hasEnd = true
 
+    var chain: RequestChain { asked.chain }
+    var resource: Resource { asked.resource }
     /// The request that was answered, after redirects.
     var request: OriginRequest { chain.request }
     /// The URL that responded.
@@ -46,31 +41,25 @@ final class OriginExchange: Sendable {
     }
   }
 
-  /// A value on the heap, which copies share until one is changed. Each function that a task awaits
-  /// keeps its copies of a response in the task's memory.
-  @propertyWrapper
-  struct Boxed<Value: Sendable>: Sendable {
-    private final class Box: Sendable {
-      let value: Value
+  /// What was requested: one object, since each function that a task awaits keeps its copies of a
+  /// response in the task's memory.
+  final class Asked: Sendable {
+    /// The requests up to the one that was answered.
+    let chain: RequestChain
+    /// The resource that was requested, before redirects.
+    let resource: Resource
+    /// The resource as its reader gave it; nil if that is not known any more.
+    let given: Resource?
 
-      init(_ value: Value) { self.value = value }
-    }
-
-    private var box: Box
-
-    init(wrappedValue: Value) { box = Box(wrappedValue) }
-
-    var wrappedValue: Value {
-      get { box.value }
-      set { box = Box(newValue) }
+    init(_ chain: RequestChain, for resource: Resource, given: Resource? = nil) {
+      (self.chain, self.resource, self.given) = (chain, resource, given)
     }
   }
 
   let origin: Origin
   let requests: EntryRequests
   let wanted: FetchRequest
-  /// Whether a reader passes on a response that brings no resource, such as a redirect that is not
-  /// followed.
+  /// As in `ReadTerms`.
   let passesOnErrors: @Sendable () -> Bool
   /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
@@ -91,8 +80,6 @@ final class OriginExchange: Sendable {
     isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// Sends the request, and returns what `body` makes of the response.
-  ///
   /// - Throws: `MediaCacheError`, whose `retry` is nil if no other attempt helps; `CancellationError`.
   func run<Value: Sendable>(
     _ body: @Sendable @escaping (Response) async -> Value
@@ -101,17 +88,13 @@ final class OriginExchange: Sendable {
       let response: Response
       do {
         response = try await self.exchange()
-      } catch let error as MediaCacheError {
-        throw error
       } catch {
-        throw self.problem(error)?.withoutFirstByte ?? CancellationError()
+        throw self.problem(error) ?? CancellationError()
       }
       self.requests.note(status: response.status, response.headers, at: response.responseTime)
       return await body(response)
     }
   }
-
-  // MARK: Timeouts
 
   /// The longest silence before the head of a response.
   private var headTimeout: Duration {
@@ -143,37 +126,38 @@ final class OriginExchange: Sendable {
   }
 
   /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
+  ///
+  /// - Parameter hasBegun: whether a part of the body has come.
   @inline(never)
-  func problem(_ error: any Error) -> MediaCacheError? {
-    if !deadline.hasPassed {
-      if error is CancellationError { return nil }
-      if let error = error as? MediaCacheError { return error }
-      if let error = error as? TransportError { return MediaCacheError(error, wanted.purpose) }
-    }
+  func problem(_ error: any Error, hasBegun: Bool = false) -> MediaCacheError? {
+    if let error = error as? MediaCacheError { return error }
     let host = requests.resource.url.host() ?? "The origin"
-    var problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
+    var problem: MediaCacheError
     if deadline.hasPassed {
-      problem.reason = "\(host) was silent for too long."
-      problem.remedy = "Check the network."
-      problem.isTimeout = true
+      problem = MediaCacheError(
+        .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
+      (problem.isTimeout, problem.retry) = (true, .network)
+    } else if error is CancellationError {
+      return nil
+    } else if let error = error as? TransportError {
+      problem = MediaCacheError(error, wanted.purpose)
+    } else {
+      problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
+      problem.retry = .network
     }
-    problem.retry = .network
+    if problem.isTimeout, !hasBegun { problem.retry = .silent }
     return problem
   }
-
-  // MARK: Exchange
 
   private func exchange() async throws -> Response {
     if origin.isOffline { throw MediaCacheError.offline }
     // The hook is called for one of them at most: the last.
     var authorizationsLeft = 2
-    var isWhole = false
     while true {
       let resource = requests.authorized()
       var request = request(for: resource)
-      if isWhole { request.headers.dropRange() }
       let response = try await follow(request, for: resource)
-      guard [401, 403, 410].contains(response.status), !isWhole else { return response }
+      guard [401, 403, 410].contains(response.status) else { return response }
       deadline.rest()
       let authorization =
         authorizationsLeft > 0
@@ -184,7 +168,8 @@ final class OriginExchange: Sendable {
         guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
           return response
         }
-        isWhole = true
+        request.headers.dropRange()
+        return try await follow(request, for: resource)
       case .renewed: authorizationsLeft = 0
       // The answer was for another request: this one may need its own.
       case .shared: authorizationsLeft -= 1
@@ -195,8 +180,7 @@ final class OriginExchange: Sendable {
   @inline(never)
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
-    fields.dropRange()
-    for name in ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
+    for name in HeaderFields.ofRange + ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
     fields["Accept-Encoding"] = "identity"
     fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }

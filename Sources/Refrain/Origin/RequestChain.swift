@@ -50,42 +50,34 @@ struct RequestChain: Sendable, Hashable {
     send(request, at: now)
   }
 
-  /// Makes a request the last one, with the chain's cookies for its URL, which are newer than the
-  /// user's.
+  /// Makes a request the last one, with the chain's cookies, which are newer than the user's.
   private mutating func send(_ next: OriginRequest, at now: Date) {
     request = next
     request.headers = cookies.complete(headers, for: next.url, at: now, areNewer: true)
   }
 
-  // MARK: Redirects
+  static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-  /// Returns the request to send after a response, or nil if the response is not a redirect
-  /// (301, 302, 303, 307, 308).
+  /// Returns the request to send after a response, or nil if the response is not a redirect.
   ///
   /// Once the origin changes, only the headers in `carried` continue. As every request is made from
   /// the one before, dropped headers do not return, not even on the way back.
   mutating func follow(
     status: Int, headers received: HeaderFields, askedAt: Date? = nil, at now: Date = Date()
   ) throws(MediaCacheError) -> OriginRequest? {
-    guard [301, 302, 303, 307, 308].contains(status) else { return nil }
-    guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty
-    else {
-      throw refusal("answered \(status) without a Location", status)
-    }
+    guard Self.isRedirect(status) else { return nil }
     guard redirections.count < Self.longest else {
       throw refusal("was redirected more than \(Self.longest) times", status)
     }
-    guard location.utf8.count <= Self.longestLocation else {
-      throw refusal("redirects to a URL of \(location.utf8.count) bytes", status)
+    guard let location = received.values(of: "Location").first?.trimmingOWS, !location.isEmpty,
+      location.utf8.count <= Self.longestLocation,
+      let target = URL(text: location, relativeTo: request.url),
+      let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme),
+      target.host()?.isEmpty == false
+    else {
+      throw refusal("answered \(status) without the URL of a resource", status)
     }
-    guard let target = URL(text: location, relativeTo: request.url) else {
-      throw refusal("redirects to an invalid URL", status)
-    }
-    let (from, to) = (request.url.scheme?.lowercased(), target.scheme?.lowercased())
-    guard to == "http" || to == "https", target.host()?.isEmpty == false else {
-      throw refusal("redirects to a URL that is not http or https", status)
-    }
-    guard !(from == "https" && to == "http") else {
+    guard scheme == "https" || request.url.scheme?.lowercased() != "https" else {
       throw refusal("redirects from https to http, which is not encrypted", status)
     }
     var next = request
@@ -107,8 +99,6 @@ struct RequestChain: Sendable, Hashable {
     return request
   }
 
-  // MARK: Leaving out
-
   /// Leaves out the fields without which the same request has a better response.
   ///
   /// - Parameter optionalRange: as in `FetchRequest`.
@@ -118,7 +108,8 @@ struct RequestChain: Sendable, Hashable {
   ) -> Bool {
     let names: [String]
     if request.headers["Range"] != nil,
-      response.isPartOfEncodedDocument
+      // A part of an encoded document cannot be decoded.
+      response.status == 206 && response.decoder != nil
         || optionalRange.map({ Self.refuses($0, response) }) == true
     {
       names = HeaderFields.ofRange
@@ -186,8 +177,6 @@ struct Redirection: Sendable, Hashable {
 /// A response behind redirects is stored under the URL that was requested. Its use under that URL is
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
-  /// Returns the freshness of the response under the URL that was redirected.
-  ///
   /// - Parameters:
   ///   - redirections: those that led to the response, also some time ago.
   ///   - keeper: of the response.
@@ -203,12 +192,8 @@ extension Freshness {
     if own.mustRevalidate, !mustRevalidate {
       (result.mustRevalidate, result.isBounded) = (true, true)
     }
-    result.staleWhileRevalidate = own.staleWhileRevalidate.flatMap { permitted in
-      staleWhileRevalidate.map { min($0, permitted) }
-    }
-    if let limit = own.staleIfError {
-      result.staleIfError = min(result.staleIfError ?? limit, limit)
-    }
+    // What it permits beyond that is about another response.
+    result.staleWhileRevalidate = nil
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { result.noStore = true }

@@ -78,9 +78,7 @@ package enum MediaType {
   }
 
   private static func safeExtension(of url: URL) -> String? {
-    let name = url.path(percentEncoded: true).split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }
-    let text = name[name.index(after: dot)...].lowercased()
+    let text = url.pathExtension.lowercased()
     let isSafe = text.utf8.allSatisfy { $0.isLetter || $0.isDigit }
     return isSafe && (1...8).contains(text.utf8.count) ? text : nil
   }

@@ -78,7 +78,6 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Ends all streams.
   func finish() {
     state.withLock { $0.isFinished = true }
     for listener in listeners { listener.continuation.finish() }

@@ -62,26 +62,21 @@ enum ICYAnswer: Sendable, Hashable {
   /// Stations use some 8 or 16 KiB; a much larger value is no interval.
   private static let longestInterval: Int64 = 16 << 20
 
-  /// - Parameters:
-  ///   - request: the fields that were sent.
-  ///   - headers: the response's.
+  /// - Parameter request: the fields that were sent.
   init(request: HeaderFields, status: Int, headers: HeaderFields) {
     let isWhole = WholeResponse.statuses.contains(status)
-    let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
     if status == 206, request["Range"] != nil, Self.isLive(headers) {
       // Some servers cut a range out of the current stream for clients that request one. The next
       // range would not continue where this one ends.
       self = .askAgain(without: "Range")
-    } else if !(isWhole || status == 206) || intervals.isEmpty || !Self.isAsked(request) {
-      self = .plain
-    } else if isWhole, intervals.count == 1, let interval = intervals.first ?? nil,
-      (1...Self.longestInterval).contains(interval)
-    {
-      self = .interleaved(interval: interval)
+    } else if isWhole || status == 206, Self.isAsked(request), let value = headers[Self.interval] {
+      // Without the request field there is no interleaving. No specification says whether the range
+      // of a 206 counts the metadata.
+      let interval = isWhole ? Int64(digits: value.trimmingOWS) ?? 0 : 0
+      let isKnown = (1...Self.longestInterval).contains(interval)
+      self = isKnown ? .interleaved(interval: interval) : .askAgain(without: Self.request)
     } else {
-      // The interleaving is unknown, or there is none; and no specification says whether the range of
-      // a 206 counts the metadata. Without the request field there is no interleaving.
-      self = .askAgain(without: Self.request)
+      self = .plain
     }
   }
 
@@ -133,8 +128,7 @@ struct ICYMetadata: Sendable, Hashable {
   /// The encoding is unspecified: UTF-8 if valid, else Latin-1, which always is.
   private static func text(_ block: [UInt8]) -> String {
     let bytes = block.prefix { $0 != 0 }
-    if let text = String(validating: bytes, as: UTF8.self) { return text }
-    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    return String(bytes: bytes, encoding: .utf8) ?? String(bytes: bytes, encoding: .isoLatin1) ?? ""
   }
 
   /// Returns the text without control characters: it will be shown, on terminals too.
@@ -150,7 +144,6 @@ struct ICYMetadata: Sendable, Hashable {
 /// byte L, and 16·L bytes of metadata (`ICYMetadata`); L = 0: nothing new. Counted from the first
 /// byte of the body. A pure value, which holds one block at most: 4080 bytes.
 struct ICYDemultiplexer: Sendable {
-  /// The bytes of audio between two blocks, at least one.
   let interval: Int64
   /// The bytes of audio returned so far.
   private(set) var offset: Int64 = 0

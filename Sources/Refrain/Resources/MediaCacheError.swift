@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+package import Foundation
+import RefrainLocks
 
 /// The one error that Refrain throws (besides `CancellationError`): a code to act on, what failed
 /// and why, and what to do about it.
@@ -49,13 +51,6 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   package var hasNoRoom = false
   /// The retry behaviour that the transport or the fetch requires; nil: the code decides.
   var retry: RetryPolicy.Failure?
-
-  /// The error of a request to which nothing has come.
-  var withoutFirstByte: MediaCacheError {
-    var error = self
-    if isTimeout { error.retry = .silent }
-    return error
-  }
   /// Whether the origin responded in a content coding that the request declined: a client that can
   /// decode it may use the response as it is.
   package var isEncoded = false
@@ -84,4 +79,88 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   static let offline = MediaCacheError(
     .offline, "The requested bytes are not stored, and no request is sent while offline.",
     remedy: "Go online, or prefetch the resource beforehand.")
+}
+
+/// A response as the origin sent it in place of a resource that can be stored, for readers that pass
+/// it on (`ReadTerms.passesOnErrors`): an error, a redirect that is not followed, a body in a content
+/// coding. Those that waited for the same request receive the same one with their error. Nothing
+/// else keeps it: a later reader asks the origin again.
+///
+/// All methods may be called from any thread.
+package final class ErrorResponse: Sendable, Hashable {
+  /// The longest body that is read before the response is passed on, in bytes.
+  static let longestBody = 64 << 10
+
+  package let status: Int
+  package let headers: HeaderFields
+  /// The beginning of the body; all of it unless there is a rest.
+  package let body: Data
+  /// Returns the next bytes of the rest of a longer body, for the first client that takes the
+  /// response, one call at a time; nil at the end. Releasing it ends the response.
+  ///
+  /// - Throws: the transport's error; `CancellationError`, also if the origin is silent for too long.
+  package let rest: (@Sendable () async throws -> Data?)?
+  package let requestTime: Date
+  package let responseTime: Date
+  /// The answered request, as its reader gave it.
+  private let resource: Resource
+  private let isTaken = Atomic(false)
+
+  init(
+    status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date, body: Data,
+    rest: (@Sendable () async throws -> Data?)?, to resource: Resource
+  ) {
+    (self.status, self.headers) = (status, headers)
+    (self.requestTime, self.responseTime) = (requestTime, responseTime)
+    (self.body, self.rest, self.resource) = (body, rest, resource)
+  }
+
+  /// Takes the response for a client.
+  ///
+  /// - Parameters:
+  ///   - other: what the client requested: credentials and cookies are among its headers.
+  ///   - isShared: whether the cache serves several people (RFC 9111 §3).
+  /// - Returns: whether another client has received it, whose request ran at the same time; nil if
+  ///   this one must not.
+  package func take(for other: Resource, isShared: Bool) -> Bool? {
+    guard resource.isAsked(as: other) else { return nil }
+    guard isTaken.exchange(true, ordering: .relaxed) else { return false }
+    guard rest == nil, !headers.setsCookie else { return nil }
+    guard isShared else { return true }
+    let control = CacheControl(headers, isShared: true)
+    return control.noStore || control.isPrivate ? nil : true
+  }
+
+  /// Returns how long a shared cache may give the response to others, with the fields that it keeps
+  /// (RFC 9111 §3); nil unless the origin states that it may, or the response is long.
+  package func reuse() -> (Freshness, HeaderFields)? {
+    guard rest == nil, !WholeResponse.statuses.contains(status), status != 304,
+      !Self.requestFaults.contains(status), headers.contentCodings.isEmpty
+    else { return nil }
+    let keeper = Freshness.Keeper(
+      isShared: true, isAuthorized: Credentials.of(resource) != Credentials.none,
+      hasCookies: resource.headers["Cookie"] != nil,
+      isSecret: resource.policy.group?.isSecret == true)
+    let freshness = Freshness(
+      status: status, headers: headers, requestTime: requestTime, responseTime: responseTime,
+      keeper: keeper)
+    guard !freshness.noStore, freshness.isGuessed != true, freshness.isFresh(at: responseTime)
+    else { return nil }
+    let kept = StoredFields.merged([:], with: headers, isConfirmation: false)
+    // Without them the response says something else; over-long ones are not kept.
+    for name in ["Location", "WWW-Authenticate"] where headers[name] != nil && kept[name] == nil {
+      return nil
+    }
+    return (freshness, kept)
+  }
+
+  /// Statuses that say what is wrong with one request, by fields that are not part of the key: one
+  /// client must not bring them on all others.
+  private static let requestFaults: Set<Int> = [
+    400, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
+  ]
+
+  package static func == (left: ErrorResponse, right: ErrorResponse) -> Bool { left === right }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -79,7 +79,6 @@ package struct ReadTerms: Sendable, Hashable {
       || !(directives.noCache || freshness?.mustRevalidate == true)
   }
 
-  /// The error for a stored response that is not for a request with cookies.
   static var personal: MediaCacheError {
     var error = MediaCacheError(
       .offline, "The stored response is not for requests with cookies.",

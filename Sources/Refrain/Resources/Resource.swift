@@ -112,7 +112,7 @@ public enum FillPolicy: String, Sendable, Hashable, Codable {
 ///
 /// A cache asks them about a URL once for each request, about a head once for each response, and
 /// about a body once, if all of it is at most `longest` bytes long: never about a chunk of anything
-/// longer. Behind a redirect it asks once more about the head and the body.
+/// longer.
 public protocol DocumentRules: AnyObject, Sendable {
   /// The longest document, in bytes.
   var longest: Int64 { get }

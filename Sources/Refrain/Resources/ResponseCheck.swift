@@ -5,7 +5,7 @@ import Foundation
 struct ResponseCheck: Sendable {
   /// The requested range.
   var asked: ByteRange
-  /// The known properties of the generation; nil before the first response.
+  /// Nil before the first response.
   var known: Known?
   /// Whether If-Range was sent: a 200 then shows that the resource has changed (RFC 9110 §13.1.5).
   var sentIfRange = false
@@ -25,7 +25,6 @@ struct ResponseCheck: Sendable {
     var isDocument = false
   }
 
-  /// The properties of the resource in a response.
   struct Facts: Sendable, Hashable {
     var length: Int64?
     var mimeType: String?
@@ -90,19 +89,12 @@ struct ResponseCheck: Sendable {
   }
 
   private func part(_ facts: Facts, _ headers: HeaderFields) -> Verdict {
-    if facts.mimeType == "multipart/byteranges" {
-      return unusable("sends several parts for one range")
-    }
-    guard let range = headers.contentRange?.range else {
+    guard facts.mimeType != "multipart/byteranges", let range = headers.contentRange?.range else {
       return unusable("answered 206 without a valid Content-Range")
     }
     if hasChanged(facts) { return .changed }
-    guard range.lowerBound == asked.lowerBound else {
-      return unusable(
-        "sends byte \(range.lowerBound) instead of the requested byte \(asked.lowerBound)")
-    }
-    if let length = known?.length, range.upperBound > length {
-      return unusable("sends a range beyond the end of the resource")
+    guard range.lowerBound == asked.lowerBound, range.upperBound <= known?.length ?? .max else {
+      return unusable("sends another range than the one requested")
     }
     if let declared = headers.bodyLength, declared != range.upperBound - range.lowerBound {
       return unusable("sends a body whose length differs from its range")
@@ -127,11 +119,8 @@ struct ResponseCheck: Sendable {
       if known.validator.matches(Validator(headers: headers)) == .different { return .changed }
       if let length, let expected = known.length, length != expected { return .changed }
     }
-    if let length, length > asked.lowerBound {
-      return unusable("refuses a range within the length that it reports")
-    }
-    if let expected = known?.length, asked.lowerBound < expected {
-      return unusable("refuses a range within the known length")
+    if let end = length ?? known?.length, asked.lowerBound < end {
+      return unusable("refuses a range within the length of the resource")
     }
     return .beyondEnd(length: length)
   }
@@ -174,14 +163,11 @@ struct ResponseCheck: Sendable {
       remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
   }
 
-  /// Returns the error for any status that is none of a resource.
   static func failure(_ status: Int) -> MediaCacheError {
     let remedy =
       switch status {
       case 401, 403: "Send the required credentials, with a header or a new URL."
-      case 404: "Check the URL."
-      case 410:
-        "The resource is permanently gone, or its signed URL has expired: get a new URL."
+      case 404, 410: "Check the URL. A signed one may have expired."
       case 500...: "Try again later."
       default: ""
       }

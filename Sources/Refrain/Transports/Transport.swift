@@ -243,7 +243,7 @@ extension MediaCacheError {
       case .unreachable, .connectionLost, .timedOut:
         (.unreachable, .network, "Check the network and the URL.")
       case .unknownHost: (.unreachable, .permanent, "Check the spelling of the URL.")
-      case .refused: (.unreachable, .refused, "Check the port, and that the server is running.")
+      case .refused: (.unreachable, .invalid, "Check the port, and that the server is running.")
       case .untrusted:
         (
           .unreachable, .permanent,

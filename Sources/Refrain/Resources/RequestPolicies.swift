@@ -38,10 +38,9 @@ public struct RetryPolicy: Sendable, Hashable {
   enum Failure: Sendable, Hashable, CaseIterable {
     /// The origin responded with an error that may pass.
     case answer
-    /// The response violated HTTP, or cannot be used: another one may be right.
+    /// The response violated HTTP, or cannot be used, or the host refused the connection: another
+    /// attempt may succeed.
     case invalid
-    /// The host refused the connection.
-    case refused
     /// The host does not exist, its certificate does not verify, or its response is not HTTP.
     case permanent
     /// A response that can only be read from its start ended at the same byte as before.
@@ -74,25 +73,25 @@ public struct RetryPolicy: Sendable, Hashable {
   ///   - isPlaying: whether a reader has received bytes.
   ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   ///   - gained: the number of new bytes that the failed response brought.
-  ///   - most: the failures after which an error response is reported to readers that pass it on, the
-  ///     request being repeated at once until then; nil: they want no error.
+  ///   - isReported: whether all readers pass on an error response: the second one is reported, and
+  ///     the request repeated at once before.
   func delay(
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
-    gained: Int64 = 0, atOnce most: Int? = nil
+    gained: Int64 = 0, atOnce isReported: Bool = false
   ) -> Duration? {
-    let isShort = !isPlaying && [.answer, .invalid, .refused].contains(failure)
+    let isShort = !isPlaying && [.answer, .invalid].contains(failure)
     let limit =
       switch failure {
       case .cutShort: cutAttempts
       case .permanent where !isPlaying, .silent where !isPlaying: 1
       case .answer where isShort: firstAttempts
       case .silent,
-        .invalid where isShort, .refused where isShort:
+        .invalid where isShort:
         max(firstAttempts, 2)
       default: attempts
       }
     guard count < min(attempts, limit) else { return nil }
-    if let most { return count < most && (retryAfter ?? .zero) <= .zero ? .zero : nil }
+    if isReported { return count < 2 && (retryAfter ?? .zero) <= .zero ? .zero : nil }
     if count <= 1, gained >= Self.leastGain { return .zero }
     if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
     let delay = delay(afterFailures: count, retryAfter: retryAfter)
@@ -141,4 +140,48 @@ extension HeaderFields {
       .seconds(min(max(date.timeIntervalSince(now), 0), Double(CacheControl.longest)))
     }
   }
+}
+
+/// Which networks may be used for what. Apple platforms only: Linux reports neither the cost of a
+/// network nor whether there is one, and every request is made there.
+public struct NetworkPolicy: Sendable, Hashable {
+  /// The networks that a request may use.
+  public struct Access: Sendable, Hashable {
+    /// Networks that charge by the byte: cellular ones, personal hotspots
+    /// (`URLRequest.allowsExpensiveNetworkAccess`).
+    public var allowsExpensive: Bool
+    /// Networks for which the user has turned on Low Data Mode
+    /// (`URLRequest.allowsConstrainedNetworkAccess`).
+    public var allowsConstrained: Bool
+
+    public init(allowsExpensive: Bool = true, allowsConstrained: Bool = true) {
+      self.allowsExpensive = allowsExpensive
+      self.allowsConstrained = allowsConstrained
+    }
+  }
+
+  /// The networks for bytes that a player waits for. A user who presses play wants to hear it: all
+  /// networks are allowed.
+  public var playback = Access()
+
+  /// The networks for bytes fetched before anybody plays them: `MediaCache.prefetch`, and filling
+  /// behind a player (`FillPolicy.wholeResource`). Once a player waits for the bytes, `playback`
+  /// applies.
+  ///
+  /// Cellular networks are allowed, since the app has asked for the prefetch, and many devices have
+  /// no other network. Low Data Mode is not: it means that the user wants nothing fetched in
+  /// advance. A prefetch that finds no other network fails with
+  /// `MediaCacheError.Code.networkNotAllowed`.
+  public var prefetch = Access(allowsConstrained: false)
+
+  /// Whether a fetch on a device without a network waits for one and then continues, as long as its
+  /// reader waits; the wait uses up none of `RetryPolicy.attempts`. False: the fetch fails, is
+  /// retried by `RetryPolicy`, and ends in `MediaCacheError.Code.unreachable`.
+  ///
+  /// A request that may not use every network waits while the device has no network at all; if
+  /// the device has only networks that the request may not use, it fails with an error that says
+  /// so. Revalidation never waits: stored bytes play.
+  public var waitsForConnectivity = true
+
+  public init() {}
 }
