@@ -129,7 +129,10 @@ extension Cookie {
       case "secure": isSecure = true
       case "path": path = value.hasPrefix("/") ? value : place.defaultPath
       case "max-age": seconds = Int(value) ?? seconds
-      case "expires": expires = HTTPDate.parse(value) ?? expires
+      // Cookies often have the form of Netscape: "Wed, 09-Jun-2021 10:18:14 GMT".
+      case "expires":
+        expires =
+          HTTPDate.parse(value) ?? HTTPDate.parse(value.replacing("-", with: " ")) ?? expires
       case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
       default: break
       }

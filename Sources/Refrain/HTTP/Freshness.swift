@@ -70,13 +70,12 @@ extension Freshness {
       lifetime = Double(maxAge)
     } else if !control.isTargeted, let expires = headers.values(of: "Expires").first {
       // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
-      let date = HTTPDate.parse(expires, now: responseTime, isStrict: true)
+      let date = HTTPDate.parse(expires, now: responseTime)
       lifetime = Self.bounded(date?.timeIntervalSince(sent) ?? 0)
     } else {
       isGuessed = true
       if Self.isHeuristicallyCacheable(status),
-        let modified = HTTPDate.parse(
-          headers["Last-Modified"] ?? "", now: responseTime, isStrict: true)
+        let modified = HTTPDate.parse(headers["Last-Modified"] ?? "", now: responseTime)
       {
         // At most a day (RFC 9111 §4.2.2).
         lifetime = min(Self.bounded(sent.timeIntervalSince(modified)) / 10, 24 * 3600)
