@@ -10,9 +10,6 @@ struct Prefetch: Sendable {
 
   private static let reportInterval: Duration = .milliseconds(100)
   private static let mostRounds = 3
-  private static let mostFailures = 4
-  /// The delay before a retry: longer than storing pauses at the cache's limit.
-  private static let pause: Duration = .milliseconds(600)
   /// The most bytes for which there has to be room before a retry.
   private static let step: Int64 = 256 << 10
 
@@ -37,13 +34,9 @@ struct Prefetch: Sendable {
   }
 
   /// Goes over the range until all of it is stored: once more if the resource changed meanwhile,
-  /// or if there was briefly no room, which others may be about to free. Without room, nothing is
-  /// requested again.
+  /// or if there was briefly no room, which others may be about to free.
   private func bringAll() async throws {
     var rounds = 0
-    var failures = 0
-    /// What was stored when the room ran out.
-    var storedBefore: Int64?
     while true {
       // Before the origin is asked for bytes that cannot be stored.
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
@@ -57,25 +50,14 @@ struct Prefetch: Sendable {
           .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
           remedy: "Try again later.")
       }
+      rounds += 1
       do {
         try await bring()
-        rounds += 1
-      } catch let error as MediaCacheError where error.code == .storage {
-        failures += 1
-        let isForGood =
-          error == .otherVersion || error == .forbidden
-        guard failures < Self.mostFailures, !isForGood else { throw error }
-        try await Task.sleep(for: Self.pause)
-        guard error.hasNoRoom else { continue }
-        let stored = reader.cachedSpans.byteCount
-        // There seemed to be room, and nothing could be stored in it.
-        guard stored != storedBefore else { throw error }
-        storedBefore = stored
-        while await !hasRoom() {
-          failures += 1
-          guard failures < Self.mostFailures else { throw error }
-          try await Task.sleep(for: Self.pause)
-        }
+      } catch let error as MediaCacheError where error.hasNoRoom && rounds < Self.mostRounds {
+        // Longer than storing pauses at the cache's limit.
+        try await Task.sleep(for: .milliseconds(600))
+        // Without room, nothing is requested again.
+        guard await hasRoom() else { throw error }
       }
     }
   }

@@ -166,21 +166,14 @@ public final class MediaCache: Sendable {
         } onCancel: {
           reader.cancel()
         }
-      } catch let error as MediaCacheError where attempts < Self.reopenings {
-        attempts += 1
+      } catch let error as MediaCacheError where error == .otherVersion && attempts < 3 {
         // Another process stored its response while this one received another, and nothing shows
         // whether they are the same version. Opened again, the resource is the stored version, or
         // replaces it.
-        if error == .otherVersion { continue }
-        // Another process has the entry, perhaps for a moment.
-        guard error.code == .inUse else { throw error }
-        try await Task.sleep(for: Self.pauseInUse)
+        attempts += 1
       }
     }
   }
-
-  private static let reopenings = 3
-  private static let pauseInUse: Duration = .milliseconds(500)
 
   public struct PrefetchProgress: Sendable, Hashable {
     /// The stored bytes of the range.
