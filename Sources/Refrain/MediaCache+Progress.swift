@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+package import Foundation
+import RefrainLocks
 
 extension MediaCache {
   /// Returns how much of the resource is stored. Makes no request.
@@ -91,5 +93,126 @@ public struct CacheProgress: Sendable, Hashable {
   public var fraction: Double? {
     guard let length else { return nil }
     return length == 0 ? 1 : Double(storedBytes) / Double(length)
+  }
+}
+
+/// For programs that watch a cache.
+extension MediaCache {
+  /// The state of a cache at one moment, and its work since it was opened.
+  package struct Figures: Sendable, Hashable {
+    /// The requests sent to origins.
+    package var originRequests: Int64
+    /// The bytes of bodies received from origins.
+    package var originBytes: Int64
+    /// The entries that were removed, all or in part, to make room.
+    package var evictions: Int64
+    /// The disk space that this freed.
+    package var evictedBytes: Int64
+    package var openEntries: Int
+    package var readers: Int
+    /// The disk space of all entries, as counted: at least the allocated blocks.
+    package var usedBytes: Int64
+    package var limit: Int64?
+    /// The disk space that is free for this user; nil if the system does not report it.
+    package var freeBytes: Int64?
+  }
+
+  /// Returns the figures. Looks at no entry on disk, so that it is cheap in a large cache.
+  package func figures() async -> Figures {
+    let (budget, counters) = (budget, origin.counters)
+    let open = table.openEntries
+    let (used, free) = await IOThreads.background.run {
+      let system = try? FileManager.default.attributesOfFileSystem(forPath: budget.directory)
+      let free = (system?[.systemFreeSize] as? NSNumber)?.int64Value
+      return (budget.usage.update { $0.used }, free)
+    }
+    return Figures(
+      originRequests: counters.originRequests.load(ordering: .relaxed),
+      originBytes: counters.originBytes.load(ordering: .relaxed),
+      evictions: counters.evictions.load(ordering: .relaxed),
+      evictedBytes: counters.evictedBytes.load(ordering: .relaxed),
+      openEntries: open.count,
+      readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.count } ?? 0) },
+      usedBytes: used, limit: limit, freeBytes: free)
+  }
+
+  /// The outcome of a trial of the disk.
+  package enum DiskTrial: Sendable, Hashable {
+    case works
+    /// There is no room: stored bytes are served, and nothing more is stored.
+    case full
+    /// A sentence that says what failed.
+    case fails(String)
+  }
+
+  /// Writes a small unnamed file in the cache directory, syncs it and reads it back. May take
+  /// as long as the disk does.
+  package func tryDisk() async -> DiskTrial {
+    let budget = budget
+    return await IOThreads.trial.run {
+      let disk = budget.disk
+      // Several proxies over one cache may try the disk at once.
+      let path = "\(budget.directory)/trial-\(UUID().uuidString)"
+      // A fixed size, so that a truncated file shows.
+      let bytes = [UInt8](repeating: 0x5A, count: 512)
+      do throws(DiskError) {
+        guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
+          return .fails("\(budget.entriesPath) is missing.")
+        }
+        let descriptor = try disk.open(path, .create)
+        defer { disk.close(descriptor) }
+        // First: nothing is left if the process ends during the trial.
+        try disk.removeFile(path)
+        try disk.write(bytes, to: descriptor, at: 0)
+        try disk.sync(descriptor)
+        let read = try disk.read(bytes.count, of: descriptor)
+        return read == bytes ? .works : .fails("\(path) was not read as it was written.")
+      } catch {
+        return error.isNoSpace ? .full : .fails("\(error).")
+      }
+    }
+  }
+}
+
+/// The state of one open entry at one moment, for programs that show it.
+package struct EntryActivity: Sendable, Hashable {
+  package var key: CacheKey
+  package var url: URL
+  /// The key of the first resource of its group; nil if it belongs to none.
+  package var group: CacheKey?
+  package var mimeType: String?
+  /// The length in bytes; nil while unknown.
+  package var length: Int64?
+  /// The stored ranges.
+  package var spans: RangeSet<Int64>
+  /// The bytes still to arrive of running requests, in order.
+  package var fetching: [ByteRange]
+  /// The positions of the readers that play, in order. A prefetch is none of them.
+  package var readers: [Int64]
+  /// The bytes received from the origin since the entry was opened.
+  package var received: Int64
+}
+
+extension MediaCache {
+  /// Returns the state of every entry that this process has open. Reads no file.
+  package func activity() -> [EntryActivity] {
+    table.openEntries.compactMap { entry in
+      // It may be closed by now.
+      guard let current = entry.current else { return nil }
+      let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
+      let received = entry.requests.sums.received
+      return current.withState { state in
+        // Of a stream without a length, the next byte alone is known to arrive.
+        let end = state.length ?? (state.stored.ranges.last?.upperBound ?? 0) + 1
+        let missing = state.fetching.intersection(RangeSet(0..<end)).subtracting(state.stored)
+        return EntryActivity(
+          key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
+          mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
+          fetching: Array(missing.ranges),
+          readers: state.readers.values.filter { $0.isActive && !$0.isBackground }
+            .map(\.position).sorted(),
+          received: received)
+      }
+    }
   }
 }
