@@ -142,15 +142,12 @@ struct Prefetch: Sendable {
   private func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
     let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
     guard let limit = budget.limit, !budget.canHold(wanted, for: name) else { return }
-    let size = DiskBudget.text(wanted)
-    let pinned = budget.pinnedBytes(except: [name])
-    let besides = pinned > 0 ? ", of which pinned entries take \(DiskBudget.text(pinned))" : ""
+    let pinned = DiskBudget.text(budget.pinnedBytes(except: [name]))
     var error = MediaCacheError(
       .storage,
-      "\(size) cannot be stored: the limit of the cache is \(DiskBudget.text(limit))\(besides).",
-      remedy: pinned > 0
-        ? "Raise the limit, unpin other entries, or play the resource without storing it."
-        : "Raise the limit above \(size), or play the resource without storing it.")
+      "\(DiskBudget.text(wanted)) cannot be stored: the limit of the cache is "
+        + "\(DiskBudget.text(limit)), of which other pinned entries take \(pinned).",
+      remedy: "Raise the limit, unpin other entries, or play the resource without storing it.")
     error.hasNoRoom = true
     throw error
   }
