@@ -23,12 +23,8 @@ struct Prefetch: Sendable {
         state.readers[id]?.position = place
       }
     }
-    let reporter = Task { await reportRegularly() }
-    defer { reporter.cancel() }
     try await bringAll()
     let information = try await reader.contentInformation()
-    reporter.cancel()
-    await reporter.value
     report?(progress(information))
     return information
   }
@@ -98,6 +94,7 @@ struct Prefetch: Sendable {
 
   private func bring() async throws {
     var offset = range.lowerBound
+    var nextReport = ContinuousClock.now + Self.reportInterval
     while offset < range.upperBound {
       try Task.checkCancellation()
       let readable: ByteRange
@@ -114,20 +111,9 @@ struct Prefetch: Sendable {
         throw reader.generation.withState(\.storageProblem)
       }
       offset = min(readable.upperBound, range.upperBound)
-    }
-  }
-
-  private func reportRegularly() async {
-    guard let report else { return }
-    var last: MediaCache.PrefetchProgress?
-    while !Task.isCancelled {
-      do { try await Task.sleep(for: Self.reportInterval) } catch { return }
-      let progress = progress(reader.knownInformation)
-      // Only changes are reported.
-      guard progress.storedBytes != last?.storedBytes || progress.totalBytes != last?.totalBytes
-      else { continue }
-      last = progress
-      report(progress)
+      guard let report, ContinuousClock.now >= nextReport else { continue }
+      nextReport = .now + Self.reportInterval
+      report(progress(reader.knownInformation))
     }
   }
 

@@ -100,13 +100,11 @@ public struct CacheProgress: Sendable, Hashable {
 extension MediaCache {
   /// The state of a cache at one moment, and its work since it was opened.
   package struct Figures: Sendable, Hashable {
-    /// The requests sent to origins.
     package var originRequests: Int64
-    /// The bytes of bodies received from origins.
+    /// Of bodies.
     package var originBytes: Int64
     /// The entries that were removed, all or in part, to make room.
     package var evictions: Int64
-    /// The disk space that this freed.
     package var evictedBytes: Int64
     package var openEntries: Int
     package var readers: Int
@@ -181,9 +179,7 @@ package struct EntryActivity: Sendable, Hashable {
   /// The key of the first resource of its group; nil if it belongs to none.
   package var group: CacheKey?
   package var mimeType: String?
-  /// The length in bytes; nil while unknown.
   package var length: Int64?
-  /// The stored ranges.
   package var spans: RangeSet<Int64>
   /// The bytes still to arrive of running requests, in order.
   package var fetching: [ByteRange]

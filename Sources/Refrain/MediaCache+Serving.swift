@@ -51,13 +51,10 @@ extension MediaCache {
   }
 
   /// Whether a response is arriving for others that a request on these terms cannot share: it is not
-  /// fresh enough, and has no validator with which the origin could confirm it. Of a stream without
-  /// an end, such as live sound or events, and of what is made for each request, each response has
-  /// other bytes: one for this request, received into the entry, would end the readers of the
-  /// arriving one.
-  ///
-  /// So has each response of an origin whose validator changes with it (`Validator.replacements`).
-  /// Other media of known length is shared all the same: a player requests it piece by piece.
+  /// fresh enough, and the origin could not confirm it. Each response to a stream without an end, and
+  /// of an origin whose validator changes with it, has other bytes: one for this request, received
+  /// into the entry, would end the readers of the arriving one. Other media of known length is shared
+  /// all the same: a player requests it piece by piece.
   ///
   /// - Parameter key: the key of the resource, common to its representations.
   package func isArrivingForOthers(
@@ -106,13 +103,10 @@ extension MediaCache {
     origin.withMemory { $0.rests.note(resource, status: status, headers: headers, at: now) }
   }
 
-  /// The longest time for which nothing may come from an origin that responds.
   package var longestSilence: Duration { max(origin.silenceTimeout, origin.responseTimeout) }
 
-  /// The current time of the cache.
   package var now: Moment { origin.now }
 
-  /// `Configuration.isShared`.
   package var isShared: Bool { configuration.isShared }
 
   /// Keeps a reader of a document open for as long as further readers of the same play may join the
@@ -148,31 +142,26 @@ extension MediaCache {
   /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
   package func paceOrigin(_ count: Int) async { await origin.keepPace(after: count) }
 
-  /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
+  /// Returns the newest URL of a stored document after redirects, whose earlier one, `url`, the origin
   /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then
   /// on.
   ///
-  /// - Parameters:
-  ///   - url: the earlier URL after redirects.
-  ///   - fields: those that further requests may have. Where a redirect leads that the origin
-  ///     gave to other credentials is not told: the URL may grant access.
+  /// - Parameter fields: those that further requests may have. Where a redirect leads that the origin
+  ///   gave to other credentials is not told: the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
-    let asked = move.resource
-    let granted = [HeaderFields()] + fields
-    // What cannot be opened is not stored.
-    guard
-      granted.contains(where: {
+    guard let (asked, target) = origin.withMemory({ $0.moved.move(from: url) }),
+      ([HeaderFields()] + fields).contains(where: {
         Credentials.of(Resource(url: asked.url, headers: $0)) == Credentials.of(asked)
       }),
-      let reader = try? await open(move.resource, fill: .onDemand)
+      // What cannot be opened is not stored.
+      let reader = try? await open(asked, fill: .onDemand)
     else { return nil }
     defer { reader.cancel() }
     reader.entry.current?.withState { state in
-      state.representation.info?.finalURL = move.target
+      state.representation.info?.finalURL = target
       state.storage.noteRecordStale()
     }
-    return move.target
+    return target
   }
 
   /// Whether redirects that led to a URL lead to another one by now.

@@ -76,7 +76,6 @@ extension HeaderFields {
   /// The names of the fields that set cookies; the second is obsolete (RFC 2965, RFC 6265 §9.4).
   static let settingCookies = ["Set-Cookie", "Set-Cookie2"]
 
-  /// Whether a response sets a cookie.
   package var setsCookie: Bool { Self.settingCookies.contains { self[$0] != nil } }
 
   /// The fields of a request that grant access.
@@ -92,8 +91,8 @@ extension HeaderFields {
 
 /// Fields of requests to origins.
 extension HeaderFields {
-  /// The names, in lower case, of the fields that only describe the program, the page from which it
-  /// comes, and what it can play. Any other field may be a credential, under whatever name.
+  /// Fields that only describe the program, the page from which it comes, and what it can play, in
+  /// lower case. Any other field may be a credential, under whatever name.
   static let harmlessNames: Set<String> = [
     "user-agent", "accept", "accept-language", "referer", "origin",
   ]
@@ -110,8 +109,7 @@ extension HeaderFields {
 }
 
 /// Content-Encoding (RFC 9110 §8.4), in which servers also write words that name no coding: `none`,
-/// the charset of a text, or how an upload was sent (`aws-chunked`). The body is as it would be
-/// without them, and clients ignore them.
+/// the charset of a text, or how an upload was sent (`aws-chunked`).
 extension HeaderFields {
   private static let noCodings: Set<String> = [
     "identity", "none", "binary", "utf-8", "utf8", "aws-chunked",
@@ -125,9 +123,7 @@ extension HeaderFields {
 
   /// Removes the words that name no coding, so that neither what is stored nor a client has them.
   package mutating func dropNoCodings() {
-    guard let field = self["Content-Encoding"] else { return }
     let codings = contentCodings.joined(separator: ", ")
-    guard codings.isEmpty || codings != field.lowercased() else { return }
     self["Content-Encoding"] = codings.isEmpty ? nil : codings
   }
 }
@@ -147,8 +143,7 @@ extension HeaderFields {
     return !areNumbers || Set(lengths.map { $0.drop { $0 == "0" } }).count > 1
   }
 
-  /// The announced length of the body; nil if it is unknown, or 2^63−1 or more, which no resource
-  /// has. A transfer coding overrides Content-Length (RFC 9112 §6.3).
+  /// The announced length of the body. A transfer coding overrides it (RFC 9112 §6.3).
   package var bodyLength: Int64? {
     guard self["Transfer-Encoding"] == nil, !hasInvalidLength else { return nil }
     return lengths.first.flatMap { Int64(digits: $0) }
@@ -172,7 +167,6 @@ extension HeaderFields {
   /// The request fields about a range.
   static let ofRange = ["Range", "If-Range"]
 
-  /// Removes a request's range: the whole resource is requested instead.
   mutating func dropRange() {
     for name in Self.ofRange { self[name] = nil }
   }
@@ -214,7 +208,7 @@ package struct ContentRange: Sendable, Hashable {
   }
 }
 
-/// Selects the response fields stored with an entry, and updates them from later responses.
+/// The response fields stored with an entry.
 enum StoredFields {
   /// Larger fields do not describe media, and are left out.
   static let longestField = 4 << 10
@@ -233,18 +227,12 @@ enum StoredFields {
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
 
-  /// Fields in which the proxies and caches on the way of one response name themselves.
-  private static let ofWay: Set<String> = ["via", "cache-status"]
-
-  /// Returns Via and Cache-Status of a response, in order, without those that are too long. They are
-  /// not stored: a client receives them with that response, and not with later ones (RFC 9110
-  /// §7.6.3, RFC 9211 §2).
+  /// Returns the fields in which the proxies and caches on the way of a response name themselves. They
+  /// are not stored: a client receives them with that response alone (RFC 9110 §7.6.3, RFC 9211 §2).
   static func way(of headers: HeaderFields) -> HeaderFields {
-    bounded(headers.fields.filter { ofWay.contains($0.name.lowercased()) }, to: longestField)
+    bounded(headers.only(["via", "cache-status"]).fields, to: longestField)
   }
 
-  /// Returns the fields to store after a response.
-  ///
   /// - Parameter isConfirmation: whether the response has no bytes, and confirms the stored ones.
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
