@@ -37,20 +37,17 @@ extension MediaCache {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
     let task = Task { [weak self] in
+      var changes = changes.makeAsyncIterator()
       var last: CacheProgress?
-      func send() async {
+      repeat {
         // A failed look-up counts as no change.
-        guard let now = try? await self?.progress(of: resource), now != last else { return }
-        last = now
-        continuation.yield(now)
-      }
-      await send()
-      for await _ in changes {
-        await send()
+        if let now = try? await self?.progress(of: resource), now != last {
+          last = now
+          continuation.yield(now)
+        }
         // On cancellation the stream of changes ends.
         try? await Task.sleep(for: .milliseconds(100))
-      }
-      await send()
+      } while await changes.next() != nil
       continuation.finish()
     }
     continuation.onTermination = { _ in task.cancel() }
