@@ -94,20 +94,16 @@ struct Selection: Sendable, Hashable {
 
   /// Whether a key is that of another representation of a resource with one of these keys.
   static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
-    bases(of: other).contains(where: keys.contains)
+    resourceKey(of: other).map(keys.contains) ?? false
   }
 
-  /// Returns the key of the resource of which another key is a representation; nil if it is none.
+  /// Returns the key of the resource of which another key is a representation, before the first mark;
+  /// nil if it is none. No URL has a space.
   static func resourceKey(of representation: CacheKey) -> CacheKey? {
-    bases(of: representation).min { $0.rawValue.utf8.count < $1.rawValue.utf8.count }
-  }
-
-  /// Returns the beginnings of a key, each before a mark. No URL has a space.
-  private static func bases(of key: CacheKey) -> [CacheKey] {
-    let text = key.rawValue
-    guard text.utf8.contains(UInt8(ascii: " ")) else { return [] }
-    return [variantMark, credentialsMark].flatMap { text.ranges(of: $0) }
-      .map { CacheKey(rawValue: String(text[..<$0.lowerBound])) }
+    let text = representation.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
+    return [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }.min()
+      .map { CacheKey(rawValue: String(text[..<$0])) }
   }
 }
 
