@@ -54,30 +54,23 @@ extension MediaCache {
   /// fresh enough, and the origin could not confirm it. Each response to a stream without an end, and
   /// of an origin whose validator changes with it, has other bytes: one for this request, received
   /// into the entry, would end the readers of the arriving one. Other media of known length is shared
-  /// all the same: a player requests it piece by piece.
+  /// all the same: a player requests it piece by piece. Only the representation stored under the
+  /// resource's own key is considered.
   ///
   /// - Parameter key: the key of the resource, common to its representations.
   package func isArrivingForOthers(
     _ resource: Resource, key: CacheKey, on terms: ReadTerms
   ) -> Bool {
-    var key = key
-    for _ in 0..<Selection.longestChain {
-      guard let generation = table.openEntry(for: key)?.current else { break }
-      let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
-        let isMadeAnew =
-          (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
-          && state.validator.conditional.isEmpty
-        let isArriving =
-          state.info != nil && (isMadeAnew || state.isOneResponse)
-          && !state.isComplete && !state.isLive
-          && state.readers.values.contains(where: \.hasRead)
-          && !state.isUsable(on: terms, at: now)
-        return (isArriving, state.known?.otherKey(than: key, for: resource.headers))
-      }
-      guard let other else { return isArriving }
-      key = other
+    guard let generation = table.openEntry(for: key)?.current else { return false }
+    return generation.withState { state in
+      let isMadeAnew =
+        (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
+        && state.validator.conditional.isEmpty
+      return state.info != nil && (isMadeAnew || state.isOneResponse)
+        && !state.isComplete && !state.isLive && state.hasBeenRead
+        && !state.isUsable(on: terms, at: now)
+        && state.known?.otherKey(than: key, for: resource.headers) == nil
     }
-    return false
   }
 
   /// Holds the entry of a reader, so that requests can be answered from it at once; nil if it is

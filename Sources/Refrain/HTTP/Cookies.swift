@@ -57,16 +57,17 @@ package struct Cookies: Sendable, Hashable {
   package func complete(
     _ fields: HeaderFields, for url: URL, at now: Date, areNewer: Bool = false
   ) -> HeaderFields {
-    let stored = cookies(for: url, at: now)
+    var stored = cookies(for: url, at: now).map { (name: $0.name, text: "\($0.name)=\($0.value)") }
     guard !stored.isEmpty else { return fields }
-    let sent = (fields["Cookie"] ?? "").split(separator: ";").map { String($0.trimmingOWS) }
-      .filter { !$0.isEmpty }
-    func name(_ text: String) -> Substring { text.prefix { $0 != "=" } }
-    let kept = areNewer ? sent.filter { text in !stored.contains { $0.name == name(text) } } : sent
-    let added =
-      areNewer ? stored : stored.filter { cookie in !sent.contains { name($0) == cookie.name } }
+    var sent = (fields["Cookie"] ?? "").split(separator: ";").map(\.trimmingOWS)
+      .filter { !$0.isEmpty }.map { (name: String($0.prefix { $0 != "=" }), text: String($0)) }
+    if areNewer {
+      sent.removeAll { sent in stored.contains { $0.name == sent.name } }
+    } else {
+      stored.removeAll { stored in sent.contains { $0.name == stored.name } }
+    }
     var complete = fields
-    complete["Cookie"] = (kept + added.map { "\($0.name)=\($0.value)" }).joined(separator: "; ")
+    complete["Cookie"] = (sent + stored).map(\.text).joined(separator: "; ")
     return complete
   }
 }

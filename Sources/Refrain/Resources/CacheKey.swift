@@ -203,13 +203,10 @@ public struct CacheKeyRule: Sendable, Hashable {
 
   /// Returns the key of a URL by this rule.
   public func key(for url: URL) -> CacheKey {
-    CacheKey(url) { names, authority in
-      guard let authority else { return [] }
-      let ignored = ignored.filter { parameter in
-        guard let host = parameter.host else { return true }
-        return Authority(authority).map { host.matches(host: $0.plainHost, port: $0.port) } ?? false
-      }
-      return names.filter { name in
+    let host = WebOrigin(url)?.host ?? ""
+    let ignored = ignored.filter { $0.host?.matches(host: host, port: nil) ?? true }
+    return CacheKey(url) { names in
+      names.filter { name in
         ignored.contains { $0.matches(name) } && !kept.contains { $0.matches(name) }
       }
     }
@@ -221,20 +218,18 @@ extension CacheKey {
   /// while, and differ in each URL of the same bytes. It is recognized only whole, by names that
   /// belong to one service: a parameter that merely resembles one may select content.
   init(withoutSignature url: URL) {
-    self.init(url) { names, _ in SignatureScheme.names(in: names) }
+    self.init(url, without: SignatureScheme.names(in:))
   }
 
   /// Creates a key from the normalized URL without some parameters of its query.
   ///
   /// - Parameter ignored: returns those of the given names, percent-decoded, that are left out.
-  fileprivate init(
-    _ url: URL, without ignored: (Set<[UInt8]>, _ authority: String?) -> Set<[UInt8]>
-  ) {
+  fileprivate init(_ url: URL, without ignored: (Set<[UInt8]>) -> Set<[UInt8]>) {
     var reference = Self.reference(of: url)
     if let query = reference.query {
       let all = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         .map { (URL.percentDecoded($0.prefix { $0 != UInt8(ascii: "=") }), Substring($0)) }
-      let ignored = ignored(Set(all.map(\.0)), reference.authority)
+      let ignored = ignored(Set(all.map(\.0)))
       let kept = all.filter { !ignored.contains($0.0) }.map(\.1)
       if kept.count < all.count {
         let isEmpty = kept.allSatisfy(\.isEmpty)
