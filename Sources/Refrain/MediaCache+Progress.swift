@@ -19,10 +19,9 @@ extension MediaCache {
     return CacheProgress(length: summary?.length, spans: summary?.spans ?? RangeSet())
   }
 
-  /// Returns the ranges of the entry open under a key that are being fetched: those of requests
-  /// that run, or are sent again after a delay. An unknown end is `Int64.max`. Changes with the
-  /// events `fetchStarted` and `fetchFinished`; unlike those, it is right about requests that share
-  /// bytes, or were shortened, or began earlier.
+  /// Returns the ranges of the entry open under a key that are being fetched, with `Int64.max` for
+  /// an unknown end. Changes with the events `fetchStarted` and `fetchFinished`, and unlike those
+  /// is right about requests that share bytes, were shortened, or began earlier.
   package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
     table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
   }
@@ -112,7 +111,7 @@ extension MediaCache {
     package var freeBytes: Int64?
   }
 
-  /// Returns the figures. Looks at no entry on disk, so that it is cheap in a large cache.
+  /// Looks at no entry on disk, so that it is cheap in a large cache.
   package func figures() async -> Figures {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries

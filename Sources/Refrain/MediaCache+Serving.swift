@@ -50,14 +50,12 @@ extension MediaCache {
     return body(entry)
   }
 
-  /// Whether a response is arriving for others that a request on these terms cannot share: it is not
-  /// fresh enough, and the origin could not confirm it. Each response to a stream without an end, and
-  /// of an origin whose validator changes with it, has other bytes: one for this request, received
-  /// into the entry, would end the readers of the arriving one. Other media of known length is shared
-  /// all the same: a player requests it piece by piece. Only the representation stored under the
-  /// resource's own key is considered.
-  ///
-  /// - Parameter key: the key of the resource, common to its representations.
+  /// Whether a response is arriving for others that a request on these terms cannot share: it is
+  /// not fresh enough, and the origin could not confirm it. Each response to a stream without an
+  /// end, and of an origin whose validator changes with it, has other bytes: one for this request,
+  /// received into the entry, would end the readers of the arriving one. Other media of known
+  /// length is shared all the same: a player requests it piece by piece. Only the representation
+  /// stored under the resource's own key is considered.
   package func isArrivingForOthers(
     _ resource: Resource, key: CacheKey, on terms: ReadTerms
   ) -> Bool {
@@ -73,8 +71,7 @@ extension MediaCache {
     }
   }
 
-  /// Holds the entry of a reader, so that requests can be answered from it at once; nil if it is
-  /// closed.
+  /// Holds the entry of a reader open, to answer requests from it at once; nil if it is closed.
   package func hold(_ reader: MediaReader) -> EntryLease? { EntryLease(reader.entry) }
 
   /// Registers `release`, which is called when disk space is needed: it releases held entries
@@ -85,8 +82,8 @@ extension MediaCache {
 
   package func forgetIdleLeases(_ id: UInt64) { table.removeHolder(id) }
 
-  /// Returns the response with which the origin asked for a pause that has not ended: no request
-  /// should be made for the resource. Nil if it may be requested.
+  /// Returns the response with which the origin asked for a pause that has not ended; nil if the
+  /// resource may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
     origin.withMemory { $0.rests.rest(of: resource, at: now) }
   }
@@ -135,26 +132,31 @@ extension MediaCache {
   /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
   package func paceOrigin(_ count: Int) async { await origin.keepPace(after: count) }
 
-  /// Returns the newest URL of a stored document after redirects, whose earlier one, `url`, the origin
+  /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
   /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then
   /// on.
   ///
-  /// - Parameter fields: those that further requests may have. Where a redirect leads that the origin
-  ///   gave to other credentials is not told: the URL may grant access.
+  /// - Parameters:
+  ///   - url: the earlier URL after redirects.
+  ///   - fields: those that further requests may have. Where a redirect leads that the origin
+  ///     gave to other credentials is not told: the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let (asked, target) = origin.withMemory({ $0.moved.move(from: url) }),
-      ([HeaderFields()] + fields).contains(where: {
+    guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
+    let asked = move.resource
+    let granted = [HeaderFields()] + fields
+    // What cannot be opened is not stored.
+    guard
+      granted.contains(where: {
         Credentials.of(Resource(url: asked.url, headers: $0)) == Credentials.of(asked)
       }),
-      // What cannot be opened is not stored.
-      let reader = try? await open(asked, fill: .onDemand)
+      let reader = try? await open(move.resource, fill: .onDemand)
     else { return nil }
     defer { reader.cancel() }
     reader.entry.current?.withState { state in
-      state.representation.info?.finalURL = target
+      state.representation.info?.finalURL = move.target
       state.storage.noteRecordStale()
     }
-    return target
+    return move.target
   }
 
   /// Whether redirects that led to a URL lead to another one by now.

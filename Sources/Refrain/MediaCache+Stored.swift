@@ -22,8 +22,8 @@ extension MediaCache {
     return amounts.flatMap(\.self)
   }
 
-  /// Returns the body stored under a key, or a range of it; nil if not all of that is stored, or it is
-  /// longer than `longest`.
+  /// Returns the body stored under a key, or a range of it; nil if not all of that is stored, or it
+  /// is longer than `longest`.
   package func storedBody(
     for key: CacheKey, in range: ByteRange? = nil, longest: Int64
   ) async -> StoredBody? {

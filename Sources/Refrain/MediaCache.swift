@@ -85,7 +85,6 @@ public final class MediaCache: Sendable {
     origin.transport as? any RelayingTransport ?? Self.platformTransport()
   }
 
-  /// The default transport.
   package static func platformTransport() -> any RelayingTransport {
     #if os(Linux)
       return CurlTransport()

@@ -50,10 +50,8 @@ package struct Cookies: Sendable, Hashable {
       .sorted { $0.path.utf8.count > $1.path.utf8.count }
   }
 
-  /// Returns a request's fields with the cookies for its URL.
-  ///
-  /// - Parameter areNewer: whether these replace those of the same names that the request has;
-  ///   otherwise the request's are the newer ones.
+  /// Returns a request's fields with the cookies for its URL, in place of those of the same names
+  /// that the request has if they are newer, else besides.
   package func complete(
     _ fields: HeaderFields, for url: URL, at now: Date, areNewer: Bool = false
   ) -> HeaderFields {
@@ -108,9 +106,7 @@ private struct CookiePlace {
 extension Cookie {
   private static let longest = 4096
 
-  /// Parses a `Set-Cookie` field (§5.2, §5.3).
-  ///
-  /// - Returns: nil if it is invalid, or not for the host that sent it.
+  /// Parses a `Set-Cookie` field (§5.2, §5.3); nil if it is invalid, or not for its sender.
   fileprivate init?(_ field: String, from place: CookiePlace, at now: Date) {
     guard field.utf8.count <= Self.longest else { return nil }
     var parts = field.split(separator: ";", omittingEmptySubsequences: false)[...]

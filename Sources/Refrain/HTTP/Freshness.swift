@@ -13,7 +13,6 @@ package struct Freshness: Codable, Sendable, Hashable {
   package var lifetime: Double
   /// Whether the stale response must not be used while the origin is unavailable (RFC 9111 §4.2.4).
   package var mustRevalidate = false
-  /// Whether the response must not be stored (RFC 9111 §3, §5.2.2.5).
   package var noStore = false
   /// Whether the origin sent no lifetime, so that it is a heuristic one (RFC 9111 §4.2.2).
   package var isGuessed: Bool?
@@ -108,7 +107,6 @@ extension Freshness {
       || control.sharedMaxAge != nil
   }
 
-  /// Whether the response may be used at that time without revalidation.
   package func isFresh(at now: Date) -> Bool { remaining(at: now) > 0 }
 
   /// Returns the seconds until the response becomes stale; negative once it is.
@@ -131,11 +129,8 @@ extension Freshness {
     initialAge + max(now.timeIntervalSince(confirmedAt), 0)
   }
 
-  /// Returns the freshness after a 304 (RFC 9111 §4.3.4).
-  ///
-  /// - Parameters:
-  ///   - headers: of the 304.
-  ///   - merged: the stored fields updated by these (RFC 9111 §3.2).
+  /// Returns the freshness after a 304 with these fields, by which the stored ones were updated
+  /// (RFC 9111 §4.3.4).
   static func confirmed(
     by headers: HeaderFields, merged: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()

@@ -123,7 +123,9 @@ extension HeaderFields {
 
   /// Removes the words that name no coding, so that neither what is stored nor a client has them.
   package mutating func dropNoCodings() {
+    guard let field = self["Content-Encoding"] else { return }
     let codings = contentCodings.joined(separator: ", ")
+    guard codings.isEmpty || codings != field.lowercased() else { return }
     self["Content-Encoding"] = codings.isEmpty ? nil : codings
   }
 }
@@ -227,12 +229,18 @@ enum StoredFields {
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
 
-  /// Returns the fields in which the proxies and caches on the way of a response name themselves. They
-  /// are not stored: a client receives them with that response alone (RFC 9110 §7.6.3, RFC 9211 §2).
+  /// Fields in which the proxies and caches on the way of one response name themselves.
+  private static let ofWay: Set<String> = ["via", "cache-status"]
+
+  /// Returns Via and Cache-Status of a response, in order, without those that are too long. They are
+  /// not stored: a client receives them with that response, and not with later ones (RFC 9110
+  /// §7.6.3, RFC 9211 §2).
   static func way(of headers: HeaderFields) -> HeaderFields {
-    bounded(headers.only(["via", "cache-status"]).fields, to: longestField)
+    bounded(headers.fields.filter { ofWay.contains($0.name.lowercased()) }, to: longestField)
   }
 
+  /// Returns the fields to store after a response.
+  ///
   /// - Parameter isConfirmation: whether the response has no bytes, and confirms the stored ones.
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool

@@ -19,7 +19,6 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
     rawValue = Self.reference(of: url).textWithoutFragment
   }
 
-  /// Returns the normalized URL without user and password.
   static func reference(of url: URL) -> URIReference {
     URIReference(url.absoluteString).normalized
   }
@@ -37,16 +36,13 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 /// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
 /// another key, and two colliding keys only displace each other.
 enum KeyHash {
-  /// Returns the name for a key. The second half of the name for another representation of a
-  /// resource is that of the resource's own name: one look at a shard finds all representations.
+  /// Returns the name for a key. The second half is that of the resource's own key: one look at a
+  /// shard finds all representations.
   static func name(of key: CacheKey) -> String {
-    let own = hash(of: key.rawValue)
-    return Selection.resourceKey(of: key).map { own.prefix(16) + family(of: $0) } ?? own
+    hash(of: key.rawValue).prefix(16) + family(of: key)
   }
 
-  /// Returns the end that the names for all representations of a resource have.
-  ///
-  /// - Parameter key: of the resource, or of one of its representations.
+  /// Returns the end that the names for all representations of a key's resource have.
   static func family(of key: CacheKey) -> String {
     String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
   }
@@ -62,13 +58,11 @@ enum KeyHash {
     return String(repeating: "0", count: 32 - text.count) + text
   }
 
-  /// Returns the name of an entry's shard, one of 256 directories between the cache's and the
-  /// entries'.
+  /// Returns the name of an entry's shard, one of 256 directories.
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
-/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1). A
-/// pure value.
+/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1).
 struct Selection: Sendable, Hashable {
   /// The names in Vary.
   var varying: [String]
@@ -97,8 +91,8 @@ struct Selection: Sendable, Hashable {
     resourceKey(of: other).map(keys.contains) ?? false
   }
 
-  /// Returns the key of the resource of which another key is a representation, before the first mark;
-  /// nil if it is none. No URL has a space.
+  /// Returns the key of the resource of which another key is a representation, before the first
+  /// mark; nil if it is none. No URL has a space.
   static func resourceKey(of representation: CacheKey) -> CacheKey? {
     let text = representation.rawValue
     guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }

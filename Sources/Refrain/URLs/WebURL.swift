@@ -161,8 +161,7 @@ package struct NetworkAddress: Sendable, Hashable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// - Parameter text: as inet_pton(3) reads it, without brackets.
-  /// - Returns: nil for a name.
+  /// Reads an address as inet_pton(3) does, without brackets; nil for a name.
   package init?(_ text: some StringProtocol) {
     let text = String(text)
     // inet_pton(3) reads up to a NUL, and on some systems takes a zone (`%eth0`).
