@@ -165,11 +165,14 @@ public final class MediaCache: Sendable {
         } onCancel: {
           reader.cancel()
         }
-      } catch let error as MediaCacheError where error == .otherVersion && attempts < 3 {
-        // Another process stored its response while this one received another, and nothing shows
-        // whether they are the same version. Opened again, the resource is the stored version, or
-        // replaces it.
+      } catch let error as MediaCacheError
+        where attempts < 3 && (error.code == .inUse || error == .otherVersion)
+      {
+        // A removal, or another process, has the entry, perhaps for a moment; or it has stored a
+        // response while this one received another, and nothing shows whether they are the same
+        // version. Opened again, the resource is the stored version, or replaces it.
         attempts += 1
+        try await Task.sleep(for: .milliseconds(500))
       }
     }
   }
