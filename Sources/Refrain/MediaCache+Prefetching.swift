@@ -10,8 +10,6 @@ struct Prefetch: Sendable {
 
   private static let reportInterval: Duration = .milliseconds(100)
   private static let mostRounds = 3
-  /// The most bytes for which there has to be room before a retry.
-  private static let step: Int64 = 256 << 10
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
@@ -29,8 +27,7 @@ struct Prefetch: Sendable {
     return information
   }
 
-  /// Goes over the range until all of it is stored: once more if the resource changed meanwhile,
-  /// or if there was briefly no room, which others may be about to free.
+  /// Goes over the range until all of it is stored: once more if the resource changed meanwhile.
   private func bringAll() async throws {
     var rounds = 0
     while true {
@@ -47,27 +44,7 @@ struct Prefetch: Sendable {
           remedy: "Try again later.")
       }
       rounds += 1
-      do {
-        try await bring()
-      } catch let error as MediaCacheError where error.hasNoRoom && rounds < Self.mostRounds {
-        // Longer than storing pauses at the cache's limit.
-        try await Task.sleep(for: .milliseconds(600))
-        // Without room, nothing is requested again.
-        guard await hasRoom() else { throw error }
-      }
-    }
-  }
-
-  /// Whether the limit has room for more bytes, after an eviction if need be: as for bytes that
-  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries.
-  private func hasRoom() async -> Bool {
-    let (storage, length) = (reader.entry.storage, reader.knownInformation?.length)
-    let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
-    let bytes = min(missing, Self.step)
-    let mayEvict = storage.budget.canHold(length, for: storage.name)
-    return await withTaskExecutorPreference(IOThreads.background) {
-      if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
-      return storage.budget.shortage(of: bytes) == 0
+      try await bring()
     }
   }
 
