@@ -124,25 +124,20 @@ extension StoredEntries {
   }
 
   fileprivate func body(for key: CacheKey, in range: ByteRange?, longest: Int64) -> StoredBody? {
-    // One that was replaced or evicted in between is looked at again.
-    for _ in 0..<4 {
-      guard let entry = entry(for: key), let range = range ?? entry.length.map({ 0..<$0 }),
-        range.count <= longest, entry.spans.byteCount(in: range) == range.count
-      else { return nil }
-      guard
-        let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
-        record.key == key.rawValue, record.file == entry.file.lastPathComponent,
-        let url = URL(string: record.finalURL), let file = try? RegularFile(entry.file)
-      else { continue }
-      defer { file.close() }
-      let body = file.bytes(in: range)
-      guard body.count == range.count else { continue }
-      // The record of an entry that is open is written later.
-      let open = table.openEntry(for: key)?.current?.withState { state in
-        state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
-      }
-      return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
+    guard let entry = entry(for: key), let range = range ?? entry.length.map({ 0..<$0 }),
+      range.count <= longest, entry.spans.byteCount(in: range) == range.count,
+      // It may have been replaced or evicted since.
+      let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
+      record.key == key.rawValue, record.file == entry.file.lastPathComponent,
+      let url = URL(string: record.finalURL), let file = try? RegularFile(entry.file)
+    else { return nil }
+    defer { file.close() }
+    let body = file.bytes(in: range)
+    guard body.count == range.count else { return nil }
+    // The record of an entry that is open is written later.
+    let open = table.openEntry(for: key)?.current?.withState { state in
+      state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
     }
-    return nil
+    return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
   }
 }
