@@ -61,13 +61,8 @@ package struct WebOrigin: Sendable, Hashable {
   /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
   /// any. Servers may distinguish a name with a trailing dot.
   static func isOne(of left: URL, _ right: URL) -> Bool {
-    guard left.host()?.hasSuffix(".") == right.host()?.hasSuffix("."),
-      let one = WebURL(left.absoluteString), let other = WebURL(right.absoluteString)
-    else { return false }
-    if let origin = WebOrigin(one) { return origin == WebOrigin(other) }
-    // Resolvers may read the host or the port (`host:`, `127.1`) differently: only one spelling
-    // certainly has one origin.
-    return one.scheme == other.scheme && one.authority == other.authority
+    guard let origin = WebOrigin(left), origin == WebOrigin(right) else { return false }
+    return left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".")
   }
 }
 
