@@ -21,31 +21,27 @@ struct Prefetch: Sendable {
         state.readers[id]?.position = place
       }
     }
-    try await bringAll()
-    let information = try await reader.contentInformation()
-    report?(progress(information))
+    let information = try await bringAll()
+    report?(progress)
     return information
   }
 
   /// Goes over the range until all of it is stored: once more if the resource changed meanwhile.
-  private func bringAll() async throws {
-    var rounds = 0
-    while true {
+  private func bringAll() async throws -> ContentInformation {
+    for round in 0...Self.mostRounds {
       // Before the origin is asked for bytes that cannot be stored.
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
         throw MediaCacheError.inUse
       }
-      let length = try await reader.contentInformation().length
-      if holdsAll(length) { return }
+      let information = try await reader.contentInformation()
+      let length = information.length
+      if holdsAll(length) { return information }
       if length != nil, let wanted = wanted(length) { try checkLimit(Int64(wanted.count)) }
-      guard rounds < Self.mostRounds else {
-        throw MediaCacheError(
-          .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
-          remedy: "Try again later.")
-      }
-      rounds += 1
-      try await bring()
+      if round < Self.mostRounds { try await bring() }
     }
+    throw MediaCacheError(
+      .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
+      remedy: "Try again later.")
   }
 
   private func isTaken() async -> Bool {
@@ -90,14 +86,14 @@ struct Prefetch: Sendable {
       offset = min(readable.upperBound, range.upperBound)
       guard let report, ContinuousClock.now >= nextReport else { continue }
       nextReport = .now + Self.reportInterval
-      report(progress(reader.knownInformation))
+      report(progress)
     }
   }
 
-  private func progress(_ information: ContentInformation?) -> MediaCache.PrefetchProgress {
+  private var progress: MediaCache.PrefetchProgress {
     .init(
       storedBytes: reader.cachedSpans.byteCount(in: range),
-      totalBytes: wanted(information?.length).map { Int64($0.count) },
+      totalBytes: wanted(reader.knownInformation?.length).map { Int64($0.count) },
       bytesFromOrigin: reader.statistics.bytesFromOrigin)
   }
 
