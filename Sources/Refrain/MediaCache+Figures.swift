@@ -30,8 +30,13 @@ extension MediaCache {
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
     let key = key(for: resource)
-    let changes = events.stream(includingTraffic: true, backlog: 1) {
-      $0.changesStored(key)
+    let changes = events.stream(includingTraffic: true, backlog: 1) { event in
+      switch event {
+      case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
+        .fetchFinished(let other, _, _), .opened(let other):
+        other == key || Selection.isRepresentation(other, ofAny: [key])
+      default: false
+      }
     }
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -51,17 +56,6 @@ extension MediaCache {
     }
     continuation.onTermination = { _ in task.cancel() }
     return stream
-  }
-}
-
-extension CacheEvent {
-  fileprivate func changesStored(_ key: CacheKey) -> Bool {
-    switch self {
-    case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
-      .fetchFinished(let other, _, _), .opened(let other):
-      other == key || Selection.isRepresentation(other, ofAny: [key])
-    default: false
-    }
   }
 }
 
