@@ -2,17 +2,99 @@
 package import Foundation
 import RefrainLocks
 
+extension MediaCache {
+  /// Returns how much of the resource is stored. Makes no request.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  public func progress(of resource: Resource) async throws -> CacheProgress {
+    try await progress(of: storedKey(for: resource))
+  }
+
+  /// Returns `progress(of:)` for the entry stored under a key.
+  public func progress(of key: CacheKey) async throws -> CacheProgress {
+    if let generation = table.openEntry(for: key)?.current {
+      return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
+    }
+    let summary = try await entry(for: key)
+    return CacheProgress(length: summary?.length, spans: summary?.spans ?? RangeSet())
+  }
+
+  /// Returns the ranges of the entry open under a key that are being fetched, with `Int64.max` for
+  /// an unknown end. Changes with the events `fetchStarted` and `fetchFinished`, and unlike those
+  /// is right about requests that share bytes, were shortened, or began earlier.
+  package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
+    table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
+  }
+
+  /// Returns the progress now and after each change, at most ten times a second, until the
+  /// consuming task is cancelled or the cache is closed.
+  public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
+    let key = key(for: resource)
+    let changes = events.stream(includingTraffic: true, backlog: 1) { event in
+      switch event {
+      case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
+        .fetchFinished(let other, _, _), .opened(let other):
+        other == key || Selection.isRepresentation(other, ofAny: [key])
+      default: false
+      }
+    }
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
+    let task = Task { [weak self] in
+      var changes = changes.makeAsyncIterator()
+      var last: CacheProgress?
+      repeat {
+        // A failed look-up counts as no change.
+        if let now = try? await self?.progress(of: resource), now != last {
+          last = now
+          continuation.yield(now)
+        }
+        // On cancellation the stream of changes ends.
+        try? await Task.sleep(for: .milliseconds(100))
+      } while await changes.next() != nil
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return stream
+  }
+}
+
+/// How much of a resource is stored at one moment.
+public struct CacheProgress: Sendable, Hashable {
+  /// The length in bytes; nil while unknown.
+  public var length: Int64?
+  /// The stored ranges.
+  public var spans: RangeSet<Int64>
+
+  public init(length: Int64?, spans: RangeSet<Int64>) {
+    self.length = length
+    self.spans = spans
+  }
+
+  /// The number of stored bytes.
+  public var storedBytes: Int64 { spans.byteCount }
+
+  public var isComplete: Bool {
+    guard let length else { return false }
+    return spans.end(from: 0) >= length
+  }
+
+  /// The stored fraction, from 0 (nothing) to 1 (all); nil while the length is unknown.
+  public var fraction: Double? {
+    guard let length else { return nil }
+    return length == 0 ? 1 : Double(storedBytes) / Double(length)
+  }
+}
+
 /// For programs that watch a cache.
 extension MediaCache {
   /// The state of a cache at one moment, and its work since it was opened.
   package struct Figures: Sendable, Hashable {
-    /// The requests sent to origins.
     package var originRequests: Int64
-    /// The bytes of bodies received from origins.
+    /// Of bodies.
     package var originBytes: Int64
     /// The entries that were removed, all or in part, to make room.
     package var evictions: Int64
-    /// The disk space that this freed.
     package var evictedBytes: Int64
     package var openEntries: Int
     package var readers: Int
@@ -23,7 +105,7 @@ extension MediaCache {
     package var freeBytes: Int64?
   }
 
-  /// Returns the figures. Looks at no entry on disk, so that it is cheap in a large cache.
+  /// Looks at no entry on disk, so that it is cheap in a large cache.
   package func figures() async -> Figures {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries
@@ -87,9 +169,7 @@ package struct EntryActivity: Sendable, Hashable {
   /// The key of the first resource of its group; nil if it belongs to none.
   package var group: CacheKey?
   package var mimeType: String?
-  /// The length in bytes; nil while unknown.
   package var length: Int64?
-  /// The stored ranges.
   package var spans: RangeSet<Int64>
   /// The bytes still to arrive of running requests, in order.
   package var fetching: [ByteRange]
@@ -108,26 +188,17 @@ extension MediaCache {
       let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
       let received = entry.requests.sums.received
       return current.withState { state in
-        EntryActivity(
+        // Of a stream without a length, the next byte alone is known to arrive.
+        let end = state.length ?? (state.stored.ranges.last?.upperBound ?? 0) + 1
+        let missing = state.fetching.intersection(RangeSet(0..<end)).subtracting(state.stored)
+        return EntryActivity(
           key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
           mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
-          fetching: state.arriving,
+          fetching: Array(missing.ranges),
           readers: state.readers.values.filter { $0.isActive && !$0.isBackground }
             .map(\.position).sorted(),
           received: received)
       }
     }
-  }
-}
-
-extension GenerationState {
-  fileprivate var arriving: [ByteRange] {
-    fetches.values.filter(\.bringsBytes).map { fetch in
-      let end = min(fetch.announcedEnd ?? fetch.range.upperBound, length ?? .max)
-      // Of a stream without a length, the next byte alone is known to arrive.
-      let known = end == .max ? fetch.position + 1 : end
-      return fetch.position..<max(fetch.position, known)
-    }
-    .filter { !$0.isEmpty }.sorted { $0.lowerBound < $1.lowerBound }
   }
 }

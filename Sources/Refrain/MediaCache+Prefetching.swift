@@ -10,11 +10,6 @@ struct Prefetch: Sendable {
 
   private static let reportInterval: Duration = .milliseconds(100)
   private static let mostRounds = 3
-  private static let mostFailures = 4
-  /// The delay before a retry: longer than storing pauses at the cache's limit.
-  private static let pause: Duration = .milliseconds(600)
-  /// The most bytes for which there has to be room before a retry.
-  private static let step: Int64 = 256 << 10
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
@@ -26,71 +21,27 @@ struct Prefetch: Sendable {
         state.readers[id]?.position = place
       }
     }
-    let reporter = Task { await reportRegularly() }
-    defer { reporter.cancel() }
-    try await bringAll()
-    let information = try await reader.contentInformation()
-    reporter.cancel()
-    await reporter.value
-    report?(progress(information))
+    let information = try await bringAll()
+    report?(progress)
     return information
   }
 
-  /// Goes over the range until all of it is stored: once more if the resource changed meanwhile,
-  /// or if there was briefly no room, which others may be about to free. Without room, nothing is
-  /// requested again.
-  private func bringAll() async throws {
-    var rounds = 0
-    var failures = 0
-    /// What was stored when the room ran out.
-    var storedBefore: Int64?
-    while true {
+  /// Goes over the range until all of it is stored: once more if the resource changed meanwhile.
+  private func bringAll() async throws -> ContentInformation {
+    for round in 0...Self.mostRounds {
       // Before the origin is asked for bytes that cannot be stored.
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
         throw MediaCacheError.inUse
       }
-      let length = try await reader.contentInformation().length
-      if holdsAll(length) { return }
+      let information = try await reader.contentInformation()
+      let length = information.length
+      if holdsAll(length) { return information }
       if length != nil, let wanted = wanted(length) { try checkLimit(Int64(wanted.count)) }
-      guard rounds < Self.mostRounds else {
-        throw MediaCacheError(
-          .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
-          remedy: "Try again later.")
-      }
-      do {
-        try await bring()
-        rounds += 1
-      } catch let error as MediaCacheError where error.code == .storage {
-        failures += 1
-        let isForGood =
-          error == .otherVersion || error == .forbidden
-        guard failures < Self.mostFailures, !isForGood else { throw error }
-        try await Task.sleep(for: Self.pause)
-        guard error.hasNoRoom else { continue }
-        let stored = reader.cachedSpans.byteCount
-        // There seemed to be room, and nothing could be stored in it.
-        guard stored != storedBefore else { throw error }
-        storedBefore = stored
-        while await !hasRoom() {
-          failures += 1
-          guard failures < Self.mostFailures else { throw error }
-          try await Task.sleep(for: Self.pause)
-        }
-      }
+      if round < Self.mostRounds { try await bring() }
     }
-  }
-
-  /// Whether the limit has room for more bytes, after an eviction if need be: as for bytes that
-  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries.
-  private func hasRoom() async -> Bool {
-    let (storage, length) = (reader.entry.storage, reader.knownInformation?.length)
-    let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
-    let bytes = min(missing, Self.step)
-    let mayEvict = storage.budget.canHold(length, for: storage.name)
-    return await withTaskExecutorPreference(IOThreads.background) {
-      if mayEvict { return await storage.evictor.makeRoom(for: bytes) }
-      return storage.budget.shortage(of: bytes) == 0
-    }
+    throw MediaCacheError(
+      .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
+      remedy: "Try again later.")
   }
 
   private func isTaken() async -> Bool {
@@ -116,6 +67,7 @@ struct Prefetch: Sendable {
 
   private func bring() async throws {
     var offset = range.lowerBound
+    var nextReport = ContinuousClock.now + Self.reportInterval
     while offset < range.upperBound {
       try Task.checkCancellation()
       let readable: ByteRange
@@ -132,27 +84,16 @@ struct Prefetch: Sendable {
         throw reader.generation.withState(\.storageProblem)
       }
       offset = min(readable.upperBound, range.upperBound)
-    }
-  }
-
-  private func reportRegularly() async {
-    guard let report else { return }
-    var last: MediaCache.PrefetchProgress?
-    while !Task.isCancelled {
-      do { try await Task.sleep(for: Self.reportInterval) } catch { return }
-      let progress = progress(reader.knownInformation)
-      // Only changes are reported.
-      guard progress.storedBytes != last?.storedBytes || progress.totalBytes != last?.totalBytes
-      else { continue }
-      last = progress
+      guard let report, ContinuousClock.now >= nextReport else { continue }
+      nextReport = .now + Self.reportInterval
       report(progress)
     }
   }
 
-  private func progress(_ information: ContentInformation?) -> MediaCache.PrefetchProgress {
+  private var progress: MediaCache.PrefetchProgress {
     .init(
       storedBytes: reader.cachedSpans.byteCount(in: range),
-      totalBytes: wanted(information?.length).map { Int64($0.count) },
+      totalBytes: wanted(reader.knownInformation?.length).map { Int64($0.count) },
       bytesFromOrigin: reader.statistics.bytesFromOrigin)
   }
 
@@ -160,15 +101,12 @@ struct Prefetch: Sendable {
   private func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
     let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
     guard let limit = budget.limit, !budget.canHold(wanted, for: name) else { return }
-    let size = DiskBudget.text(wanted)
-    let pinned = budget.pinnedBytes(except: [name])
-    let besides = pinned > 0 ? ", of which pinned entries take \(DiskBudget.text(pinned))" : ""
+    let pinned = DiskBudget.text(budget.pinnedBytes(except: [name]))
     var error = MediaCacheError(
       .storage,
-      "\(size) cannot be stored: the limit of the cache is \(DiskBudget.text(limit))\(besides).",
-      remedy: pinned > 0
-        ? "Raise the limit, unpin other entries, or play the resource without storing it."
-        : "Raise the limit above \(size), or play the resource without storing it.")
+      "\(DiskBudget.text(wanted)) cannot be stored: the limit of the cache is "
+        + "\(DiskBudget.text(limit)), of which other pinned entries take \(pinned).",
+      remedy: "Raise the limit, unpin other entries, or play the resource without storing it.")
     error.hasNoRoom = true
     throw error
   }

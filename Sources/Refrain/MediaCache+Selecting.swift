@@ -6,8 +6,7 @@ public import Foundation
 extension MediaCache {
   /// Returns a reader for one request, on its terms.
   ///
-  /// - Parameter key: the key of the resource, common to its representations; nil: the resource's
-  ///   own.
+  /// - Parameter key: common to the representations of the resource; nil: the resource's own.
   package func open(
     _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
     key: CacheKey? = nil, isBackground: Bool = false

@@ -50,41 +50,28 @@ extension MediaCache {
     return body(entry)
   }
 
-  /// Whether a response is arriving for others that a request on these terms cannot share: it is not
-  /// fresh enough, and has no validator with which the origin could confirm it. Of a stream without
-  /// an end, such as live sound or events, and of what is made for each request, each response has
-  /// other bytes: one for this request, received into the entry, would end the readers of the
-  /// arriving one.
-  ///
-  /// So has each response of an origin whose validator changes with it (`Validator.replacements`).
-  /// Other media of known length is shared all the same: a player requests it piece by piece.
-  ///
-  /// - Parameter key: the key of the resource, common to its representations.
+  /// Whether a response is arriving for others that a request on these terms cannot share: it is
+  /// not fresh enough, and the origin could not confirm it. Each response to a stream without an
+  /// end, and of an origin whose validator changes with it, has other bytes: one for this request,
+  /// received into the entry, would end the readers of the arriving one. Other media of known
+  /// length is shared all the same: a player requests it piece by piece. Only the representation
+  /// stored under the resource's own key is considered.
   package func isArrivingForOthers(
     _ resource: Resource, key: CacheKey, on terms: ReadTerms
   ) -> Bool {
-    var key = key
-    for _ in 0..<Selection.longestChain {
-      guard let generation = table.openEntry(for: key)?.current else { break }
-      let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
-        let isMadeAnew =
-          (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
-          && state.validator.conditional.isEmpty
-        let isArriving =
-          state.info != nil && (isMadeAnew || state.isOneResponse)
-          && !state.isComplete && !state.isLive
-          && state.readers.values.contains(where: \.hasRead)
-          && !state.isUsable(on: terms, at: now)
-        return (isArriving, state.known?.otherKey(than: key, for: resource.headers))
-      }
-      guard let other else { return isArriving }
-      key = other
+    guard let generation = table.openEntry(for: key)?.current else { return false }
+    return generation.withState { state in
+      let isMadeAnew =
+        (state.length == nil || !state.isReadInPieces) && state.freshness?.pace == nil
+        && state.validator.conditional.isEmpty
+      return state.info != nil && (isMadeAnew || state.isOneResponse)
+        && !state.isComplete && !state.isLive && state.hasBeenRead
+        && !state.isUsable(on: terms, at: now)
+        && state.known?.otherKey(than: key, for: resource.headers) == nil
     }
-    return false
   }
 
-  /// Holds the entry of a reader, so that requests can be answered from it at once; nil if it is
-  /// closed.
+  /// Holds the entry of a reader open, to answer requests from it at once; nil if it is closed.
   package func hold(_ reader: MediaReader) -> EntryLease? { EntryLease(reader.entry) }
 
   /// Registers `release`, which is called when disk space is needed: it releases held entries
@@ -95,8 +82,8 @@ extension MediaCache {
 
   package func forgetIdleLeases(_ id: UInt64) { table.removeHolder(id) }
 
-  /// Returns the response with which the origin asked for a pause that has not ended: no request
-  /// should be made for the resource. Nil if it may be requested.
+  /// Returns the response with which the origin asked for a pause that has not ended; nil if the
+  /// resource may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
     origin.withMemory { $0.rests.rest(of: resource, at: now) }
   }
@@ -106,13 +93,10 @@ extension MediaCache {
     origin.withMemory { $0.rests.note(resource, status: status, headers: headers, at: now) }
   }
 
-  /// The longest time for which nothing may come from an origin that responds.
   package var longestSilence: Duration { max(origin.silenceTimeout, origin.responseTimeout) }
 
-  /// The current time of the cache.
   package var now: Moment { origin.now }
 
-  /// `Configuration.isShared`.
   package var isShared: Bool { configuration.isShared }
 
   /// Keeps a reader of a document open for as long as further readers of the same play may join the

@@ -22,21 +22,12 @@ extension MediaCache {
     return amounts.flatMap(\.self)
   }
 
-  /// Returns the body stored under a key; nil if it is not complete, or longer than `longest`.
-  package func storedBody(for key: CacheKey, longest: Int64) async -> StoredBody? {
-    await look(at: [key]) { $0.body(for: key, longest: longest) }
-  }
-
-  /// Returns the bytes of a range that are stored at a URL; nil if one of them is missing, or they
-  /// are more than `longest`.
-  package func storedBytes(
-    at url: URL, in range: ByteRange, longest: Int64
-  ) async -> [UInt8]? {
-    guard !range.isEmpty, range.count <= longest else { return nil }
-    let key = key(for: Resource(url: url))
-    return await look(at: [key]) { stored in
-      stored.entry(for: key).flatMap { stored.bytes(in: range, of: $0) }
-    }
+  /// Returns the body stored under a key, or a range of it; nil if not all of that is stored, or it
+  /// is longer than `longest`.
+  package func storedBody(
+    for key: CacheKey, in range: ByteRange? = nil, longest: Int64
+  ) async -> StoredBody? {
+    await look(at: [key]) { $0.body(for: key, in: range, longest: longest) }
   }
 
   /// Whether a document is stored under the key, or nothing that can be read. What was stored
@@ -100,7 +91,7 @@ extension MediaCache {
 /// of a request, select a representation; nil: any.
 package typealias WantedPart = (key: CacheKey, headers: HeaderFields?, range: ByteRange?)
 
-/// A whole stored body.
+/// A stored body, or a range of one.
 package struct StoredBody: Sendable {
   package var body: [UInt8]
   /// After redirects.
@@ -132,34 +123,21 @@ extension StoredEntries {
     }
   }
 
-  /// Returns the bytes of a range; nil if one of them is not stored, or if the entry was replaced or
-  /// evicted since.
-  fileprivate func bytes(in range: ByteRange, of entry: EntrySummary) -> [UInt8]? {
-    guard entry.spans.byteCount(in: range) == Int64(range.count),
-      let file = try? RegularFile(entry.file)
+  fileprivate func body(for key: CacheKey, in range: ByteRange?, longest: Int64) -> StoredBody? {
+    guard let entry = entry(for: key), let range = range ?? entry.length.map({ 0..<$0 }),
+      range.count <= longest, entry.spans.byteCount(in: range) == range.count,
+      // It may have been replaced or evicted since.
+      let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
+      record.key == key.rawValue, record.file == entry.file.lastPathComponent,
+      let url = URL(string: record.finalURL), let file = try? RegularFile(entry.file)
     else { return nil }
     defer { file.close() }
-    let bytes = file.bytes(in: range)
-    return bytes.count == range.count ? bytes : nil
-  }
-
-  fileprivate func body(for key: CacheKey, longest: Int64) -> StoredBody? {
-    // One that was replaced or evicted in between is looked at again.
-    for _ in 0..<4 {
-      guard let entry = entry(for: key), entry.isComplete, entry.cachedBytes <= longest
-      else { return nil }
-      guard
-        let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
-        record.key == key.rawValue, record.file == entry.file.lastPathComponent,
-        let url = URL(string: record.finalURL),
-        let body = bytes(in: 0..<entry.cachedBytes, of: entry)
-      else { continue }
-      // The record of an entry that is open is written later.
-      let open = table.openEntry(for: key)?.current?.withState { state in
-        state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
-      }
-      return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
+    let body = file.bytes(in: range)
+    guard body.count == range.count else { return nil }
+    // The record of an entry that is open is written later.
+    let open = table.openEntry(for: key)?.current?.withState { state in
+      state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
     }
-    return nil
+    return StoredBody(body: body, url: url, answered: open ?? record.freshness.confirmedUptime)
   }
 }

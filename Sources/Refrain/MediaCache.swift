@@ -85,7 +85,6 @@ public final class MediaCache: Sendable {
     origin.transport as? any RelayingTransport ?? Self.platformTransport()
   }
 
-  /// The default transport.
   package static func platformTransport() -> any RelayingTransport {
     #if os(Linux)
       return CurlTransport()
@@ -166,21 +165,17 @@ public final class MediaCache: Sendable {
         } onCancel: {
           reader.cancel()
         }
-      } catch let error as MediaCacheError where attempts < Self.reopenings {
+      } catch let error as MediaCacheError
+        where attempts < 3 && (error.code == .inUse || error == .otherVersion)
+      {
+        // A removal, or another process, has the entry, perhaps for a moment; or it has stored a
+        // response while this one received another, and nothing shows whether they are the same
+        // version. Opened again, the resource is the stored version, or replaces it.
         attempts += 1
-        // Another process stored its response while this one received another, and nothing shows
-        // whether they are the same version. Opened again, the resource is the stored version, or
-        // replaces it.
-        if error == .otherVersion { continue }
-        // Another process has the entry, perhaps for a moment.
-        guard error.code == .inUse else { throw error }
-        try await Task.sleep(for: Self.pauseInUse)
+        try await Task.sleep(for: .milliseconds(500))
       }
     }
   }
-
-  private static let reopenings = 3
-  private static let pauseInUse: Duration = .milliseconds(500)
 
   public struct PrefetchProgress: Sendable, Hashable {
     /// The stored bytes of the range.

@@ -36,11 +36,11 @@ struct StreamReading: Sendable {
     let unindexed: [(index: Int, file: StreamMap.UnindexedFile)]? = known.look { $0.unindexed }
     for (index, file) in unindexed ?? [] {
       guard let range = file.index.range,
-        let bytes = await cache.storedBytes(
-          at: file.index.url, in: range, longest: Manifest.longest)
+        let stored = await cache.storedBody(
+          for: key(for: file.index.url), in: range, longest: Manifest.longest)
       else { continue }
       try Task.checkCancellation()
-      let segments = SegmentIndex(bytes, at: range.lowerBound)
+      let segments = SegmentIndex(stored.body, at: range.lowerBound)
       let indexed = segments.flatMap { timeline(of: file, $0) }
       known.change { $0.read(index, indexed: indexed) }
     }

@@ -50,23 +50,22 @@ package struct Cookies: Sendable, Hashable {
       .sorted { $0.path.utf8.count > $1.path.utf8.count }
   }
 
-  /// Returns a request's fields with the cookies for its URL.
-  ///
-  /// - Parameter areNewer: whether these replace those of the same names that the request has;
-  ///   otherwise the request's are the newer ones.
+  /// Returns a request's fields with the cookies for its URL, in place of those of the same names
+  /// that the request has if they are newer, else besides.
   package func complete(
     _ fields: HeaderFields, for url: URL, at now: Date, areNewer: Bool = false
   ) -> HeaderFields {
-    let stored = cookies(for: url, at: now)
+    var stored = cookies(for: url, at: now).map { (name: $0.name, text: "\($0.name)=\($0.value)") }
     guard !stored.isEmpty else { return fields }
-    let sent = (fields["Cookie"] ?? "").split(separator: ";").map { String($0.trimmingOWS) }
-      .filter { !$0.isEmpty }
-    func name(_ text: String) -> Substring { text.prefix { $0 != "=" } }
-    let kept = areNewer ? sent.filter { text in !stored.contains { $0.name == name(text) } } : sent
-    let added =
-      areNewer ? stored : stored.filter { cookie in !sent.contains { name($0) == cookie.name } }
+    var sent = (fields["Cookie"] ?? "").split(separator: ";").map(\.trimmingOWS)
+      .filter { !$0.isEmpty }.map { (name: String($0.prefix { $0 != "=" }), text: String($0)) }
+    if areNewer {
+      sent.removeAll { sent in stored.contains { $0.name == sent.name } }
+    } else {
+      stored.removeAll { stored in sent.contains { $0.name == stored.name } }
+    }
     var complete = fields
-    complete["Cookie"] = (kept + added.map { "\($0.name)=\($0.value)" }).joined(separator: "; ")
+    complete["Cookie"] = (sent + stored).map(\.text).joined(separator: "; ")
     return complete
   }
 }
@@ -107,9 +106,7 @@ private struct CookiePlace {
 extension Cookie {
   private static let longest = 4096
 
-  /// Parses a `Set-Cookie` field (§5.2, §5.3).
-  ///
-  /// - Returns: nil if it is invalid, or not for the host that sent it.
+  /// Parses a `Set-Cookie` field (§5.2, §5.3); nil if it is invalid, or not for its sender.
   fileprivate init?(_ field: String, from place: CookiePlace, at now: Date) {
     guard field.utf8.count <= Self.longest else { return nil }
     var parts = field.split(separator: ";", omittingEmptySubsequences: false)[...]
@@ -129,7 +126,10 @@ extension Cookie {
       case "secure": isSecure = true
       case "path": path = value.hasPrefix("/") ? value : place.defaultPath
       case "max-age": seconds = Int(value) ?? seconds
-      case "expires": expires = HTTPDate.parse(value) ?? expires
+      // Cookies often have the form of Netscape: "Wed, 09-Jun-2021 10:18:14 GMT".
+      case "expires":
+        expires =
+          HTTPDate.parse(value) ?? HTTPDate.parse(value.replacing("-", with: " ")) ?? expires
       case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
       default: break
       }

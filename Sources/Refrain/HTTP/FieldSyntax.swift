@@ -1,4 +1,13 @@
 // SPDX-License-Identifier: MIT
+package import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 extension Int64 {
   /// Parses `1*DIGIT` (RFC 5234 §B.1) and nothing else; nil also if it does not fit.
@@ -79,5 +88,96 @@ extension Int64 {
     let (tens, overflowed) = multipliedReportingOverflow(by: 10)
     let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(digit - 0x30))
     self = overflowed || overflowedToo ? .max : sum
+  }
+}
+
+/// Dates in HTTP's three forms (RFC 9110 §5.6.7). Parsed and written without a formatter, which
+/// would be slow, and depend on the locale.
+///
+///     Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate
+///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
+///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
+package enum HTTPDate {
+  /// Returns the date, or nil if it is not exactly in one of the forms (RFC 9111 §5.3) or does not
+  /// exist (30 February). The day of the week is not checked against the date: servers that get it
+  /// wrong mean the date.
+  ///
+  /// - Parameter now: a two-digit year is the last such year no more than 50 years after this.
+  package static func parse(_ text: String, now: Date = Moment.now.wall) -> Date? {
+    // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
+    let text = text.trimmingOWS
+    guard text.utf8.count <= 40, isInOneForm(text) else { return nil }
+    var words = text.split { " -:".contains($0) }
+    if words.count == 7 {
+      // In the order of the first form.
+      words = [
+        words[0] + ",", words[2], words[1], words[6], words[3], words[4], words[5], "GMT",
+      ]
+    }
+    let numbers = [1, 3, 4, 5, 6].compactMap { Int(words[$0]) }
+    guard days.contains(words[0]), words[7] == "GMT", numbers.count == 5,
+      let month = months.firstIndex(of: words[2]),
+      // 60: a leap second.
+      numbers[2] < 24, numbers[3] < 60, numbers[4] <= 60
+    else { return nil }
+    var year = numbers[1]
+    if words[3].utf8.count == 2 {
+      let latest = Int(civil(now).tm_year) + 1900 + 50
+      year += latest / 100 * 100
+      if year > latest { year -= 100 }
+    }
+    var fields = tm()
+    fields.tm_year = Int32(year - 1900)
+    fields.tm_mon = Int32(month)
+    fields.tm_mday = Int32(numbers[0])
+    let midnight = timegm(&fields)
+    // 30 February has become a day of March.
+    guard Int(fields.tm_mday) == numbers[0] else { return nil }
+    let seconds = numbers[2] * 3600 + numbers[3] * 60 + numbers[4]
+    return Date(timeIntervalSince1970: Double(midnight + seconds))
+  }
+
+  /// Whether spaces, hyphens, letters and digits are where one of the three forms has them.
+  private static func isInOneForm(_ text: Substring) -> Bool {
+    let shape = text.utf8.map { byte in
+      byte.isDigit ? UInt8(ascii: "0") : byte.isLetter ? UInt8(ascii: "a") : byte
+    }
+    let rest = shape.drop { $0 == UInt8(ascii: "a") }
+    // "Sun" or "Friday": no name of a day has four or five letters.
+    let forms =
+      shape.count - rest.count < 6
+      ? [", 00 aaa 0000 00:00:00 aaa", " aaa 00 00:00:00 0000", " aaa  0 00:00:00 0000"]
+      : [", 00-aaa-00 00:00:00 aaa"]
+    return forms.contains { rest.elementsEqual($0.utf8) }
+  }
+
+  /// Returns the date as IMF-fixdate, in whole seconds, rounded down. Dates outside the years 0 to
+  /// 9999 become the first or the last that can be written.
+  package static func format(_ date: Date) -> String {
+    let fields = civil(date)
+    let year = Int32(fields.tm_year) + 1900
+    return "\(days[Int(fields.tm_wday)]) \(two(fields.tm_mday)) \(months[Int(fields.tm_mon)]) "
+      + "\(two(year / 100))\(two(year % 100)) "
+      + "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec)) GMT"
+  }
+
+  private static let days: [Substring] = [
+    "Sun,", "Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sunday,", "Monday,", "Tuesday,",
+    "Wednesday,", "Thursday,", "Friday,", "Saturday,",
+  ]
+  private static let months: [Substring] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  private static func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+  /// Within the years that HTTP can write, and gmtime_r(3) can represent, whatever the clock says.
+  private static func civil(_ date: Date) -> tm {
+    let seconds = date.timeIntervalSince1970
+    let bounded = min(max(seconds.isNaN ? 0 : seconds, -62_167_219_200), 253_402_300_799)
+    var time = time_t(bounded.rounded(.down))
+    var fields = tm()
+    gmtime_r(&time, &fields)
+    return fields
   }
 }

@@ -76,7 +76,6 @@ extension HeaderFields {
   /// The names of the fields that set cookies; the second is obsolete (RFC 2965, RFC 6265 §9.4).
   static let settingCookies = ["Set-Cookie", "Set-Cookie2"]
 
-  /// Whether a response sets a cookie.
   package var setsCookie: Bool { Self.settingCookies.contains { self[$0] != nil } }
 
   /// The fields of a request that grant access.
@@ -92,8 +91,8 @@ extension HeaderFields {
 
 /// Fields of requests to origins.
 extension HeaderFields {
-  /// The names, in lower case, of the fields that only describe the program, the page from which it
-  /// comes, and what it can play. Any other field may be a credential, under whatever name.
+  /// Fields that only describe the program, the page from which it comes, and what it can play, in
+  /// lower case. Any other field may be a credential, under whatever name.
   static let harmlessNames: Set<String> = [
     "user-agent", "accept", "accept-language", "referer", "origin",
   ]
@@ -110,8 +109,7 @@ extension HeaderFields {
 }
 
 /// Content-Encoding (RFC 9110 §8.4), in which servers also write words that name no coding: `none`,
-/// the charset of a text, or how an upload was sent (`aws-chunked`). The body is as it would be
-/// without them, and clients ignore them.
+/// the charset of a text, or how an upload was sent (`aws-chunked`).
 extension HeaderFields {
   private static let noCodings: Set<String> = [
     "identity", "none", "binary", "utf-8", "utf8", "aws-chunked",
@@ -147,15 +145,72 @@ extension HeaderFields {
     return !areNumbers || Set(lengths.map { $0.drop { $0 == "0" } }).count > 1
   }
 
-  /// The announced length of the body; nil if it is unknown, or 2^63−1 or more, which no resource
-  /// has. A transfer coding overrides Content-Length (RFC 9112 §6.3).
+  /// The announced length of the body. A transfer coding overrides it (RFC 9112 §6.3).
   package var bodyLength: Int64? {
     guard self["Transfer-Encoding"] == nil, !hasInvalidLength else { return nil }
     return lengths.first.flatMap { Int64(digits: $0) }
   }
 }
 
-/// Selects the response fields stored with an entry, and updates them from later responses.
+/// A half-open range of byte offsets in a resource. HTTP's inclusive form exists only where a
+/// header is parsed or written.
+public typealias ByteRange = Range<Int64>
+
+extension ByteRange {
+  /// The value of Range that requests these bytes, at least one (RFC 9110 §14.2): `bytes=a-b`, with
+  /// HTTP's inclusive last byte; `bytes=a-` if the end is unknown (`.max`).
+  var fieldValue: String {
+    let last = upperBound == .max ? "" : "\(Swift.max(upperBound - 1, lowerBound))"
+    return "bytes=\(lowerBound)-\(last)"
+  }
+}
+
+extension HeaderFields {
+  /// The request fields about a range.
+  static let ofRange = ["Range", "If-Range"]
+
+  mutating func dropRange() {
+    for name in Self.ofRange { self[name] = nil }
+  }
+
+  /// Content-Range; nil if it is missing or invalid.
+  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
+}
+
+/// The value of Content-Range (RFC 9110 §14.4).
+///
+///     bytes 0-499/1234   range 0..<500, total 1234
+///     bytes 0-499/*      range 0..<500, total unknown
+///     bytes */1234       no range: the requested one lies outside (416)
+package struct ContentRange: Sendable, Hashable {
+  package var range: ByteRange?
+  package var total: Int64?
+
+  init(range: ByteRange?, total: Int64?) { (self.range, self.total) = (range, total) }
+
+  /// Nil if the value is invalid: another unit, an end before the start or beyond the total.
+  package init?(_ value: String) {
+    let value = value.trimmingOWS
+    let unit = value.prefix { $0 != " " && $0 != "\t" }
+    let sides = value[unit.endIndex...]
+      .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmingOWS)
+    guard unit.lowercased() == "bytes", sides.count == 2 else { return nil }
+    let total = sides[1] == "*" ? nil : Int64(digits: sides[1])
+    // "*/*" has no information, and the grammar does not allow it.
+    guard total != nil || (sides[1] == "*" && sides[0] != "*") else { return nil }
+    self.total = total
+    guard sides[0] != "*" else { return }
+    let ends = sides[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+      .map { Int64(digits: $0.trimmingOWS) }
+    // `digits` stays below the greatest Int64, so `last + 1` fits.
+    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last,
+      last < total ?? .max
+    else { return nil }
+    range = first..<(last + 1)
+  }
+}
+
+/// The response fields stored with an entry.
 enum StoredFields {
   /// Larger fields do not describe media, and are left out.
   static let longestField = 4 << 10

@@ -72,20 +72,15 @@ extension Validator {
   /// Adopts the validators of a later response of the same generation if none were known: every
   /// response after that has to agree with them. Returns whether there was anything to adopt.
   mutating func learn(from other: Validator) -> Bool {
-    let match = matches(other)
-    guard match != .different else { return false }
+    guard matches(other) != .different else { return false }
     if etag == nil, let tag = other.etag {
-      // The same date identifies every byte of both, and so the tag does, too.
-      let isProven = match == .weaklySame && isStrongLastModified && storedLastModified != nil
-      etag = tag
-      isLateETag = isProven ? nil : true
+      (etag, isLateETag) = (tag, true)
       return true
     }
     // A strong tag makes a date unnecessary.
     if lastModified == nil, let date = other.lastModified, ifRange == nil {
-      lastModified = date
+      (lastModified, isLateLastModified) = (date, true)
       isStrongLastModified = false
-      isLateLastModified = true
       return true
     }
     return false
@@ -96,11 +91,8 @@ extension Validator {
   /// time and the length.
   var followsDocument: Bool { lastModified == nil || isStrongLastModified }
 
-  /// For people: the strong ETag, else Last-Modified, else any ETag.
-  var display: String? {
-    if let storedETag, EntityTag(storedETag).kind == .strong { return storedETag }
-    return lastModified ?? etag
-  }
+  /// For people.
+  var display: String? { storedETag ?? lastModified ?? etag }
 
   private static func usable(_ value: String?, longest: Int) -> String? {
     guard let value = value.map({ String($0.trimmingOWS) }), !value.isEmpty,
@@ -110,7 +102,7 @@ extension Validator {
   }
 }
 
-/// An ETag as in the header (RFC 9110 §8.8.3), and its kind by its syntax.
+/// An ETag as in the header (RFC 9110 §8.8.3).
 package struct EntityTag: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     /// `"…"`: the same tag means the same bytes.

@@ -19,7 +19,6 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
     rawValue = Self.reference(of: url).textWithoutFragment
   }
 
-  /// Returns the normalized URL without user and password.
   static func reference(of url: URL) -> URIReference {
     URIReference(url.absoluteString).normalized
   }
@@ -37,16 +36,13 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 /// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
 /// another key, and two colliding keys only displace each other.
 enum KeyHash {
-  /// Returns the name for a key. The second half of the name for another representation of a
-  /// resource is that of the resource's own name: one look at a shard finds all representations.
+  /// Returns the name for a key. The second half is that of the resource's own key: one look at a
+  /// shard finds all representations.
   static func name(of key: CacheKey) -> String {
-    let own = hash(of: key.rawValue)
-    return Selection.resourceKey(of: key).map { own.prefix(16) + family(of: $0) } ?? own
+    hash(of: key.rawValue).prefix(16) + family(of: key)
   }
 
-  /// Returns the end that the names for all representations of a resource have.
-  ///
-  /// - Parameter key: of the resource, or of one of its representations.
+  /// Returns the end that the names for all representations of a key's resource have.
   static func family(of key: CacheKey) -> String {
     String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
   }
@@ -62,13 +58,11 @@ enum KeyHash {
     return String(repeating: "0", count: 32 - text.count) + text
   }
 
-  /// Returns the name of an entry's shard, one of 256 directories between the cache's and the
-  /// entries'.
+  /// Returns the name of an entry's shard, one of 256 directories.
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
-/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1). A
-/// pure value.
+/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1).
 struct Selection: Sendable, Hashable {
   /// The names in Vary.
   var varying: [String]
@@ -94,20 +88,16 @@ struct Selection: Sendable, Hashable {
 
   /// Whether a key is that of another representation of a resource with one of these keys.
   static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
-    bases(of: other).contains(where: keys.contains)
+    resourceKey(of: other).map(keys.contains) ?? false
   }
 
-  /// Returns the key of the resource of which another key is a representation; nil if it is none.
+  /// Returns the key of the resource of which another key is a representation, before the first
+  /// mark; nil if it is none. No URL has a space.
   static func resourceKey(of representation: CacheKey) -> CacheKey? {
-    bases(of: representation).min { $0.rawValue.utf8.count < $1.rawValue.utf8.count }
-  }
-
-  /// Returns the beginnings of a key, each before a mark. No URL has a space.
-  private static func bases(of key: CacheKey) -> [CacheKey] {
-    let text = key.rawValue
-    guard text.utf8.contains(UInt8(ascii: " ")) else { return [] }
-    return [variantMark, credentialsMark].flatMap { text.ranges(of: $0) }
-      .map { CacheKey(rawValue: String(text[..<$0.lowerBound])) }
+    let text = representation.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
+    return [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }.min()
+      .map { CacheKey(rawValue: String(text[..<$0])) }
   }
 }
 
@@ -207,13 +197,10 @@ public struct CacheKeyRule: Sendable, Hashable {
 
   /// Returns the key of a URL by this rule.
   public func key(for url: URL) -> CacheKey {
-    CacheKey(url) { names, authority in
-      guard let authority else { return [] }
-      let ignored = ignored.filter { parameter in
-        guard let host = parameter.host else { return true }
-        return Authority(authority).map { host.matches(host: $0.plainHost, port: $0.port) } ?? false
-      }
-      return names.filter { name in
+    let host = WebOrigin(url)?.host ?? ""
+    let ignored = ignored.filter { $0.host?.matches(host: host, port: nil) ?? true }
+    return CacheKey(url) { names in
+      names.filter { name in
         ignored.contains { $0.matches(name) } && !kept.contains { $0.matches(name) }
       }
     }
@@ -225,20 +212,18 @@ extension CacheKey {
   /// while, and differ in each URL of the same bytes. It is recognized only whole, by names that
   /// belong to one service: a parameter that merely resembles one may select content.
   init(withoutSignature url: URL) {
-    self.init(url) { names, _ in SignatureScheme.names(in: names) }
+    self.init(url, without: SignatureScheme.names(in:))
   }
 
   /// Creates a key from the normalized URL without some parameters of its query.
   ///
   /// - Parameter ignored: returns those of the given names, percent-decoded, that are left out.
-  fileprivate init(
-    _ url: URL, without ignored: (Set<[UInt8]>, _ authority: String?) -> Set<[UInt8]>
-  ) {
+  fileprivate init(_ url: URL, without ignored: (Set<[UInt8]>) -> Set<[UInt8]>) {
     var reference = Self.reference(of: url)
     if let query = reference.query {
       let all = query.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         .map { (URL.percentDecoded($0.prefix { $0 != UInt8(ascii: "=") }), Substring($0)) }
-      let ignored = ignored(Set(all.map(\.0)), reference.authority)
+      let ignored = ignored(Set(all.map(\.0)))
       let kept = all.filter { !ignored.contains($0.0) }.map(\.1)
       if kept.count < all.count {
         let isEmpty = kept.allSatisfy(\.isEmpty)

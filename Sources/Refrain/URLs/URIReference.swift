@@ -193,9 +193,7 @@ extension URL {
     return authority[..<(start ?? authority.startIndex)] + ascii
   }
 
-  /// Encodes the bytes that no URI may have.
-  ///
-  /// - Parameter brackets: whether these are among them: they belong only in the authority (`[::1]`).
+  /// Encodes the bytes that no URI may have. Brackets belong only in the authority (`[::1]`).
   private static func encoded(_ text: String, brackets: Bool = true) -> String {
     func isForbidden(_ byte: UInt8) -> Bool {
       switch byte {
@@ -258,9 +256,8 @@ struct PercentEncoded {
     return [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
   }
 
-  /// Returns the bytes of a text. A `%` that encodes nothing is a byte like any other.
-  ///
-  /// - Parameter append: appends what takes the place of a byte.
+  /// Returns the bytes that `append` puts in place of those of a text. A `%` that encodes nothing
+  /// is a byte like any other.
   static func map(
     _ text: Substring.UTF8View,
     _ append: (inout [UInt8], PercentEncoded) -> Void

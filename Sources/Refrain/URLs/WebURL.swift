@@ -61,13 +61,8 @@ package struct WebOrigin: Sendable, Hashable {
   /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
   /// any. Servers may distinguish a name with a trailing dot.
   static func isOne(of left: URL, _ right: URL) -> Bool {
-    guard left.host()?.hasSuffix(".") == right.host()?.hasSuffix("."),
-      let one = WebURL(left.absoluteString), let other = WebURL(right.absoluteString)
-    else { return false }
-    if let origin = WebOrigin(one) { return origin == WebOrigin(other) }
-    // Resolvers may read the host or the port (`host:`, `127.1`) differently: only one spelling
-    // certainly has one origin.
-    return one.scheme == other.scheme && one.authority == other.authority
+    guard let origin = WebOrigin(left), origin == WebOrigin(right) else { return false }
+    return left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".")
   }
 }
 
@@ -161,8 +156,7 @@ package struct NetworkAddress: Sendable, Hashable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// - Parameter text: as inet_pton(3) reads it, without brackets.
-  /// - Returns: nil for a name.
+  /// Reads an address as inet_pton(3) does, without brackets; nil for a name.
   package init?(_ text: some StringProtocol) {
     let text = String(text)
     // inet_pton(3) reads up to a NUL, and on some systems takes a zone (`%eth0`).

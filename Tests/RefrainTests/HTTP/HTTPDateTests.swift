@@ -13,11 +13,10 @@ import Testing
     "Sunday, 06-Nov-94 08:49:37 GMT",
     "Sun Nov  6 08:49:37 1994",
     "  Sun, 06 Nov 1994 08:49:37 GMT\t",
-    "Sun, 6 Nov 1994 08:49:37 UTC",
+    // The day of the week is wrong.
     "Mon, 06 Nov 1994 08:49:37 GMT",
-    "Sun, 06-Nov-1994 08:49:37 GMT",
   ])
-  func `The three date formats and common deviations are parsed`(_ text: String) {
+  func `The three date formats are parsed`(_ text: String) {
     #expect(HTTPDate.parse(text) == Self.example)
   }
 
@@ -34,8 +33,8 @@ import Testing
     ("Sun, 30 Feb 1994 08:49:37 GMT", false), ("Sun, 06 Nov 1994 24:49:37 GMT", false),
     ("Sun, 06 nov 1994 08:49:37 GMT", false), ("0", false), ("", false),
   ])
-  func `Strict parsing accepts only exact dates`(_ text: String, _ isOne: Bool) {
-    #expect((HTTPDate.parse(text, isStrict: true) != nil) == isOne, "\(text.debugDescription)")
+  func `Only exact dates are accepted`(_ text: String, _ isOne: Bool) {
+    #expect((HTTPDate.parse(text) != nil) == isOne, "\(text.debugDescription)")
   }
 
   @Test(arguments: [
