@@ -215,22 +215,45 @@ public enum UpdatePace: Codable, Sendable, Hashable {
 package struct CacheDirective: Sendable, Hashable {
   /// In lower case.
   package var name: String
-  /// Without quotes.
+  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4).
   package var argument: String?
 
-  /// Returns the directives of a field's value, in order. Anything else in it is ignored. A comma
-  /// separates them even in quotes, where origins list names of fields.
+  /// Returns the directives of a field's value, in order. Anything else in it is ignored: an
+  /// unterminated string extends to the end, and other text to the next comma.
   package static func all(in value: String) -> [CacheDirective] {
-    value.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
-      let text = part.drop(while: \.isOWS)
-      let name = text.prefix(while: \.isTokenCharacter)
-      guard !name.isEmpty else { return nil }
-      let rest = text[name.endIndex...].drop(while: \.isOWS)
-      let argument = rest.first == UInt8(ascii: "=") ? Substring(rest.dropFirst()) : nil
-      return CacheDirective(
-        name: Substring(name).lowercased(),
-        argument: argument?.trimmingOWS.trimmingCharacters(in: ["\""]))
+    var directives: [CacheDirective] = []
+    var rest = value.utf8.drop(while: \.isOWS)
+    while !rest.isEmpty {
+      let name = rest.prefix(while: \.isTokenCharacter)
+      rest = rest[name.endIndex...].drop(while: \.isOWS)
+      var argument: String?
+      if rest.first == UInt8(ascii: "=") {
+        rest = rest.dropFirst().drop(while: \.isOWS)
+        argument = self.argument(from: &rest)
+      }
+      if !name.isEmpty {
+        let name = String(decoding: name, as: UTF8.self).lowercased()
+        directives.append(CacheDirective(name: name, argument: argument))
+      }
+      // Anything else before the next comma is no directive.
+      rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: \.isOWS)
     }
+    return directives
+  }
+
+  private static func argument(from rest: inout Substring.UTF8View) -> String {
+    guard rest.first == UInt8(ascii: "\"") else {
+      let token = rest.prefix { $0 != UInt8(ascii: ",") }
+      rest = rest[token.endIndex...]
+      return String(String(decoding: token, as: UTF8.self).trimmingOWS)
+    }
+    rest.removeFirst()
+    var bytes: [UInt8] = []
+    while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+      guard let byte = byte == UInt8(ascii: "\\") ? rest.popFirst() : byte else { break }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

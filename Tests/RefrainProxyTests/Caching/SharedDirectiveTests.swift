@@ -18,6 +18,7 @@ import Testing
     (["Cache-Control": "max-age=60", "Age": "99999999999999999999"], false),
     // Quotes, duplicates, case, white space, unknown directives.
     (["Cache-Control": "max-age=\"60\""], true), (["Cache-Control": "MAX-AGE=60"], true),
+    (["Cache-Control": "x=\"a, max-age=0\", max-age=60"], true),
     (["Cache-Control": "x=\"no-store\", max-age=60"], true),
     (["Cache-Control": "max-age=60, max-age=0"], true),
     (["Cache-Control": "max-age=60.5"], false), (["Cache-Control": "max-age=-60"], false),

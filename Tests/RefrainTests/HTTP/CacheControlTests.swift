@@ -7,7 +7,7 @@ import Testing
 @Suite struct CacheControlTests {
   @Test func `Directives are parsed regardless of case, quotes and unknown directives`() {
     let control = CacheControl(
-      "Public, MAX-AGE=\"60\" , private=\"a, b\",x=\"\\\", c\", immutable,"
+      "Public, MAX-AGE=\"60\" , private=\"a, no-store\",x=\"\\\", no-store\", immutable,"
         + "must-revalidate, stale-if-error = 5,,")
     #expect(control.isPrivate && control.isPublic && control.mustRevalidate)
     #expect(!control.noStore && !control.noCache && !control.mustUnderstand)
