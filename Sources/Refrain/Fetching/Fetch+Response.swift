@@ -209,18 +209,18 @@ extension Fetch {
     to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
     let next = Generation(entry: entry, state: entry.stateAfter(generation))
-    let (isBackground, coming, isContradicted) = generation.withState { state in
+    let (isBackground, areComing, isContradicted) = generation.withState { state in
       (
         state.fetches[id]?.isBackground == true,
-        Set(state.readers.all.filter { $0.value.isActive && !$0.value.hasRead }.keys),
+        state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
         state.validator.isShared(with: Validator(headers: response.headers))
       )
     }
     let fetch = next.withState { state in
-      state.readers.expect(coming)
       let id = state.makeID()
       state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
+      state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
     let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)
@@ -246,13 +246,11 @@ extension Fetch {
     }
     let isLate = next.withState { state in
       state.fetches[fetch.id]?.task = task
+      state.watch()
       return state.isOver
     }
     if isLate { task?.cancel() }
     entry.superseded(generation, isContradicted: isContradicted)
-    // Readers that left before the old generation was superseded are unknown to the new one.
-    let left = generation.withState { coming.subtracting($0.readers.all.keys) }
-    for id in left { next.withState { $0.stopExpecting(id) } }
     next.carryOut(actions)
     events.send(.fetchStarted(entry.key, asked))
     await fetch.prepareIfEmpty()

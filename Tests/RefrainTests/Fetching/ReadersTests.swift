@@ -123,14 +123,17 @@ extension GenerationState.Readers {
     #expect(state.readers.usualRun == 700)
   }
 
-  @Test func `A reader that is expected counts until it has come, or nobody is expected`() {
+  @Test func `Readers are expected until one has come, or for a moment`() {
     var state = state()
-    state.readers.expect([7, 8])
+    state.fetches.add(.init(range: 0..<500), as: 1)
+    state.readers.areExpected = true
+    state.watch()
     #expect(!state.readers.isDeserted)
-    state.stopExpecting(7)
-    #expect(!state.readers.isDeserted)
-    state.stopExpecting()
-    #expect(state.readers.isDeserted)
+    let isWatched = state.releaseStalled()
+    #expect(isWatched && state.readers.isDeserted)
+    state.readers.areExpected = true
+    _ = state.add(reader())
+    #expect(!state.readers.areExpected)
   }
 
   @Test func `Fetches without readers are watched once until that ends`() {

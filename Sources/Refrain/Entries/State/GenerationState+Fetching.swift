@@ -96,7 +96,7 @@ extension GenerationState {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
-    if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
+    if readers.areExpected, fetch.position < limits.mostBroughtHome { return true }
     for waiter in readers.waiters.values {
       guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
       let nearer = fetches.all.contains {

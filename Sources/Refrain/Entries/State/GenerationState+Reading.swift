@@ -24,7 +24,7 @@ extension GenerationState {
     readers[id] = reader
     if looksAhead, !isComplete, !isOffline {
       plan(for: id, isWaiting: false)
-      watchAbandoned()
+      releaseUnwanted()
       resumePaused()
     }
     if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
@@ -108,7 +108,7 @@ extension GenerationState {
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
-    watchAbandoned()
+    releaseUnwanted()
     recount()
     return nil
   }
@@ -128,7 +128,6 @@ extension GenerationState {
     let waits = readers.waits.filter { $0.id == id }
     if waits.isEmpty { return }
     wake(waits, with: CancellationError())
-    releaseUnwanted()
   }
 
   mutating func wakeServed() {
@@ -166,7 +165,7 @@ extension GenerationState {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
     runEnded(reader)
-    watchAbandoned()
+    releaseUnwanted()
   }
 
   mutating func detach(_ id: ReaderID) {
@@ -178,34 +177,22 @@ extension GenerationState {
     recount()
     if !transient.isEmpty { transient.keep(near: transientWindows) }
     releaseUnwanted()
-    watchAbandoned()
   }
 
-  /// Stops expecting readers of the previous generation: all of them once another generation has
-  /// become the current one, and one that has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID? = nil) {
-    if let id, !readers.expected.contains(id) { return }
-    var left = Set<ReaderID>()
-    if let id { left = readers.expected.subtracting([id]) }
-    readers.expect(left)
-    releaseUnwanted()
-  }
-
-  /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
-  /// requested again; a longer one is kept for a while.
+  /// Ends fetches that no reader is left to want, which may be in a while: a small rest is received
+  /// all the same, so that it is not requested again.
+  ///
+  /// After a jump or a departure, that is the oldest if there are too many, or all of them once a
+  /// player waits after a long run.
   mutating func releaseUnwanted() {
-    guard readers.isDeserted else { return }
-    for (id, fetch) in fetches.all
-    where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-      resume(id)
-      callOff(id)
+    if readers.isDeserted {
+      for (id, fetch) in fetches.all
+      where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
+        resume(id)
+        callOff(id)
+      }
+      return watch()
     }
-    watch()
-  }
-
-  /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
-  /// the oldest at once if there are too many; or all, once a player waits after a long run.
-  private mutating func watchAbandoned() {
     guard readers.departure != .nobody else { return }
     let abandoned = abandonedFetches
     let isAfterLongRun = readers.departure == .afterLongRun
@@ -217,7 +204,8 @@ extension GenerationState {
     watch()
   }
 
-  private mutating func watch() {
+  /// Has fetches without readers checked from time to time, if there are any.
+  mutating func watch() {
     if fetches.areWatched { return }
     _ = fetches.watch(abandonedPositions)
     if fetches.areWatched { actions.append(.watchAbandoned) }
@@ -227,6 +215,11 @@ extension GenerationState {
   ///
   /// - Returns: whether any are left to check.
   mutating func releaseStalled() -> Bool {
+    if readers.areExpected {
+      // They would have arrived by now.
+      readers.areExpected = false
+      releaseUnwanted()
+    }
     for id in fetches.watch(abandonedPositions) { callOff(id) }
     return fetches.areWatched
   }
@@ -240,7 +233,7 @@ extension GenerationState {
   }
 
   private var abandonedPositions: [FetchID: Int64] {
-    if readers.isDeserted { return fetches.all.mapValues(\.position) }
+    if readers.all.isEmpty { return fetches.all.mapValues(\.position) }
     let abandoned = Set(abandonedFetches)
     return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
@@ -248,7 +241,7 @@ extension GenerationState {
   /// The fetches without readers whose rest another request could bring, and too long to be received
   /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else { return [] }
+    guard info != nil, !isOneResponse, !readers.areExpected, !isOver else { return [] }
     let candidates = fetches.all.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome

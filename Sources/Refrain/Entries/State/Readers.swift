@@ -86,10 +86,9 @@ extension GenerationState {
 
     private(set) var all: [ReaderID: Reader] = [:]
     private(set) var waiters: [WaiterID: Waiter] = [:]
-    /// Readers of the previous generation, under their identifiers there, that had requested
-    /// something and read nothing when this one replaced it. They are about to arrive, so fetches
-    /// begun for them continue.
-    private(set) var expected: Set<ReaderID> = []
+    /// Whether readers of the previous generation, which have read nothing of it, are about to
+    /// arrive: the fetch that began this one continues for them, for a moment.
+    var areExpected = false
     var departure = Departure.nobody
     /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
     private var runs: [Int64] = []
@@ -105,13 +104,14 @@ extension GenerationState {
     var count: Int { all.count }
 
     /// Whether nobody is left who may come to want fetched bytes.
-    var isDeserted: Bool { all.isEmpty && expected.isEmpty }
+    var isDeserted: Bool { all.isEmpty && !areExpected }
 
-    mutating func add(_ reader: Reader, as id: ReaderID) { all[id] = reader }
+    mutating func add(_ reader: Reader, as id: ReaderID) {
+      all[id] = reader
+      areExpected = false
+    }
 
     mutating func remove(_ id: ReaderID) { all[id] = nil }
-
-    mutating func expect(_ readers: Set<ReaderID>) { expected = readers }
 
     // MARK: Waiting
 
