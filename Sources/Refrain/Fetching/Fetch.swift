@@ -34,8 +34,8 @@ struct Fetch: Sendable {
   private struct Course {
     var isConfirming: Bool
     var failures = 0
-    /// How often a response was cut short at the same byte, also that of an earlier fetch.
-    var cuts: Int
+    /// How often a response was cut short at the same byte.
+    var cuts = 0
     var error: MediaCacheError?
     var isForBackground = false
     /// Why the generation could not be confirmed.
@@ -90,10 +90,7 @@ struct Fetch: Sendable {
   private func begin(_ range: ByteRange, isNew: Bool) -> Course {
     let isConfirming = running?.isConfirmation == true
     if isNew, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    // Another fetch may have failed at the same byte before the reader's next request.
-    let isCutShort = generation.withState { $0.isCutShort(at: range.lowerBound) }
-    return Course(
-      isConfirming: isConfirming, cuts: isCutShort ? origin.retry.cutAttempts - 1 : 0)
+    return Course(isConfirming: isConfirming)
   }
 
   /// - Parameter gained: the bytes that the attempt has brought.
@@ -110,7 +107,7 @@ struct Fetch: Sendable {
     if isFetching { course.isConfirming = false }
     if gained > 0 { course.failures = 0 }
     // If a response has to be read again from its start, a few more bytes are no progress.
-    if gained > 0, GenerationState.isProgress(gained, at: position) { course.cuts = 0 }
+    if gained > 0, gained * 20 >= position { course.cuts = 0 }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
     }
@@ -179,12 +176,7 @@ struct Fetch: Sendable {
   private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
 
   private func cutShort(_ count: Int) -> MediaCacheError {
-    let (position, length) = generation.withState { state in
-      let position = state.fetches[id]?.position ?? 0
-      // Without a reader, fetching may have ended before the last attempt.
-      if count >= origin.retry.cutAttempts { state.fetches.lastCut = position }
-      return (position, state.length)
-    }
+    let (position, length) = generation.withState { ($0.fetches[id]?.position ?? 0, $0.length) }
     let place = length.map { "\(position) of \($0)" } ?? "\(position)"
     let times = count == 1 ? "once" : "\(count) times in a row"
     var error = MediaCacheError(

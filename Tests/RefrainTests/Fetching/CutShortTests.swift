@@ -60,19 +60,6 @@ import Testing
     }
   }
 
-  @Test func `A new prefetch of a cut resource sends one request instead of three`() async throws {
-    let transport = transport([cut])
-    try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
-      let resource = try resource()
-      let holding = try await cache.open(resource)
-      for requests in [3, 4, 5] {
-        await #expect(throws: MediaCacheError.self) { try await cache.prefetch(resource) }
-        #expect(transport.requests.count == requests)
-      }
-      holding.cancel()
-    }
-  }
-
   @Test func `Breaks only a few bytes apart count as breaks at the same offset`() async throws {
     let transport = transport((0..<100).map { cut + $0 * 10 })
     try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in

@@ -117,9 +117,6 @@ extension GenerationState {
   struct Fetches: Sendable {
     private(set) var all: [FetchID: RunningFetch] = [:]
     private(set) var ranges = OriginRanges.announced
-    /// Where responses that can only be read from their start ended too early, so often that it was an
-    /// error.
-    var lastCut: Int64?
     /// The number of those that a player is short of, as last reported.
     var shortCount = 0
     /// The positions of those without readers, as last looked at; nil: they are not being watched.
@@ -138,11 +135,6 @@ extension GenerationState {
 
     @discardableResult
     mutating func remove(_ id: FetchID) -> RunningFetch? { all.removeValue(forKey: id) }
-
-    /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
-    func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
-      all.contains { $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset) }
-    }
 
     mutating func move(_ id: FetchID, to position: Int64) {
       if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }

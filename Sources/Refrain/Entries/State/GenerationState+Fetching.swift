@@ -53,8 +53,6 @@ extension GenerationState {
           fetches[other]?.range = fetch.range.lowerBound..<hole.lowerBound
           range = hole
         }
-        // Another attempt says more than what became of earlier ones.
-        for id in readers.all.keys { readers[id]?.missed = nil }
         start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
@@ -219,14 +217,13 @@ extension GenerationState {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
     else { return false }
+    let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.values
     return readers.waits.contains { wait in
       guard !wait.reader.awaitsConfirmation,
         !isServed(wait.readerID, wait.reader, at: wait.offset)
       else { return false }
-      guard let offset = wait.offset else {
-        return !fetches.all.contains { $0.key != id && $0.value.bringsBytes }
-      }
-      return fetch.ahead.contains(offset) && !fetches.bring(offset, besides: id)
+      guard let offset = wait.offset else { return others.isEmpty }
+      return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
     }
   }
 
@@ -249,17 +246,6 @@ extension GenerationState {
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
     if isLive { return false }
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
-  }
-
-  /// Whether `gained` bytes are progress where a response had to be read again from its start: a
-  /// twentieth of the bytes before is, a few bytes are not.
-  static func isProgress(_ gained: Int64, at position: Int64) -> Bool { gained * 20 >= position }
-
-  /// Whether responses that begin at the first byte have ended too early at about an offset, so often
-  /// that it was an error: a reader that asks again does not cause the full number of attempts again.
-  func isCutShort(at offset: Int64) -> Bool {
-    guard let cut = fetches.lastCut else { return false }
-    return offset <= cut || !Self.isProgress(offset - cut, at: offset)
   }
 
   /// - Parameters:
@@ -286,7 +272,6 @@ extension GenerationState {
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
-    let waiting = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
@@ -303,25 +288,9 @@ extension GenerationState {
         readers[id]?.activity = .idle
       }
     }
-    for (id, reader) in readers.all
-    where !waiting.contains(id) && !fetch.isCalledOff
-      && misses(error, reader, at: fetch.position)
-    {
-      readers[id]?.missed = error
+    guard info == nil, error.status != nil else { return }
+    for (id, reader) in readers.all where reader.fillsWhole && !reader.isActive {
+      readers[id]?.refusal = error
     }
-  }
-
-  /// Whether a reader that does not wait now would have the same request made again: its filling was
-  /// refused before it asked, or it reads the last bytes of a response that was cut short for good.
-  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
-    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
-    guard error.retry == .cutShort, comesWhole, !reader.awaitsConfirmation,
-      reader.isReading || reader.isBackground && reader.isActive,
-      reader.position <= position, position < reader.end
-    else { return false }
-    return reader.isBackground
-      // What it lacks is not further on.
-      || readable.end(from: reader.position) <= position
-        && !Self.isProgress(position - reader.position, at: position)
   }
 }

@@ -78,10 +78,7 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      runEnded(reader)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { runEnded(reader) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
   }
@@ -100,9 +97,9 @@ extension GenerationState {
       return .success(())
     }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      if !fetches.bring(waiter.offset ?? 0) { return .failure(error) }
+    if let error = reader.refusal {
+      readers[waiter.reader]?.refusal = nil
+      if info == nil, fetches.isEmpty { return .failure(error) }
     }
     if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }

@@ -35,9 +35,8 @@ extension GenerationState {
     var received = Received.nothing
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a request that it has come upon without waiting there yet
-    /// (`GenerationState.misses`).
-    var missed: MediaCacheError?
+    /// The origin's refusal of a request that its filling has made before it asked for anything.
+    var refusal: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
