@@ -16,7 +16,7 @@ extension GenerationState.Readers {
     run: Int64 = 0, at position: Int64 = 0, end: Int64 = .max, isBackground: Bool = false
   ) -> GenerationState.Reader {
     var reader = GenerationState.Reader(position: position, runLength: run, end: end)
-    (reader.isBackground, reader.received) = (isBackground, run > 0 ? .bytes : .nothing)
+    (reader.isBackground, reader.hasRead) = (isBackground, run > 0)
     return reader
   }
 
@@ -105,7 +105,7 @@ extension GenerationState.Readers {
     var state = state(length: 500)
     for run in [20, 0, 40, 0, 30] as [Int64] {
       var reader = reader(run: run)
-      reader.received = .bytes
+      reader.hasRead = true
       state.readers.runEnded(reader)
       #expect(state.readers.usualRun == nil)
     }

@@ -230,7 +230,7 @@ extension GenerationState {
   /// Whether a reader has received bytes or this fetch has brought some: then an outage is waited
   /// out.
   func isPlaying(_ id: FetchID) -> Bool {
-    (fetches[id]?.brought ?? 0) > 0 || readers.values.contains { $0.received > .nothing }
+    (fetches[id]?.brought ?? 0) > 0 || hasBeenRead
   }
 
   /// Whether nothing is known, and every reader passes on the origin's error response.

@@ -77,38 +77,34 @@ extension GenerationState {
       let hole = hole(from: 0)
       return ((hole ?? 0)..<(length ?? .max), hole != nil)
     }
-    let start = offset ?? reader.position
+    var (limits, demand) = (currentLimits, reader)
+    limits.supportsRanges = nil
+    demand.position = offset ?? reader.position
+    let start = demand.position
     let one = (range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }
-    var limits = currentLimits
-    limits.supportsRanges = nil
-    var demand = reader
     // Bytes in transit are not requested again.
-    let there = (reader.isBackground ? stored : readable).with(fetches.values)
+    var there = (reader.isBackground ? stored : readable).with(fetches.values)
     let end = length ?? .max
     // Without a validator, and with a reader that continues whatever the response, the next hole is
     // more useful than bytes that are stored.
     let asksBeyond = start < end && validator.conditional.isEmpty && hasBeenRead
-    demand.position = asksBeyond ? there.end(from: start) : start
-    if demand.position < end, !there.contains(demand.position),
-      start >= reader.end || demand.position < reader.end,
-      case .start(let range) = limits.decide(
-        for: demand, isWaiting: true, readable: there, running: [])
-    {
-      return (range, true)
+    if asksBeyond { demand.position = there.end(from: start) }
+    let fills =
+      demand.position < end && !there.contains(demand.position)
+      && (start >= reader.end || demand.position < reader.end)
+    if !fills {
+      if asksBeyond { return one }
+      // Neither the bytes nor the length of a replacement are known.
+      (there, limits.length) = (RangeSet(), nil)
+      if reader.fillsWhole { demand.readOn(from: start) }
     }
-    if asksBeyond { return one }
-    // The length of a replacement is not known.
-    limits.length = nil
-    if reader.fillsWhole { demand.readOn(from: start) }
     guard
       case .start(let range) = limits.decide(
-        for: demand, isWaiting: true, readable: .init(), running: [])
-    else {
-      return one
-    }
-    return (range, false)
+        for: demand, isWaiting: true, readable: there, running: [])
+    else { return one }
+    return (range, fills)
   }
 }
 

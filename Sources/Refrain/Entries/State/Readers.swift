@@ -13,14 +13,6 @@ extension GenerationState {
       case reading
     }
 
-    enum Received: Comparable {
-      case nothing
-      /// It found bytes at its position, and has not read them.
-      case found
-      /// It has bytes of this generation, so that it cannot move to another.
-      case bytes
-    }
-
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
@@ -32,7 +24,8 @@ extension GenerationState {
     /// The smallest request made for it.
     var minimum: Int64 = 1
     var activity = Activity.idle
-    var received = Received.nothing
+    /// Whether it has bytes of this generation, so that it cannot move to another.
+    var hasRead = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
     /// The origin's refusal of a request that its filling has made before it asked for anything.
@@ -43,7 +36,6 @@ extension GenerationState {
 
     var isActive: Bool { activity > .idle }
     var isReading: Bool { activity >= .aboutToWait }
-    var hasRead: Bool { received == .bytes }
 
     /// Has it read everything from an offset on.
     mutating func readOn(from offset: Int64) {
@@ -53,7 +45,7 @@ extension GenerationState {
 
     /// Moves it ahead by bytes that it found at its position.
     mutating func advance(by count: Int64) {
-      received = max(received, count > 0 ? .bytes : .found)
+      if count > 0 { hasRead = true }
       position += count
       runLength += count
     }
