@@ -227,7 +227,6 @@ struct ChunkSink: Sendable {
     guard let commit = outcome else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }
-    generation.carryOut(commit.actions)
     events.sendTraffic(.committed(entry.key, range))
     do {
       try commit.journal?.write()

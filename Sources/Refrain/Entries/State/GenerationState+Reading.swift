@@ -34,13 +34,13 @@ extension GenerationState {
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
-    return obstacle(for: id, reader) ?? info.map { .found($0) } ?? .wait
+    return obstacle(for: id, reader) ?? info.map { .found($0) }
+      ?? (isOver ? .failed(Self.changed) : .wait)
   }
 
   private func available(
     to id: ReaderID, _ reader: Reader, at offset: Int64
   ) -> Lookup<AvailableBytes> {
-    if life == .closed { return .failed(Self.closed) }
     if let obstacle: Lookup<AvailableBytes> = obstacle(for: id, reader) { return obstacle }
     if let length, offset >= length { return .found(.end) }
     if let range = stored.range(containing: offset), let file {
@@ -59,6 +59,7 @@ extension GenerationState {
 
   /// Returns what keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
+    if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
     // In place of a response that was handed to another one, a client asks for itself, and a player
     // begins with the next generation.
@@ -92,10 +93,7 @@ extension GenerationState {
     // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return .success(()) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
-    if life == .closed { return .failure(Self.closed) }
-    if life == .superseded || isServed(waiter.reader, reader, at: waiter.offset) {
-      return .success(())
-    }
+    if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     if let error = reader.refusal {
       readers[waiter.reader]?.refusal = nil

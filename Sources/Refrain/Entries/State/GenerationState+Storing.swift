@@ -65,7 +65,6 @@ extension GenerationState {
 
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
-    var actions: [Action]
     var journal: JournalRun?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
@@ -90,7 +89,7 @@ extension GenerationState {
     fetches[id]?.unannounced += count
     if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
     return Commit(
-      actions: takeActions(), journal: note(range, of: id), syncDelay: storage.nextSync(now),
+      journal: note(range, of: id), syncDelay: storage.nextSync(now),
       replacesRecord: storage.isReplacing)
   }
 
