@@ -5,15 +5,13 @@ import Foundation
 extension GenerationState {
   // MARK: Starting
 
-  /// Starts a confirmation of the generation, unless one is running, by a request for bytes that a
-  /// reader wants: those at `offset`, or the content information (nil).
+  /// Starts a confirmation of the generation for a reader that waits at `offset`, or for the content
+  /// information (nil), unless one is running.
   mutating func confirm(for reader: Reader, at offset: Int64?) {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
-    let request = confirmingRequest(for: reader, at: offset)
+    let (range, fills) = confirmingRequest(for: reader, at: offset)
     start(
-      .init(
-        range: request.range, purpose: .confirmation(fills: request.fills),
-        isBackground: reader.isBackground))
+      .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
   }
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
@@ -95,8 +93,7 @@ extension GenerationState {
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
     if readers.areExpected, fetch.position < limits.mostBroughtHome { return true }
-    for waiter in readers.waiters.values {
-      guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
+    for offset in readers.waiters.values.compactMap(\.offset) where fetch.ahead.contains(offset) {
       let nearer = fetches.all.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
           && $0.value.ahead.contains(offset)
@@ -127,8 +124,7 @@ extension GenerationState {
     return true
   }
 
-  /// Whether there are readers that may come to want the bytes of a fetch, which is called off
-  /// otherwise.
+  /// Whether readers may come to want the bytes of a fetch, which is called off otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
     let isWanted = !readers.isDeserted && !isOver
     if !isWanted { fetches[id]?.isCalledOff = true }
@@ -181,38 +177,35 @@ extension GenerationState {
     recount()
   }
 
-  /// Recounts the fetches that a player is short of (`PlaybackPriority`).
+  /// See `PlaybackPriority`.
   mutating func recount() {
-    let count = fetches.values.count { $0.hasBody && isShort(of: $0) }
+    let count = fetches.values.count(where: isShort)
     if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
     fetches.shortCount = count
   }
 
-  /// Whether a player that needs the fetch's bytes next has less ahead than is safe: half of the
-  /// read-ahead window, at which the next request is made, but at least what plays for some seconds. A
-  /// live stream arrives as slowly as it plays on any network, so only its start counts.
+  /// Whether a player waits for the fetch, or has less ahead than is safe when it comes to its bytes:
+  /// half of the read-ahead window, but at least what plays for some seconds. A live stream arrives as
+  /// slowly as it plays on any network, so only its start counts.
   private func isShort(of fetch: RunningFetch) -> Bool {
-    guard !fetch.isBackground, !isOver else { return false }
+    guard fetch.hasBody, !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    if readers.waits.contains(where: {
-      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
-    }) {
-      return true
-    }
-    let readable = readable
     let least = min(1 << 20, limits.maximumReadAhead / 2)
-    return readers.values.contains { reader in
-      guard reader.isActive, !reader.isBackground else { return false }
-      let end = readable.end(from: reader.position)
-      return end < reader.end && fetch.ahead.contains(end)
-        && end - reader.position < max(limits.window(afterRun: reader.runLength) / 2, least)
+    return readers.waits.contains {
+      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
     }
+      || readers.values.contains { reader in
+        let ahead = fetch.position - reader.position
+        return reader.isActive && !reader.isBackground && ahead >= 0
+          && fetch.position < min(reader.end, fetch.range.upperBound)
+          && ahead < max(limits.window(afterRun: reader.runLength) / 2, least)
+      }
   }
 
   // MARK: Ending
 
-  /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
-  /// Another request at once would do no better: it is made after a delay, or never.
+  /// Whether this fetch is ending without having brought anything while readers wait for its bytes:
+  /// another request at once would do no better.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
@@ -238,9 +231,9 @@ extension GenerationState {
     info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
   }
 
-  /// Whether a further response could continue where this one broke off. Without ranges it starts
-  /// at its first byte. If neither a length nor a validator confirms that it is the same, it can
-  /// only continue if all bytes so far are stored: then they are compared.
+  /// Whether a further response could continue where this one broke off. If it begins at the first
+  /// byte, and neither a length nor a validator confirms that it is the same, all bytes so far have to
+  /// be stored: then they are compared.
   func canGoOn(_ id: FetchID) -> Bool {
     if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
@@ -281,8 +274,7 @@ extension GenerationState {
     }
     wake(failed, with: error)
     if isForBackground {
-      // A failed fetch must not restart whenever another reader waits: those in the background
-      // that wait for nothing else rest until they ask again.
+      // It must not restart whenever another reader waits.
       let waiting = readers.waiting
       for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
         readers[id]?.activity = .idle
