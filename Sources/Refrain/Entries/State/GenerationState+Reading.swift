@@ -1,11 +1,148 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 
-/// Readers: what they find, and how they wait.
+extension GenerationState {
+  struct Reader: Sendable {
+    enum Activity: Comparable {
+      /// It has asked for nothing yet, or rests.
+      case idle
+      /// It has asked for the properties of the resource, and for no bytes.
+      case asking
+      /// It was told to wait for its bytes, and is about to.
+      case aboutToWait
+      /// It is expected to read on from its position.
+      case reading
+    }
+
+    var position: Int64 = 0
+    var runLength: Int64 = 0
+    var end: Int64 = .max
+    /// Whether it reads everything up to `end`.
+    var readsOn = false
+    var isBackground = false
+    /// `FillPolicy.wholeResource`.
+    var fillsWhole = false
+    /// The smallest request made for it.
+    var minimum: Int64 = 1
+    var activity = Activity.idle
+    /// Whether it has bytes of this generation, so that it cannot move to another.
+    var hasRead = false
+    /// Whether it waits for bytes until the origin has confirmed this generation.
+    var awaitsConfirmation = false
+    /// The origin's refusal of a request that its filling has made before it asked for anything.
+    var refusal: MediaCacheError?
+    var terms = ReadTerms()
+    /// What it was opened for; nil: it makes no request of its own.
+    var resource: Resource?
+
+    var isActive: Bool { activity > .idle }
+    var isReading: Bool { activity >= .aboutToWait }
+
+    mutating func readOn(from offset: Int64) {
+      readsOn = true
+      if offset >= end { end = .max }
+    }
+
+    mutating func advance(by count: Int64) {
+      if count > 0 { hasRead = true }
+      position += count
+      runLength += count
+    }
+  }
+
+  struct Waiter: Sendable {
+    var reader: ReaderID
+    /// The offset waited for; nil for the content information.
+    var offset: Int64?
+    var wake: Wake
+  }
+
+  typealias Wake = @Sendable (Result<Void, any Error>) -> Void
+
+  /// A call that waits, and its reader.
+  typealias Wait = (id: WaiterID, offset: Int64?, readerID: ReaderID, reader: Reader)
+
+  /// The readers of a generation, and their calls that wait.
+  struct Readers: Sendable {
+    /// Whether a reader has jumped elsewhere, or left, since requests without readers were last looked
+    /// for.
+    enum Departure: Sendable, Comparable {
+      case nobody
+      case afterShortRun
+      /// It had read sequentially for a while before.
+      case afterLongRun
+    }
+
+    private(set) var all: [ReaderID: Reader] = [:]
+    private(set) var waiters: [WaiterID: Waiter] = [:]
+    /// Whether readers of the previous generation, which have read nothing of it, are about to
+    /// arrive: the fetch that began this one continues for them, for a moment.
+    var areExpected = false
+    var departure = Departure.nobody
+    /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+    private var runs: [Int64] = []
+
+    /// Nothing changes for one that has left.
+    subscript(id: ReaderID) -> Reader? {
+      get { all[id] }
+      set { if let newValue, all[id] != nil { all[id] = newValue } }
+    }
+
+    var values: Dictionary<ReaderID, Reader>.Values { all.values }
+    var isEmpty: Bool { all.isEmpty }
+
+    /// Whether nobody is left who may come to want fetched bytes.
+    var isDeserted: Bool { all.isEmpty && !areExpected }
+
+    mutating func add(_ reader: Reader, as id: ReaderID) {
+      all[id] = reader
+      areExpected = false
+    }
+
+    mutating func remove(_ id: ReaderID) { all[id] = nil }
+
+    // MARK: Waiting
+
+    var waits: [Wait] {
+      waiters.compactMap { id, waiter in
+        all[waiter.reader].map { (id, waiter.offset, waiter.reader, $0) }
+      }
+    }
+
+    var waiting: Set<ReaderID> { Set(waiters.values.map(\.reader)) }
+
+    var isPlayerWaiting: Bool { waits.contains { $0.offset != nil && !$0.reader.isBackground } }
+
+    mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
+
+    /// Ends each once.
+    mutating func end(_ waits: [Wait]) -> [Wake] {
+      waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
+    }
+
+    // MARK: Moving
+
+    /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
+    /// which say nothing: a player looks at the beginning and at the end before it plays.
+    var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
+
+    /// Records that a reader has jumped elsewhere, rests, or leaves.
+    mutating func runEnded(_ reader: Reader, in length: Int64?, firstRequest: Int64) {
+      let isLong = !reader.isBackground && reader.runLength >= 2 * firstRequest
+      departure = max(departure, isLong ? .afterLongRun : .afterShortRun)
+      // A reader at its end could not have continued.
+      guard reader.hasRead, !reader.isBackground, reader.position < min(reader.end, length ?? .max),
+        reader.runLength > 0
+      else { return }
+      runs = runs.suffix(7) + [reader.runLength]
+    }
+  }
+}
+
+/// What readers find, and how they wait.
 extension GenerationState {
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
-    // The reader was just cancelled, or moved to another generation, and will notice by itself.
+    // It was just cancelled, or has moved, and will notice.
     guard var reader = readers[id] else { return .moved }
     move(&reader, to: offset)
     let found = available(to: id, reader, at: offset)
@@ -57,7 +194,7 @@ extension GenerationState {
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  /// Returns what keeps a reader from all that is known and stored.
+  /// What keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
     if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
@@ -79,7 +216,7 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn { runEnded(reader) }
+    if !goesOn { readers.runEnded(reader, in: length, firstRequest: limits.firstRequest) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
   }
@@ -88,9 +225,8 @@ extension GenerationState {
 
   /// Registers a waiter.
   ///
-  /// - Returns: its outcome, if its bytes are there or can never come.
+  /// - Returns: its outcome, if there is nothing to wait for: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
-    // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return .success(()) }
     if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
@@ -108,8 +244,7 @@ extension GenerationState {
     return nil
   }
 
-  /// Whether a reader has nothing to wait for at an offset, or for the content information (nil): it
-  /// looks again, and finds bytes or an error.
+  /// Whether a reader finds something at an offset, or the content information (nil), or an error.
   func isServed(_ id: ReaderID, _ reader: Reader, at offset: Int64?) -> Bool {
     if let offset {
       if case .wait = available(to: id, reader, at: offset) { return false }
@@ -145,27 +280,23 @@ extension GenerationState {
 
 /// Readers that jump or leave, and what becomes of the requests made for them.
 ///
-/// Bytes in transit without a reader are lost once their connection is closed, and are sent again
-/// if they are wanted after all. So a request without readers first waits, as for a slow reader:
-/// many readers come back, like a player that reads the end of a file and then plays its beginning.
-/// But a reader that jumps after reading sequentially for a while must not wait behind such a
-/// request.
+/// Bytes in transit are lost once their connection is closed. So a request without readers first
+/// waits, as for a slow reader: a player reads the end of a file, and then plays its beginning. But a
+/// reader that jumps after reading sequentially for a while must not wait behind such a request.
 extension GenerationState {
-  private mutating func runEnded(_ reader: Reader) {
-    readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
-  }
-
   /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
-    runEnded(reader)
+    readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
     releaseUnwanted()
   }
 
   mutating func detach(_ id: ReaderID) {
     wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
-    if let reader = readers[id] { runEnded(reader) }
+    if let reader = readers[id] {
+      readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
+    }
     readers.remove(id)
     // The file is unlinked; closing the descriptor frees its blocks.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }
@@ -233,8 +364,8 @@ extension GenerationState {
     return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
-  /// The fetches without readers whose rest another request could bring, and too long to be received
-  /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
+  /// The fetches without readers whose rest another request could bring, if that is too long to be
+  /// received regardless; oldest first. What an unknown resource is concerns every reader.
   private var abandonedFetches: [FetchID] {
     guard info != nil, !isOneResponse, !readers.areExpected, !isOver else { return [] }
     let candidates = fetches.all.filter { _, fetch in
