@@ -4,12 +4,6 @@ import Testing
 
 @testable import Refrain
 
-extension GenerationState.Readers {
-  fileprivate mutating func runEnded(_ reader: GenerationState.Reader, in length: Int64? = nil) {
-    runEnded(reader, in: length, firstRequest: 50)
-  }
-}
-
 /// The readers and the fetches of a generation, as values by themselves.
 @Suite(.timeLimit(.minutes(1))) struct ReadersTests {
   private func reader(
@@ -81,21 +75,11 @@ extension GenerationState.Readers {
     #expect(state.readers.isPlayerWaiting)
   }
 
-  @Test func `The departure after a long run is remembered over that after a short one`() {
-    var state = state()
-    state.readers.runEnded(reader(run: 10))
-    #expect(state.readers.departure == .afterShortRun)
-    state.readers.runEnded(reader(run: 100))
-    #expect(state.readers.departure == .afterLongRun)
-    state.readers.runEnded(reader(run: 10))
-    #expect(state.readers.departure == .afterLongRun)
-  }
-
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
     var (state, known) = (state(), state(length: 500))
     for _ in 0..<8 {
-      state.readers.runEnded(reader(run: 500, isBackground: true))
-      state.readers.runEnded(reader(run: 500, at: 500, end: 500))
+      state.readers.runEnded(reader(run: 500, isBackground: true), in: nil)
+      state.readers.runEnded(reader(run: 500, at: 500, end: 500), in: nil)
       known.readers.runEnded(reader(run: 500, at: 500), in: 500)
     }
     #expect(state.readers.usualRun == nil && known.readers.usualRun == nil)
@@ -106,20 +90,20 @@ extension GenerationState.Readers {
     for run in [20, 0, 40, 0, 30] as [Int64] {
       var reader = reader(run: run)
       reader.hasRead = true
-      state.readers.runEnded(reader)
+      state.readers.runEnded(reader, in: nil)
       #expect(state.readers.usualRun == nil)
     }
-    state.readers.runEnded(reader(run: 10))
+    state.readers.runEnded(reader(run: 10), in: nil)
     #expect(state.readers.usualRun == 40)
   }
 
   @Test func `The usual length is the longest of the latest eight runs`() {
     var state = state()
     for run in [9000, 100, 200, 300, 400, 500, 600, 700] as [Int64] {
-      state.readers.runEnded(reader(run: run))
+      state.readers.runEnded(reader(run: run), in: nil)
     }
     #expect(state.readers.usualRun == 9000)
-    state.readers.runEnded(reader(run: 5))
+    state.readers.runEnded(reader(run: 5), in: nil)
     #expect(state.readers.usualRun == 700)
   }
 

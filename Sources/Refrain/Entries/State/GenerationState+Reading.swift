@@ -63,21 +63,11 @@ extension GenerationState {
 
   /// The readers of a generation, and their calls that wait.
   struct Readers: Sendable {
-    /// Whether a reader has jumped elsewhere, or left, since requests without readers were last looked
-    /// for.
-    enum Departure: Sendable, Comparable {
-      case nobody
-      case afterShortRun
-      /// It had read sequentially for a while before.
-      case afterLongRun
-    }
-
     private(set) var all: [ReaderID: Reader] = [:]
     private(set) var waiters: [WaiterID: Waiter] = [:]
     /// Whether readers of the previous generation, which have read nothing of it, are about to
     /// arrive: the fetch that began this one continues for them, for a moment.
     var areExpected = false
-    var departure = Departure.nobody
     /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
     private var runs: [Int64] = []
 
@@ -126,9 +116,7 @@ extension GenerationState {
     var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
 
     /// Records that a reader has jumped elsewhere, rests, or leaves.
-    mutating func runEnded(_ reader: Reader, in length: Int64?, firstRequest: Int64) {
-      let isLong = !reader.isBackground && reader.runLength >= 2 * firstRequest
-      departure = max(departure, isLong ? .afterLongRun : .afterShortRun)
+    mutating func runEnded(_ reader: Reader, in length: Int64?) {
       // A reader at its end could not have continued.
       guard reader.hasRead, !reader.isBackground, reader.position < min(reader.end, length ?? .max),
         reader.runLength > 0
@@ -144,7 +132,7 @@ extension GenerationState {
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
     // It was just cancelled, or has moved, and will notice.
     guard var reader = readers[id] else { return .moved }
-    move(&reader, to: offset)
+    let hasJumped = move(&reader, to: offset)
     let found = available(to: id, reader, at: offset)
     var looksAhead = false
     switch found {
@@ -161,7 +149,7 @@ extension GenerationState {
     readers[id] = reader
     if looksAhead, !isComplete, !isOffline {
       plan(for: id, isWaiting: false)
-      releaseUnwanted()
+      if hasJumped { releaseUnwanted() }
       resumePaused()
     }
     if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
@@ -206,9 +194,10 @@ extension GenerationState {
     return reader.awaitsConfirmation ? .wait : nil
   }
 
-  private mutating func move(_ reader: inout Reader, to offset: Int64) {
+  /// - Returns: whether it jumps elsewhere.
+  private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
     defer { reader.activity = .reading }
-    if offset == reader.position, reader.isActive { return }
+    if offset == reader.position, reader.isActive { return false }
     // Small steps ahead count as sequential reading: a demuxer skips. So do larger steps over stored
     // bytes: a client may read those from the file itself.
     let step = offset - reader.position
@@ -216,9 +205,10 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn { readers.runEnded(reader, in: length, firstRequest: limits.firstRequest) }
+    if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
+    return !goesOn
   }
 
   // MARK: Waiting
@@ -282,21 +272,19 @@ extension GenerationState {
 ///
 /// Bytes in transit are lost once their connection is closed. So a request without readers first
 /// waits, as for a slow reader: a player reads the end of a file, and then plays its beginning. But a
-/// reader that jumps after reading sequentially for a while must not wait behind such a request.
+/// player that jumps must not wait behind a request that has long brought what it read.
 extension GenerationState {
   /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
-    readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
+    readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
 
   mutating func detach(_ id: ReaderID) {
     wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
-    if let reader = readers[id] {
-      readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
-    }
+    if let reader = readers[id] { readers.runEnded(reader, in: length) }
     readers.remove(id)
     // The file is unlinked; closing the descriptor frees its blocks.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }
@@ -308,8 +296,8 @@ extension GenerationState {
   /// Ends fetches that no reader is left to want, which may be in a while: a small rest is received
   /// all the same, so that it is not requested again.
   ///
-  /// After a jump or a departure, that is the oldest if there are too many, or all of them once a
-  /// player waits after a long run.
+  /// If there are readers elsewhere, at once the oldest if there are too many, and while a player waits,
+  /// those that have brought much.
   mutating func releaseUnwanted() {
     if readers.isDeserted {
       for (id, fetch) in fetches.all
@@ -319,14 +307,15 @@ extension GenerationState {
       }
       return watch()
     }
-    guard readers.departure != .nobody else { return }
     let abandoned = abandonedFetches
-    let isAfterLongRun = readers.departure == .afterLongRun
-    let endsAll = isAfterLongRun && readers.isPlayerWaiting
-    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
     if abandoned.isEmpty { return }
     // Two wait for a reader to come back.
-    for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }
+    let waiting = Set(abandoned.suffix(2))
+    let isPlayerWaiting = readers.isPlayerWaiting
+    for id in abandoned {
+      let hasBroughtMuch = fetches[id].map { $0.brought >= 1 << 20 } ?? false
+      if !waiting.contains(id) || isPlayerWaiting && hasBroughtMuch { callOff(id) }
+    }
     watch()
   }
 
@@ -368,24 +357,23 @@ extension GenerationState {
   /// received regardless; oldest first. What an unknown resource is concerns every reader.
   private var abandonedFetches: [FetchID] {
     guard info != nil, !isOneResponse, !readers.areExpected, !isOver else { return [] }
-    let candidates = fetches.all.filter { _, fetch in
-      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
-        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
-    }
-    if candidates.isEmpty { return [] }
-    let covered = readable.with(fetches.values)
     // One reader may wait in several places at once.
     var places = readers.waits.compactMap { wait in
       wait.offset.map { (at: $0, end: wait.reader.end) }
     }
     places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
-    let isAwaited = { (fetch: RunningFetch) in
-      places.contains { place in
-        fetch.ahead.contains(place.at)
-          || place.at <= fetch.position && fetch.position < place.end
-            && covered.range(containing: place.at)?.contains(fetch.position) == true
-      }
+    let candidates = fetches.all.filter { _, fetch in
+      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
+        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+        && !places.contains { fetch.ahead.contains($0.at) }
     }
-    return candidates.filter { !isAwaited($0.value) }.map(\.key).sorted()
+    if candidates.isEmpty { return [] }
+    let covered = readable.with(fetches.values)
+    return candidates.filter { _, fetch in
+      !places.contains { place in
+        place.at <= fetch.position && fetch.position < place.end
+          && covered.range(containing: place.at)?.contains(fetch.position) == true
+      }
+    }.map(\.key).sorted()
   }
 }
