@@ -288,9 +288,7 @@ extension Fetch {
       }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .transient(let error, _), .invalid(let error):
-      // Readers that may use the stale bytes do not wait for the body of the error.
-      let isBrief = generation.withState { $0.confirmsBriefly(at: now) }
-      return .again(isBrief ? error : await exchange.keeping(response, in: error))
+      return .again(await exchange.keeping(response, in: error))
     case .failed: break
     }
     return await use(verdict, of: response, asked: request.range, exchange: exchange)

@@ -33,9 +33,8 @@ struct Fetch: Sendable {
   /// What the attempts so far have come to.
   private struct Course {
     var isConfirming: Bool
+    /// In a row, without progress.
     var failures = 0
-    /// How often a response was cut short at the same byte.
-    var cuts = 0
     var error: MediaCacheError?
     var isForBackground = false
     /// Why the generation could not be confirmed.
@@ -99,15 +98,12 @@ struct Fetch: Sendable {
     after outcome: Outcome, gaining gained: Int64, in course: inout Course
   ) -> Step {
     var outcome = outcome
-    let (position, isFetching) = generation.withState { state in
-      let fetch = state.fetches[id]
-      return (fetch?.position ?? 0, fetch?.isConfirmation == false)
+    if let fetch = running {
+      // The response may have brought bytes.
+      if !fetch.isConfirmation { course.isConfirming = false }
+      // If it has to be read again from its start, a few more bytes are no progress.
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
     }
-    // The response may have brought bytes.
-    if isFetching { course.isConfirming = false }
-    if gained > 0 { course.failures = 0 }
-    // If a response has to be read again from its start, a few more bytes are no progress.
-    if gained > 0, gained * 20 >= position { course.cuts = 0 }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
     }
@@ -135,18 +131,16 @@ struct Fetch: Sendable {
       course.failures += 1
       // Nothing new came: the redirects may lead elsewhere by now.
       if gained <= 0 { entry.requests.forgetChain() }
-      let isCut = reason.failure == .cutShort
-      if isCut { course.cuts += 1 }
       let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
       guard
         let delay = origin.retry.delay(
-          after: reason.failure, count: isCut ? course.cuts : course.failures,
-          isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
+          after: reason.failure, count: course.failures, isPlaying: isPlaying,
+          retryAfter: retryAfter, gained: gained,
           // The first error responses are reported without a delay.
           atOnce: reports && reason.status != nil ? 2 : nil),
         generation.withState({ $0.beginRest(id) })
       else {
-        course.error = isCut ? cutShort(course.cuts) : reason
+        course.error = reason
         return .end
       }
       events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
@@ -174,18 +168,6 @@ struct Fetch: Sendable {
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
 
   private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
-
-  private func cutShort(_ count: Int) -> MediaCacheError {
-    let (position, length) = generation.withState { ($0.fetches[id]?.position ?? 0, $0.length) }
-    let place = length.map { "\(position) of \($0)" } ?? "\(position)"
-    let times = count == 1 ? "once" : "\(count) times in a row"
-    var error = MediaCacheError(
-      .unreachable,
-      "The origin ended its response too early \(times), the last time at byte \(place).",
-      remedy: "The received bytes are kept. Try again later, or use another source.")
-    error.retry = .cutShort
-    return error
-  }
 
   // MARK: One attempt
 
@@ -323,15 +305,7 @@ extension Fetch {
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
       // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
-      await origin.keepPace(after: chunk.count) {
-        generation.withState { $0.announce(id) }
-      } unless: { [offset] in
-        // Nobody may be left whom it would serve.
-        generation.withState { state in
-          guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
-          return !state.isWanted(id)
-        }
-      }
+      await origin.keepPace(after: chunk.count) { generation.withState { $0.announce(id) } }
     }
     note(&meter)
     if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }

@@ -259,7 +259,7 @@ extension GenerationState {
     wakeServed()
     if readers.waiters.isEmpty { return }
     guard handed != nil, fetches.isEmpty else { return plan() }
-    wake(readers.waits, with: Self.handedInPart)
+    wake(readers.waits, with: MediaCacheError.endedEarly)
   }
 
   private mutating func report(

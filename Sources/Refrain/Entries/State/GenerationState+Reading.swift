@@ -225,7 +225,7 @@ extension GenerationState {
       readers[waiter.reader]?.refusal = nil
       if info == nil, fetches.isEmpty { return .failure(error) }
     }
-    if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
+    if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }

@@ -231,10 +231,6 @@ extension GenerationState {
     delivery = .handed(to: reader, headers: headers, status: status)
     wake(readers.waits.filter { $0.readerID != reader })
   }
-
-  static let handedInPart = MediaCacheError(
-    .unreachable, "The origin's response, which may not be stored, has ended before these bytes.",
-    remedy: "Open the resource again to request them.")
 }
 
 /// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5).
