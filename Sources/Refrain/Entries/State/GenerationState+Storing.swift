@@ -42,7 +42,6 @@ extension GenerationState {
     var storedEnd: Int64
     var isRefused: Bool
     var isUnrepeatable: Bool
-    /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
   }
 
@@ -74,8 +73,8 @@ extension GenerationState {
 
   /// Commits bytes that have been written: readers may use them from now on.
   ///
-  /// - Parameter announces: whether waiting readers are woken now; otherwise with the next bytes,
-  ///   or by `announce`.
+  /// - Parameter announces: whether readers are woken now; otherwise with the next bytes, or by
+  ///   `announce`.
   /// - Returns: nil if the file is no longer this generation's.
   mutating func commit(
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
@@ -134,11 +133,8 @@ extension GenerationState {
   }
 }
 
-/// The decision of the entry's writer how to store a generation, given the contents of the disk.
-///
-/// The rule: a generation that another process has stored under the key, and that anybody could
-/// still use, is continued or left alone. Only one that is known to be outdated or useless is
-/// replaced.
+/// How the entry's writer stores a generation, given the contents of the disk: what another process has
+/// stored under the key is continued or left alone, unless it is known to be outdated or useless.
 enum StoringDecision: Sendable, Hashable {
   /// Continue with the stored files.
   case resume
@@ -210,11 +206,11 @@ extension GenerationState {
 }
 
 /// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
-/// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
-/// requested for its generation: another response could be for somebody else.
+/// answers, as it arrives. Nothing more is requested for its generation: another response could be for
+/// somebody else.
 extension GenerationState {
-  /// Returns the reader that waits for the first response of this generation, or is about to, and has
-  /// asked for just what was requested (`given`; nil if that is not known).
+  /// Returns the reader that waits for the first response of this generation, or is about to, and was
+  /// opened for just what was requested.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
     let waiting = readers.waiting
@@ -235,16 +231,11 @@ extension GenerationState {
 
 /// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5).
 ///
-/// A person who pins a group asks for it to play without the origin, which it cannot without its
-/// documents and keys. A cache for one person stores them then, as a browser saves a page on
-/// request. They are revalidated before each use while the origin can be reached, and removed with
-/// the pin. A cache for several people stores nothing of the kind: the pin of one is not the wish of
-/// the others.
-///
-/// A pin needs stored bytes, so they are stored first, for the wish of a reader
-/// (`ResourcePolicy.Group.isKept`). The pin on disk decides what stays: when the entry is closed without
-/// one, because the download was refused or cancelled or another process has unpinned it, the
-/// response is removed; what a process left that ended suddenly is not used (`Store`).
+/// A cache for one person stores them all the same for a pinned group, which cannot play without the
+/// origin without its documents and keys: as a browser saves a page on request. They are revalidated
+/// before each use while the origin can be reached. They are stored for the wish of a reader
+/// (`ResourcePolicy.Group.isKept`), before there is a pin; what has none when the entry is closed is
+/// removed, and what a process left that ended suddenly is not used (`Store`).
 extension GenerationState {
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
@@ -255,8 +246,7 @@ extension GenerationState {
 }
 
 /// Live streams: a station sends what it plays now, and another response begins elsewhere. So one
-/// response is all of a generation: it passes through memory, no part of it is stored or requested
-/// again, and the generation ends when the response breaks off.
+/// response is all of a generation, which passes through memory, and ends when the response breaks off.
 extension GenerationState {
   var isLive: Bool { liveEnd != nil }
 
