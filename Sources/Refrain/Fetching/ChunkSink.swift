@@ -19,13 +19,13 @@ struct ChunkSink: Sendable {
   func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return nil }
-    if let isSame = isSame(chunk, range, admission) {
-      guard isSame else {
-        // Bytes received again differ from those received before: the origin has another generation.
-        entry.supersede(generation, isContradicted: true)
-        return .done
-      }
-    } else {
+    switch isSame(chunk, range, admission) {
+    case true?: break
+    case false?:
+      // The origin has another generation.
+      entry.supersede(generation, isContradicted: true)
+      return .done
+    case nil:
       // Those bytes are missing now, and the record has to drop them first.
       guard let again = await admit(range) else { return nil }
       admission = again
@@ -44,8 +44,8 @@ struct ChunkSink: Sendable {
       if let problem { return .onlyForPlayback(problem) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
-      // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
-      let announces = admission.missing.isEmpty && hasMore?() != true
+      // Readers may be due to be woken for earlier bytes.
+      let announces = hasMore?() != true
       generation.withState { state in
         state.fetches.move(id, to: range.upperBound)
         if announces { state.announce(id) }

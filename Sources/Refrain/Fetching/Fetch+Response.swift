@@ -23,10 +23,7 @@ extension Fetch {
   ) -> Judgement {
     let (now, url) = (now.wall, entry.resource.url)
     return generation.withState { state -> Judgement in
-      let known = state.info.map {
-        ResponseCheck.Known(
-          length: $0.length, validator: state.validator, isPage: MediaType.isPage($0.mimeType))
-      }
+      let known = state.info == nil ? nil : state.knownToCheck
       let check = ResponseCheck(
         asked: asked, known: known, sentIfRange: sentIfRange,
         statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
@@ -97,8 +94,7 @@ extension Fetch {
     }
   }
 
-  /// Handles a response that brings nothing. Apart, so that a fetch that receives does not hold what
-  /// this needs.
+  /// Apart, so that a fetch that receives does not hold what this needs.
   @inline(never)
   private func useOther(
     _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,

@@ -42,8 +42,7 @@ struct Fetch: Sendable {
   }
 
   private enum Step {
-    case attempt
-    case attemptAfter(Duration)
+    case attempt(after: Duration)
     case moveOn(Fetch, Outcome)
     case end
   }
@@ -58,12 +57,12 @@ struct Fetch: Sendable {
     var first = first
     var course = begin(range, isNew: first == nil)
     attempts: while !Task.isCancelled {
-      let before = first == nil ? broughtSoFar : 0
+      let before = first == nil ? running?.brought ?? 0 : 0
       let outcome = if let first { first } else { await attempt(range) }
       first = nil
-      switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
-      case .attempt: continue attempts
-      case .attemptAfter(let delay): guard await rest(for: delay) else { break attempts }
+      let gained = (running?.brought ?? 0) - before
+      switch step(after: outcome, gaining: gained, in: &course) {
+      case .attempt(let delay): guard await rest(for: delay) else { break attempts }
       case .moveOn(let fetch, let outcome):
         if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
         return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
@@ -82,8 +81,6 @@ struct Fetch: Sendable {
     generation.withState { $0.fetches[id]?.endRest() }
     return true
   }
-
-  private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }
 
   @inline(never)
   private func begin(_ range: ByteRange, isNew: Bool) -> Course {
@@ -109,12 +106,12 @@ struct Fetch: Sendable {
     }
     switch outcome {
     case .done: return .end
-    case .askAnew: return .attempt
+    case .askAnew: return .attempt(after: .zero)
     case .movedOn(let fetch, let outcome): return .moveOn(fetch, outcome)
     case .failed(let reason): course.error = reason
     case .onlyForPlayback where course.isConfirming && purpose == .playback:
       // A player now waits for the confirmation.
-      return .attempt
+      return .attempt(after: .zero)
     case .again(let reason, _) where course.isConfirming,
       .onlyForPlayback(let reason) where course.isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
@@ -144,7 +141,7 @@ struct Fetch: Sendable {
         return .end
       }
       events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-      return .attemptAfter(delay)
+      return .attempt(after: delay)
     }
     return .end
   }

@@ -84,9 +84,6 @@ extension GenerationState {
       if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
     }
 
-    /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
-    var mayDeferWakes: Bool { brought >= 1 << 20 && unannounced < 256 << 10 }
-
     mutating func endAtPosition() {
       range = range.lowerBound..<max(range.lowerBound, position)
     }

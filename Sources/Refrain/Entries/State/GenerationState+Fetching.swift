@@ -37,21 +37,17 @@ extension GenerationState {
       reader.position = offset
       // One response for all of it cannot be contradicted by another.
       if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
-      // At most two: the missing request, and the one after it.
-      requests: for _ in 0..<2 {
-        let running = Array(fetches.all.lazy.filter(\.value.bringsBytes))
-        let range: ByteRange
-        switch limits.decide(
-          for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
-        {
-        case .none: break requests
-        case .start(let hole): range = hole
-        case .startAndTruncate(let hole, let index):
-          let (other, fetch) = running[index]
-          fetches[other]?.range = fetch.range.lowerBound..<hole.lowerBound
-          range = hole
-        }
-        start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
+      let running = Array(fetches.all.lazy.filter(\.value.bringsBytes))
+      let decision = limits.decide(
+        for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
+      if case .startAndTruncate(let hole, let index) = decision {
+        let (other, fetch) = running[index]
+        fetches[other]?.range = fetch.range.lowerBound..<hole.lowerBound
+      }
+      switch decision {
+      case .none: break
+      case .start(let hole), .startAndTruncate(let hole, _):
+        start(.init(range: hole, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
       for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {

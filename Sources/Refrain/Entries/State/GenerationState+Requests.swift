@@ -134,9 +134,7 @@ extension GenerationState {
   ) -> FetchRequest? {
     guard let fetch = fetches[id], !isOver, !fetch.isCalledOff else { return nil }
     var request = FetchRequest(
-      range: range, fills: fetch.bringsBytes, isWhole: isRequestedWhole,
-      known: .init(
-        length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType)))
+      range: range, fills: fetch.bringsBytes, isWhole: isRequestedWhole, known: knownToCheck)
     if fetch.isConfirmation {
       request.isConfirmation = true
       request.isBrief = confirmsBriefly(at: now)
@@ -155,6 +153,11 @@ extension GenerationState {
     // An error of an origin that has never sent a range may be due to the range alone.
     if !request.isWhole, fetches.ranges != .answered { request.optionalRange = request.range }
     return request
+  }
+
+  /// What a response is checked against.
+  var knownToCheck: ResponseCheck.Known {
+    .init(length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType))
   }
 
   /// The purpose of the next request of a fetch: playback if a reader in the foreground waits for its

@@ -86,7 +86,9 @@ extension GenerationState {
     let count = range.upperBound - range.lowerBound
     if isNew { fetches[id]?.brought += count }
     fetches[id]?.unannounced += count
-    if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
+    // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
+    let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 } ?? false
+    if announces || !isDeferred { announce(id) }
     return Commit(
       journal: note(range, of: id), syncDelay: storage.nextSync(now),
       replacesRecord: storage.isReplacing)
