@@ -37,17 +37,16 @@ extension GenerationState {
       reader.position = offset
       // One response for all of it cannot be contradicted by another.
       if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
-      let running = Array(fetches.all.lazy.filter(\.value.bringsBytes))
-      let decision = limits.decide(
-        for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
-      if case .startAndTruncate(let hole, let index) = decision {
-        let (other, fetch) = running[index]
-        fetches[other]?.range = fetch.range.lowerBound..<hole.lowerBound
-      }
-      switch decision {
-      case .none: break
-      case .start(let hole), .startAndTruncate(let hole, _):
-        start(.init(range: hole, isWhole: comesWhole, isBackground: reader.isBackground))
+      let running = fetches.all.filter(\.value.bringsBytes)
+      if let range = limits.request(
+        for: reader, isWaiting: isWaiting, readable: readable, running: Array(running.values))
+      {
+        if limits.supportsRanges != false,
+          let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
+        {
+          fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
+        }
+        start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
       for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {

@@ -211,11 +211,8 @@ extension GenerationState {
       (there, limits.length) = (RangeSet(), nil)
       if reader.fillsWhole { demand.readOn(from: start) }
     }
-    guard
-      case .start(let range) = limits.decide(
-        for: demand, isWaiting: true, readable: there, running: [])
-    else { return one }
-    return (range, fills)
+    let range = limits.request(for: demand, isWaiting: true, readable: there, running: [])
+    return range.map { ($0, fills) } ?? one
   }
 }
 
