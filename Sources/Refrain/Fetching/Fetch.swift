@@ -57,11 +57,10 @@ struct Fetch: Sendable {
     var first = first
     var course = begin(range, isNew: first == nil)
     attempts: while !Task.isCancelled {
-      let before = first == nil ? running?.brought ?? 0 : 0
+      let before = first == nil ? broughtSoFar : 0
       let outcome = if let first { first } else { await attempt(range) }
       first = nil
-      let gained = (running?.brought ?? 0) - before
-      switch step(after: outcome, gaining: gained, in: &course) {
+      switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
       case .attempt(let delay): guard await rest(for: delay) else { break attempts }
       case .moveOn(let fetch, let outcome):
         if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
@@ -81,6 +80,8 @@ struct Fetch: Sendable {
     generation.withState { $0.fetches[id]?.endRest() }
     return true
   }
+
+  private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }
 
   @inline(never)
   private func begin(_ range: ByteRange, isNew: Bool) -> Course {
