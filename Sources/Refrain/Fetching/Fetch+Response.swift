@@ -14,12 +14,10 @@ extension Fetch {
   /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
   /// of two versions, the second is judged by the first.
   ///
-  /// - Parameter mayHand: whether a response that must not be stored is handed to the reader that
-  ///   asked for it (`GenerationState.hand`).
   /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
   @inline(never)
   func judged(
-    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
+    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) -> Judgement {
     let (now, url) = (now.wall, entry.resource.url)
     return generation.withState { state -> Judgement in
@@ -37,16 +35,10 @@ extension Fetch {
         }
       }
       if state.isFirstToVouch(verdict) { return (.changed, []) }
-      // Found before it is woken. A redirect may be for one client as well, and is left to it; the
-      // response behind it may be another origin's, or have come for another client.
-      let reader =
-        mayHand && response.chain.redirections.isEmpty && (200..<300).contains(response.status)
-        ? state.reader(asking: response.given) : nil
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
         note(facts, response, isWhole: false, in: &state)
-        state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
         if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
@@ -66,7 +58,6 @@ extension Fetch {
         let end = state.length ?? .max
         guard state.fetches.beginWhole(id, to: end, at: asked.lowerBound) else { return (nil, []) }
         note(facts, response, isWhole: true, in: &state)
-        state.hand(response.headers, response.status, to: reader)
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
           length: length, mimeType: nil, supportsRanges: true,
@@ -162,8 +153,14 @@ extension Fetch {
       responseTime: response.responseTime, keeper: keeper
     ).behind(response.chain.redirections, keeper: keeper)
     var headers = state.representation.headers
+    let isSuccess = (200..<300).contains(response.status)
+    // Found before it is woken. A redirect may be for one client as well, and is left to it; the
+    // response behind it may be another origin's, or have come for another client.
+    let reader =
+      entry.storage.isShared && response.chain.redirections.isEmpty && isSuccess
+      ? state.reader(asking: response.given) : nil
     // A refusal describes itself, not the resource.
-    if (200..<300).contains(response.status) {
+    if isSuccess {
       headers = StoredFields.merged(headers, with: response.headers, isConfirmation: false)
         .varying(by: response.chain.redirections)
     }
@@ -193,6 +190,7 @@ extension Fetch {
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.refuse(.forbidden) }
     state.establish(information)
+    state.hand(response.headers, response.status, to: reader)
   }
 }
 

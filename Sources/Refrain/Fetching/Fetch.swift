@@ -190,8 +190,7 @@ struct Fetch: Sendable {
         let latency = (ContinuousClock.now - began).seconds
         generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
         let (verdict, actions) = judged(
-          response, asked: request.range, sentIfRange: request.ifRange != nil,
-          mayHand: entry.storage.isShared)
+          response, asked: request.range, sentIfRange: request.ifRange != nil)
         if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
         await prepareIfEmpty()
         generation.carryOut(actions)
