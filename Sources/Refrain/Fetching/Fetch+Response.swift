@@ -127,8 +127,7 @@ extension Fetch {
     }
     return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
-      let isReached = state.storage.reached == asked || state.readable.contains(asked - 1)
-      guard let end = length ?? (isReached ? asked : nil) else {
+      guard let end = length ?? (state.readable.contains(asked - 1) ? asked : nil) else {
         return .failed(
           MediaCacheError(
             .badRange, "The origin has no bytes at \(asked) and does not report the length."))

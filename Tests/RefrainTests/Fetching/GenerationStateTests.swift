@@ -70,19 +70,6 @@ import Testing
     #expect(!state.fetching.isEmpty)
   }
 
-  @Test func `The reached offset is known after the bytes are released`() throws {
-    var state = state(length: nil)
-    state.storage.refuse(.noRoom, until: .now)
-    let reader = attach(&state)
-    _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.all.keys.first)
-    state.detach(reader)
-    state.commitTransient(id, Data(count: 1000), at: 5_000_000)
-    #expect(!state.transient.spans.contains(5_000_999))
-    // A 416 without a length, in response to a request from that offset, marks the end.
-    #expect(state.storage.reached == 5_001_000)
-  }
-
   @Test func `A reader keeps waiting if another fetch will bring its bytes`() {
     var state = state(length: 1 << 20)
     let reader = attach(&state)

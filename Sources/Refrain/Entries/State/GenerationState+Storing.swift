@@ -172,7 +172,6 @@ extension GenerationState {
   /// Keeps received bytes that are not stored, for as long as a reader is near.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
-    storage.reach(range.upperBound)
     let windows = transientWindows
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)

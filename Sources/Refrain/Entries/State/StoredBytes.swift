@@ -9,8 +9,6 @@ struct StoredBytes: Sendable {
   private(set) var synced = RangeSet<Int64>()
   /// Bytes that the file no longer holds, though its record may still claim them.
   private(set) var lost = RangeSet<Int64>()
-  /// The end of the furthest known byte of this version, even if it is no longer there.
-  private(set) var reached: Int64 = 0
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
@@ -86,7 +84,6 @@ struct StoredBytes: Sendable {
     let found = contents.spans.subtracting(lost)
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
-    reach(spans.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans.subtracting(lost)
     generationID = contents.record.generation
     file = contents.file
@@ -132,15 +129,12 @@ struct StoredBytes: Sendable {
 
   // MARK: Bytes
 
-  mutating func reach(_ end: Int64) { reached = max(reached, end) }
-
   /// Records written bytes: readers may use them from now on.
   ///
   /// - Returns: whether their first byte is new.
   mutating func commit(_ range: ByteRange) -> Bool {
     let isNew = !spans.contains(range.lowerBound)
     spans.insert(contentsOf: range)
-    reach(range.upperBound)
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
     return isNew
