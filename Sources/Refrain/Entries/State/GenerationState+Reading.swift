@@ -245,9 +245,7 @@ extension GenerationState {
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
-    let waits = readers.waits.filter { $0.id == id }
-    if waits.isEmpty { return }
-    wake(waits, with: CancellationError())
+    wake(readers.waits.filter { $0.id == id }, with: CancellationError())
   }
 
   mutating func wakeServed() {
@@ -348,8 +346,7 @@ extension GenerationState {
   }
 
   private var abandonedPositions: [FetchID: Int64] {
-    if readers.all.isEmpty { return fetches.all.mapValues(\.position) }
-    let abandoned = Set(abandonedFetches)
+    let abandoned = readers.isEmpty ? Array(fetches.all.keys) : abandonedFetches
     return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
