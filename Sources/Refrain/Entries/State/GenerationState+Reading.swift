@@ -2,11 +2,9 @@
 
 extension GenerationState {
   struct Reader: Sendable {
-    enum Activity: Comparable {
+    enum Activity {
       /// It has asked for nothing yet, or rests.
       case idle
-      /// It has asked for the properties of the resource, and for no bytes.
-      case asking
       /// It was told to wait for its bytes, and is about to.
       case aboutToWait
       /// It is expected to read on from its position.
@@ -34,8 +32,7 @@ extension GenerationState {
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
 
-    var isActive: Bool { activity > .idle }
-    var isReading: Bool { activity >= .aboutToWait }
+    var isActive: Bool { activity != .idle }
 
     mutating func readOn(from offset: Int64) {
       readsOn = true
@@ -218,7 +215,7 @@ extension GenerationState {
   /// - Returns: its outcome, if there is nothing to wait for: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
-    if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
+    readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     if let error = reader.refusal {
@@ -226,7 +223,6 @@ extension GenerationState {
       if info == nil, fetches.isEmpty { return .failure(error) }
     }
     if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
-    if !reader.isActive { readers[waiter.reader]?.activity = .asking }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
     releaseUnwanted()
@@ -358,7 +354,7 @@ extension GenerationState {
     var places = readers.waits.compactMap { wait in
       wait.offset.map { (at: $0, end: wait.reader.end) }
     }
-    places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
+    places += readers.values.filter(\.isActive).map { ($0.position, $0.end) }
     let candidates = fetches.all.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
