@@ -35,12 +35,9 @@ struct ChunkSink: Sendable {
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part, admission) { continue }
       admission.isPrepared = false
-      let problem = generation.withState { state -> MediaCacheError? in
-        guard state.isOfUse(id, from: part.lowerBound) else { return state.storageProblem }
-        state.commitTransient(id, bytes, at: part.lowerBound)
-        return nil
+      let problem = generation.withState { state in
+        state.commitTransient(id, bytes, at: part.lowerBound) ? nil : state.storageProblem
       }
-      // Nobody can use the bytes.
       if let problem { return .onlyForPlayback(problem) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {

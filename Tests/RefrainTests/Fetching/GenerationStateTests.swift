@@ -123,7 +123,8 @@ import Testing
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.all.keys.first ?? 0
-    state.commitTransient(id, Data(count: 100), at: 0)
+    let isKept = state.commitTransient(id, Data(count: 100), at: 0)
+    #expect(isKept)
     #expect(wakes(state.takeActions()) == 1)
     #expect(!state.transient.isEmpty)
     state.detach(reader)
@@ -243,7 +244,9 @@ import Testing
     let end = min(most, fetch.position + Int64.random(in: 1...(256 << 10), using: &random))
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
-      state.commitTransient(id, bytes, at: fetch.position)
+      if !state.commitTransient(id, bytes, at: fetch.position) {
+        state.fetchEnded(id, error: Self.error, isForBackground: true)
+      }
     } else if let file = state.file {
       _ = state.commit(id, fetch.position..<end, to: file, now: .now)
     }

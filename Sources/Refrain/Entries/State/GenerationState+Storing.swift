@@ -170,9 +170,13 @@ extension GenerationState {
 /// Responses that are not stored, and who receives them.
 extension GenerationState {
   /// Keeps received bytes that are not stored, for as long as a reader is near.
-  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
+  ///
+  /// - Returns: false if no reader is near any byte that the fetch has yet to bring: they are useless.
+  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> Bool {
     let range = offset..<(offset + Int64(bytes.count))
     let windows = transientWindows
+    let rest = offset..<max(fetches[id]?.range.upperBound ?? 0, range.upperBound)
+    guard fetches[id] != nil, windows.contains(where: { $0.overlaps(rest) }) else { return false }
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     fetches.move(id, to: range.upperBound)
@@ -186,14 +190,7 @@ extension GenerationState {
       $0.reader.isBackground && $0.offset.map(range.contains) == true
     }
     wake(unserved, with: storageProblem)
-  }
-
-  /// Whether a reader is near any byte that a fetch has yet to bring: otherwise bytes that cannot
-  /// be stored are useless.
-  func isOfUse(_ id: FetchID, from offset: Int64) -> Bool {
-    guard let fetch = fetches[id] else { return false }
-    let rest = offset..<max(fetch.range.upperBound, offset + 1)
-    return transientWindows.contains { $0.overlaps(rest) }
+    return true
   }
 
   /// The ranges near readers.
