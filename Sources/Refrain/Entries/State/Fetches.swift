@@ -89,18 +89,13 @@ extension GenerationState {
     }
   }
 
-  /// A growing span, and its two records in a journal.
+  /// A growing span, and the numbers of its two records in a journal.
   struct JournalRun: Sendable {
     var journal: JournalFile
-    /// The number of the first record.
-    var first: Int
-    /// The record that is written next, 0 or 1.
-    var turn = 0
+    var numbers: (next: Int, other: Int)
     var span: ByteRange
 
-    var number: Int { first + turn }
-
-    func write() throws(DiskError) { try journal.write(span, number: number) }
+    func write() throws(DiskError) { try journal.write(span, number: numbers.next) }
   }
 
   /// The running fetches of a generation, and how its origin has fared with ranges.

@@ -101,11 +101,12 @@ extension GenerationState {
     if let last = fetches[id]?.journalRun, last.journal === journal,
       last.span.upperBound == range.lowerBound
     {
-      fetches[id]?.journalRun?.turn = 1 - last.turn
+      fetches[id]?.journalRun?.numbers = (last.numbers.other, last.numbers.next)
       fetches[id]?.journalRun?.span = last.span.lowerBound..<range.upperBound
       return fetches[id]?.journalRun
     }
-    let run = JournalRun(journal: journal, first: journal.reserve(2), span: range)
+    let first = journal.reserve(2)
+    let run = JournalRun(journal: journal, numbers: (first, first + 1), span: range)
     fetches[id]?.journalRun = run
     return run
   }
@@ -264,8 +265,7 @@ extension GenerationState {
   /// Whether the resource has no length, no validator and no range support: until its end has come,
   /// its stored bytes can be neither completed nor confirmed.
   var isUnrepeatable: Bool {
-    guard let info else { return false }
-    return info.length == nil && !info.supportsRanges && validator.isEmpty
+    info.map { $0.length == nil && !$0.supportsRanges && validator.isEmpty } ?? false
   }
 
   static let brokeOff = MediaCacheError(
