@@ -120,7 +120,7 @@ extension MediaCache {
       evictions: counters.evictions.load(ordering: .relaxed),
       evictedBytes: counters.evictedBytes.load(ordering: .relaxed),
       openEntries: open.count,
-      readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.count } ?? 0) },
+      readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.all.count } ?? 0) },
       usedBytes: used, limit: limit, freeBytes: free)
   }
 

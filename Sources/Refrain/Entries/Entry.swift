@@ -264,10 +264,8 @@ final class Entry: Sendable {
   /// - Parameter next: its state; nil: empty.
   @discardableResult
   func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
-    let next = Generation(entry: self, state: next ?? emptyState(after: last))
-    guard replace(last, with: next, keepsLast: true) else { return false }
-    last.withState { $0.stopExpecting() }
-    return true
+    replace(
+      last, with: Generation(entry: self, state: next ?? emptyState(after: last)), keepsLast: true)
   }
 
   /// Ends a generation that was replaced.

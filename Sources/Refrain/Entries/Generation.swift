@@ -78,14 +78,7 @@ final class Generation: Sendable {
   // MARK: Reading
 
   /// Detaches a reader that leaves for good, or for the generation that has replaced this one.
-  func leave(_ id: ReaderID) {
-    let isSuperseded = withState { state in
-      state.detach(id)
-      return state.life == .superseded
-    }
-    guard isSuperseded, let next = entry.current, next !== self else { return }
-    next.withState { $0.stopExpecting(id) }
-  }
+  func leave(_ id: ReaderID) { withState { $0.detach(id) } }
 
   /// Waits until there are bytes at `offset`, or the content information is known (nil), or the
   /// reader should look again for another reason.

@@ -19,13 +19,13 @@ struct ChunkSink: Sendable {
   func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return nil }
-    if let isSame = isSame(chunk, range, admission) {
-      guard isSame else {
-        // Bytes received again differ from those received before: the origin has another generation.
-        entry.supersede(generation, isContradicted: true)
-        return .done
-      }
-    } else {
+    switch isSame(chunk, range, admission) {
+    case true?: break
+    case false?:
+      // The origin has another generation.
+      entry.supersede(generation, isContradicted: true)
+      return .done
+    case nil:
       // Those bytes are missing now, and the record has to drop them first.
       guard let again = await admit(range) else { return nil }
       admission = again
@@ -35,17 +35,14 @@ struct ChunkSink: Sendable {
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part, admission) { continue }
       admission.isPrepared = false
-      let problem = generation.withState { state -> MediaCacheError? in
-        guard state.isOfUse(id, from: part.lowerBound) else { return state.storageProblem }
-        state.commitTransient(id, bytes, at: part.lowerBound)
-        return nil
+      let problem = generation.withState { state in
+        state.commitTransient(id, bytes, at: part.lowerBound) ? nil : state.storageProblem
       }
-      // Nobody can use the bytes.
       if let problem { return .onlyForPlayback(problem) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
-      // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
-      let announces = admission.missing.isEmpty && hasMore?() != true
+      // Readers may be due to be woken for earlier bytes.
+      let announces = hasMore?() != true
       generation.withState { state in
         state.fetches.move(id, to: range.upperBound)
         if announces { state.announce(id) }
@@ -227,7 +224,6 @@ struct ChunkSink: Sendable {
     guard let commit = outcome else { return }
     // Two fetches may have completed the resource together.
     if !isKnown { generation.learnPace() }
-    generation.carryOut(commit.actions)
     events.sendTraffic(.committed(entry.key, range))
     do {
       try commit.journal?.write()

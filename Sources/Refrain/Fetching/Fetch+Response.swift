@@ -14,19 +14,14 @@ extension Fetch {
   /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
   /// of two versions, the second is judged by the first.
   ///
-  /// - Parameter mayHand: whether a response that must not be stored is handed to the reader that
-  ///   asked for it (`GenerationState.hand`).
   /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
   @inline(never)
   func judged(
-    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool, mayHand: Bool = false
+    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) -> Judgement {
     let (now, url) = (now.wall, entry.resource.url)
     return generation.withState { state -> Judgement in
-      let known = state.info.map {
-        ResponseCheck.Known(
-          length: $0.length, validator: state.validator, isPage: MediaType.isPage($0.mimeType))
-      }
+      let known = state.info == nil ? nil : state.knownToCheck
       let check = ResponseCheck(
         asked: asked, known: known, sentIfRange: sentIfRange,
         statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
@@ -40,16 +35,10 @@ extension Fetch {
         }
       }
       if state.isFirstToVouch(verdict) { return (.changed, []) }
-      // Found before it is woken. A redirect may be for one client as well, and is left to it; the
-      // response behind it may be another origin's, or have come for another client.
-      let reader =
-        mayHand && response.chain.redirections.isEmpty && (200..<300).contains(response.status)
-        ? state.reader(asking: response.asked.given) : nil
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
         note(facts, response, isWhole: false, in: &state)
-        state.hand(response.headers, response.status, to: reader)
       case .whole(let facts):
         if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
@@ -69,7 +58,6 @@ extension Fetch {
         let end = state.length ?? .max
         guard state.fetches.beginWhole(id, to: end, at: asked.lowerBound) else { return (nil, []) }
         note(facts, response, isWhole: true, in: &state)
-        state.hand(response.headers, response.status, to: reader)
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
           length: length, mimeType: nil, supportsRanges: true,
@@ -97,8 +85,7 @@ extension Fetch {
     }
   }
 
-  /// Handles a response that brings nothing. Apart, so that a fetch that receives does not hold what
-  /// this needs.
+  /// Apart, so that a fetch that receives does not hold what this needs.
   @inline(never)
   private func useOther(
     _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
@@ -140,8 +127,7 @@ extension Fetch {
     }
     return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
-      let isReached = state.storage.reached == asked || state.readable.contains(asked - 1)
-      guard let end = length ?? (isReached ? asked : nil) else {
+      guard let end = length ?? (state.readable.contains(asked - 1) ? asked : nil) else {
         return .failed(
           MediaCacheError(
             .badRange, "The origin has no bytes at \(asked) and does not report the length."))
@@ -166,12 +152,18 @@ extension Fetch {
       responseTime: response.responseTime, keeper: keeper
     ).behind(response.chain.redirections, keeper: keeper)
     var headers = state.representation.headers
+    let isSuccess = (200..<300).contains(response.status)
+    // Found before it is woken. A redirect may be for one client as well, and is left to it; the
+    // response behind it may be another origin's, or have come for another client.
+    let reader =
+      entry.storage.isShared && response.chain.redirections.isEmpty && isSuccess
+      ? state.reader(asking: response.asked.given) : nil
     // A refusal describes itself, not the resource.
-    if (200..<300).contains(response.status) {
+    if isSuccess {
       headers = StoredFields.merged(headers, with: response.headers, isConfirmation: false)
         .varying(by: response.chain.redirections)
     }
-    state.representation.respond(headers, selectedBy: response.resource.headers)
+    state.representation.respond(headers, selectedBy: response.asked.resource.headers)
     state.representation.lastContact = (now.uptime, true)
     // A range was answered: the origin supports them after all.
     if !isWhole { state.fetches.note(.answered) }
@@ -197,6 +189,7 @@ extension Fetch {
       freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
     if state.isForbidden { state.storage.refuse(.forbidden) }
     state.establish(information)
+    state.hand(response.headers, response.status, to: reader)
   }
 }
 
@@ -209,18 +202,18 @@ extension Fetch {
     to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
     let next = Generation(entry: entry, state: entry.stateAfter(generation))
-    let (isBackground, coming, isContradicted) = generation.withState { state in
+    let (isBackground, areComing, isContradicted) = generation.withState { state in
       (
         state.fetches[id]?.isBackground == true,
-        Set(state.readers.all.filter { $0.value.isActive && !$0.value.hasRead }.keys),
+        state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
         state.validator.isShared(with: Validator(headers: response.headers))
       )
     }
     let fetch = next.withState { state in
-      state.readers.expect(coming)
       let id = state.makeID()
       state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
+      state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
     let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)
@@ -246,13 +239,11 @@ extension Fetch {
     }
     let isLate = next.withState { state in
       state.fetches[fetch.id]?.task = task
+      state.watch()
       return state.isOver
     }
     if isLate { task?.cancel() }
     entry.superseded(generation, isContradicted: isContradicted)
-    // Readers that left before the old generation was superseded are unknown to the new one.
-    let left = generation.withState { coming.subtracting($0.readers.all.keys) }
-    for id in left { next.withState { $0.stopExpecting(id) } }
     next.carryOut(actions)
     events.send(.fetchStarted(entry.key, asked))
     await fetch.prepareIfEmpty()
@@ -290,9 +281,7 @@ extension Fetch {
       }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .transient(let error, _), .invalid(let error):
-      // Readers that may use the stale bytes do not wait for the body of the error.
-      let isBrief = generation.withState { $0.confirmsBriefly(at: now) }
-      return .again(isBrief ? error : await exchange.keeping(response, in: error))
+      return .again(await exchange.keeping(response, in: error))
     case .failed: break
     }
     return await use(verdict, of: response, asked: request.range, exchange: exchange)
@@ -325,7 +314,7 @@ extension Fetch {
       }
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
-      state.representation.respond(merged, selectedBy: response.resource.headers)
+      state.representation.respond(merged, selectedBy: response.asked.resource.headers)
       // Ranges are requested again once all that one response brought is confirmed.
       if state.isComplete { state.representation.follow(replacements: 0) }
       state.storage.noteRecordStale()

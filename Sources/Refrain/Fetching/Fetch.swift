@@ -33,9 +33,8 @@ struct Fetch: Sendable {
   /// What the attempts so far have come to.
   private struct Course {
     var isConfirming: Bool
+    /// In a row, without progress.
     var failures = 0
-    /// How often a response was cut short at the same byte, also that of an earlier fetch.
-    var cuts: Int
     var error: MediaCacheError?
     var isForBackground = false
     /// Why the generation could not be confirmed.
@@ -43,8 +42,7 @@ struct Fetch: Sendable {
   }
 
   private enum Step {
-    case attempt
-    case attemptAfter(Duration)
+    case attempt(after: Duration)
     case moveOn(Fetch, Outcome)
     case end
   }
@@ -63,8 +61,7 @@ struct Fetch: Sendable {
       let outcome = if let first { first } else { await attempt(range) }
       first = nil
       switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
-      case .attempt: continue attempts
-      case .attemptAfter(let delay): guard await rest(for: delay) else { break attempts }
+      case .attempt(let delay): guard await rest(for: delay) else { break attempts }
       case .moveOn(let fetch, let outcome):
         if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
         return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
@@ -90,10 +87,7 @@ struct Fetch: Sendable {
   private func begin(_ range: ByteRange, isNew: Bool) -> Course {
     let isConfirming = running?.isConfirmation == true
     if isNew, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    // Another fetch may have failed at the same byte before the reader's next request.
-    let isCutShort = generation.withState { $0.isCutShort(at: range.lowerBound) }
-    return Course(
-      isConfirming: isConfirming, cuts: isCutShort ? origin.retry.cutAttempts - 1 : 0)
+    return Course(isConfirming: isConfirming)
   }
 
   /// - Parameter gained: the bytes that the attempt has brought.
@@ -102,26 +96,23 @@ struct Fetch: Sendable {
     after outcome: Outcome, gaining gained: Int64, in course: inout Course
   ) -> Step {
     var outcome = outcome
-    let (position, isFetching) = generation.withState { state in
-      let fetch = state.fetches[id]
-      return (fetch?.position ?? 0, fetch?.isConfirmation == false)
+    if let fetch = running {
+      // The response may have brought bytes.
+      if !fetch.isConfirmation { course.isConfirming = false }
+      // If it has to be read again from its start, a few more bytes are no progress.
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
     }
-    // The response may have brought bytes.
-    if isFetching { course.isConfirming = false }
-    if gained > 0 { course.failures = 0 }
-    // If a response has to be read again from its start, a few more bytes are no progress.
-    if gained > 0, GenerationState.isProgress(gained, at: position) { course.cuts = 0 }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
     }
     switch outcome {
     case .done: return .end
-    case .askAnew: return .attempt
+    case .askAnew: return .attempt(after: .zero)
     case .movedOn(let fetch, let outcome): return .moveOn(fetch, outcome)
     case .failed(let reason): course.error = reason
     case .onlyForPlayback where course.isConfirming && purpose == .playback:
       // A player now waits for the confirmation.
-      return .attempt
+      return .attempt(after: .zero)
     case .again(let reason, _) where course.isConfirming,
       .onlyForPlayback(let reason) where course.isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
@@ -138,21 +129,19 @@ struct Fetch: Sendable {
       course.failures += 1
       // Nothing new came: the redirects may lead elsewhere by now.
       if gained <= 0 { entry.requests.forgetChain() }
-      let isCut = reason.failure == .cutShort
-      if isCut { course.cuts += 1 }
       let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
       guard
         let delay = origin.retry.delay(
-          after: reason.failure, count: isCut ? course.cuts : course.failures,
-          isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
+          after: reason.failure, count: course.failures, isPlaying: isPlaying,
+          retryAfter: retryAfter, gained: gained,
           atOnce: reports && reason.status != nil),
         generation.withState({ $0.beginRest(id) })
       else {
-        course.error = isCut ? cutShort(course.cuts) : reason
+        course.error = reason
         return .end
       }
       events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-      return .attemptAfter(delay)
+      return .attempt(after: delay)
     }
     return .end
   }
@@ -177,23 +166,6 @@ struct Fetch: Sendable {
 
   private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
 
-  private func cutShort(_ count: Int) -> MediaCacheError {
-    let (position, length) = generation.withState { state in
-      let position = state.fetches[id]?.position ?? 0
-      // Without a reader, fetching may have ended before the last attempt.
-      if count >= origin.retry.cutAttempts { state.fetches.lastCut = position }
-      return (position, state.length)
-    }
-    let place = length.map { "\(position) of \($0)" } ?? "\(position)"
-    let times = count == 1 ? "once" : "\(count) times in a row"
-    var error = MediaCacheError(
-      .unreachable,
-      "The origin ended its response too early \(times), the last time at byte \(place).",
-      remedy: "The received bytes are kept. Try again later, or use another source.")
-    error.retry = .cutShort
-    return error
-  }
-
   // MARK: One attempt
 
   /// - Parameter range: the range to confirm; a fetch knows what it has yet to bring.
@@ -217,8 +189,7 @@ struct Fetch: Sendable {
         let latency = (ContinuousClock.now - began).seconds
         generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
         let (verdict, actions) = judged(
-          response, asked: request.range, sentIfRange: request.ifRange != nil,
-          mayHand: entry.storage.isShared)
+          response, asked: request.range, sentIfRange: request.ifRange != nil)
         if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
         await prepareIfEmpty()
         generation.carryOut(actions)
@@ -329,15 +300,7 @@ extension Fetch {
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
       // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
-      await origin.keepPace(after: chunk.count) {
-        generation.withState { $0.announce(id) }
-      } unless: { [offset] in
-        // Nobody may be left whom it would serve.
-        generation.withState { state in
-          guard let fetch = state.fetches[id], offset < fetch.range.upperBound else { return true }
-          return !state.isWanted(id)
-        }
-      }
+      await origin.keepPace(after: chunk.count) { generation.withState { $0.announce(id) } }
     }
     note(&meter)
     if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }

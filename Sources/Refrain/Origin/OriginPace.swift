@@ -32,12 +32,8 @@ extension Origin {
   /// Counts received bytes, and pauses for as long as the rate requires. Cancellation ends the pause
   /// too: whoever reads on then notices it.
   ///
-  /// - Parameters:
-  ///   - beginning: called before a pause.
-  ///   - isOver: asked several times a second; true ends the pause.
-  func keepPace(
-    after count: Int, beginning: () -> Void = {}, unless isOver: () -> Bool = { false }
-  ) async {
+  /// - Parameter beginning: called before a pause.
+  func keepPace(after count: Int, beginning: () -> Void = {}) async {
     let own = withMemory { $0.pace.spend(count) }
     guard own > 0 else { return }
     beginning()
@@ -48,7 +44,6 @@ extension Origin {
     {
       // Another rate is noticed within this time.
       try? await Task.sleep(for: min(.seconds(debt), .milliseconds(250)))
-      if isOver() { return }
     }
   }
 }

@@ -44,7 +44,7 @@ public final class MediaReader: Sendable {
     let traffic = entry.requests.sums
     let reader = GenerationState.Reader(
       isBackground: isBackground, fillsWhole: fill == .wholeResource,
-      received: settled == nil ? .nothing : .bytes, terms: terms, resource: resource)
+      hasRead: settled != nil, terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
     let (id, stored, obstacle) = Self.attach(reader, to: generation)
@@ -287,7 +287,7 @@ extension MediaReader {
         guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
           let known = state.known
         else { return nil }
-        state.readers[id]?.received = .bytes
+        state.readers[id]?.hasRead = true
         return known
       }
       if let settled { return settled }

@@ -10,10 +10,10 @@ private struct Demand {
 }
 
 extension FetchPlan {
-  fileprivate func decide(
+  fileprivate func request(
     for demand: Demand, readable: RangeSet<Int64>, running: [Running]
-  ) -> Decision {
-    decide(
+  ) -> ByteRange? {
+    request(
       for: demand.reader, isWaiting: demand.isWaiting, readable: readable, running: running)
   }
 }
@@ -42,40 +42,40 @@ extension FetchPlan {
   }
 
   @Test func `A seek requests the configured first size`() {
-    let decision = plan().decide(for: waiting(at: 40 * Self.mib), readable: .init(), running: [])
-    #expect(decision == .start(40 * Self.mib..<40 * Self.mib + 64 * Self.kib))
+    let decision = plan().request(for: waiting(at: 40 * Self.mib), readable: .init(), running: [])
+    #expect(decision == 40 * Self.mib..<40 * Self.mib + 64 * Self.kib)
   }
 
   @Test func `Sequential reading requests as much as was read, later the whole rest`() {
     let readable = RangeSet(0..<Self.mib)
-    let doubled = plan().decide(
+    let doubled = plan().request(
       for: waiting(at: Self.mib, read: Self.mib), readable: readable, running: [])
-    #expect(doubled == .start(Self.mib..<2 * Self.mib))
-    let most = plan().decide(
+    #expect(doubled == Self.mib..<2 * Self.mib)
+    let most = plan().request(
       for: waiting(at: Self.mib, read: 2 * Self.mib), readable: readable, running: [])
-    #expect(most == .start(Self.mib..<100 * Self.mib))
+    #expect(most == Self.mib..<100 * Self.mib)
   }
 
   @Test func `A reader that announces its end gets one request up to that end`() {
     var demand = waiting(at: Self.mib)
     demand.reader.readsOn = true
-    let all = plan().decide(for: demand, readable: .init(), running: [])
-    #expect(all == .start(Self.mib..<100 * Self.mib))
+    let all = plan().request(for: demand, readable: .init(), running: [])
+    #expect(all == Self.mib..<100 * Self.mib)
     demand.reader.end = 3 * Self.mib
-    let part = plan().decide(for: demand, readable: .init(), running: [])
-    #expect(part == .start(Self.mib..<3 * Self.mib))
+    let part = plan().request(for: demand, readable: .init(), running: [])
+    #expect(part == Self.mib..<3 * Self.mib)
     let unknown = plan { $0.length = nil }
     demand.reader.end = .max
-    let open = unknown.decide(for: demand, readable: .init(), running: [])
-    #expect(open == .start(Self.mib..<Int64.max))
+    let open = unknown.request(for: demand, readable: .init(), running: [])
+    #expect(open == Self.mib..<Int64.max)
   }
 
   @Test func `A background fill requests the whole hole`() {
     var demand = waiting(at: 0)
     demand.reader.isBackground = true
     let readable = RangeSet([40 * Self.mib..<50 * Self.mib])
-    let hole = plan().decide(for: demand, readable: readable, running: [])
-    #expect(hole == .start(0..<40 * Self.mib))
+    let hole = plan().request(for: demand, readable: readable, running: [])
+    #expect(hole == 0..<40 * Self.mib)
   }
 
   @Test func `A request is limited to what readers usually read before a seek`() {
@@ -84,16 +84,16 @@ extension FetchPlan {
       var demand = waiting(at: Self.mib)
       demand.reader.readsOn = readsOn
       #expect(
-        usual.decide(for: demand, readable: .init(), running: [])
-          == .start(Self.mib..<Self.mib + 256 * Self.kib))
+        usual.request(for: demand, readable: .init(), running: [])
+          == Self.mib..<Self.mib + 256 * Self.kib)
       // All of that is stored or on its way: no read-ahead is requested.
       demand = reading(at: Self.mib + 64 * Self.kib, read: 64 * Self.kib)
       demand.reader.readsOn = readsOn
       let run = RangeSet(Self.mib..<Self.mib + 256 * Self.kib)
-      #expect(usual.decide(for: demand, readable: run, running: []) == .none)
+      #expect(usual.request(for: demand, readable: run, running: []) == nil)
       demand = reading(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.reader.readsOn = readsOn
-      #expect(usual.decide(for: demand, readable: run, running: []) == .none)
+      #expect(usual.request(for: demand, readable: run, running: []) == nil)
       // The same for a reader that waits for the last bytes, which are on their way.
       demand = waiting(at: Self.mib + 192 * Self.kib, read: 192 * Self.kib)
       demand.reader.readsOn = readsOn
@@ -101,13 +101,13 @@ extension FetchPlan {
         range: Self.mib..<Self.mib + 256 * Self.kib, position: Self.mib + 192 * Self.kib,
         isWhole: false)
       let stored = RangeSet(Self.mib..<Self.mib + 192 * Self.kib)
-      #expect(usual.decide(for: demand, readable: stored, running: [coming]) == .none)
+      #expect(usual.request(for: demand, readable: stored, running: [coming]) == nil)
       // A reader that goes further is one that continues.
       demand = waiting(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.reader.readsOn = readsOn
-      let next = usual.decide(for: demand, readable: run, running: [])
+      let next = usual.request(for: demand, readable: run, running: [])
       let end = readsOn ? 100 * Self.mib : Self.mib + 512 * Self.kib
-      #expect(next == .start(Self.mib + 256 * Self.kib..<end))
+      #expect(next == Self.mib + 256 * Self.kib..<end)
     }
   }
 
@@ -123,28 +123,28 @@ extension FetchPlan {
   @Test func `A request ends at stored bytes, at a running fetch and at the end`() {
     let plan = plan { $0.length = 100_000 }
     let readable = RangeSet<Int64>([10_000..<20_000])
-    #expect(plan.decide(for: waiting(at: 0), readable: readable, running: []) == .start(0..<10_000))
+    #expect(plan.request(for: waiting(at: 0), readable: readable, running: []) == 0..<10_000)
     let running = FetchPlan.Running(range: 10_000..<20_000, position: 12_000, isWhole: false)
     #expect(
-      plan.decide(for: waiting(at: 0), readable: .init(), running: [running]) == .start(0..<12_000))
+      plan.request(for: waiting(at: 0), readable: .init(), running: [running]) == 0..<12_000)
     #expect(
-      plan.decide(for: waiting(at: 60_000), readable: .init(), running: [])
-        == .start(60_000..<100_000))
+      plan.request(for: waiting(at: 60_000), readable: .init(), running: [])
+        == 60_000..<100_000)
     for position: Int64 in [100_000, 500_000] {
-      #expect(plan.decide(for: waiting(at: position), readable: .init(), running: []) == .none)
+      #expect(plan.request(for: waiting(at: position), readable: .init(), running: []) == nil)
     }
   }
 
   @Test func `A request exceeds the demand's end only up to the smallest request`() {
-    let decision = plan().decide(
+    let decision = plan().request(
       for: waiting(at: 0, read: 4 * Self.mib, end: 10), readable: .init(), running: [])
-    #expect(decision == .start(0..<64 * Self.kib))
+    #expect(decision == 0..<64 * Self.kib)
   }
 
   @Test func `A running fetch that is near is joined`() {
     let running = FetchPlan.Running(range: 0..<Self.mib, position: 0, isWhole: false)
     #expect(
-      plan().decide(for: waiting(at: 60 * Self.kib), readable: .init(), running: [running]) == .none
+      plan().request(for: waiting(at: 60 * Self.kib), readable: .init(), running: [running]) == nil
     )
   }
 
@@ -152,36 +152,36 @@ extension FetchPlan {
     let running = FetchPlan.Running(range: 0..<4 * Self.mib, position: 0, isWhole: false)
     let at = 2 * Self.mib
     let fast = plan { $0.rate = 40 * 1024 * 1024 }
-    #expect(fast.decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
-    let ofItsOwn = FetchPlan.Decision.startAndTruncate(at..<at + 64 * Self.kib, 0)
+    #expect(fast.request(for: waiting(at: at), readable: .init(), running: [running]) == nil)
+    let ofItsOwn = at..<at + 64 * Self.kib
     let slow = plan { $0.rate = 1024 * 1024 }
-    #expect(slow.decide(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
+    #expect(slow.request(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
     // A new request is answered before the running one reaches this offset.
     let near = plan {
       $0.rate = 40 * 1024 * 1024
       $0.latency = 0.01
     }
-    #expect(near.decide(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
+    #expect(near.request(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
     // The response that brings the whole resource is waited for a little longer.
     var whole = running
     whole.isWhole = true
-    #expect(near.decide(for: waiting(at: at), readable: .init(), running: [whole]) == .none)
+    #expect(near.request(for: waiting(at: at), readable: .init(), running: [whole]) == nil)
     // The same for any response if the user has set the patience.
     let patient = plan {
       $0.latency = 0.01
       $0.patience = 10
     }
-    #expect(patient.decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
+    #expect(patient.request(for: waiting(at: at), readable: .init(), running: [running]) == nil)
   }
 
   @Test func `The next request starts when half of the window is left`() {
     let demand = reading(at: Self.mib, read: Self.mib)
     let much = RangeSet(0..<2 * Self.mib - 1)
-    #expect(plan().decide(for: demand, readable: much, running: []) == .none)
+    #expect(plan().request(for: demand, readable: much, running: []) == nil)
     let half = Self.mib + Self.mib / 2
     #expect(
-      plan().decide(for: demand, readable: RangeSet(0..<half), running: [])
-        == .start(half..<half + Self.mib))
+      plan().request(for: demand, readable: RangeSet(0..<half), running: [])
+        == half..<half + Self.mib)
   }
 
   @Test func `No more than two requests serve one reader`() {
@@ -190,7 +190,7 @@ extension FetchPlan {
       FetchPlan.Running(range: 0..<100, position: 0, isWhole: false),
       FetchPlan.Running(range: 100..<200, position: 100, isWhole: false),
     ]
-    #expect(plan().decide(for: demand, readable: .init(), running: running) == .none)
+    #expect(plan().request(for: demand, readable: .init(), running: running) == nil)
   }
 
   @Test func `An origin without ranges receives one request for the whole resource`() {
@@ -199,11 +199,11 @@ extension FetchPlan {
       $0.length = 1000
     }
     let demand = waiting(at: 500)
-    #expect(rangeless.decide(for: demand, readable: .init(), running: []) == .start(0..<1000))
+    #expect(rangeless.request(for: demand, readable: .init(), running: []) == 0..<1000)
     let running = FetchPlan.Running(range: 0..<1000, position: 100, isWhole: true)
-    #expect(rangeless.decide(for: demand, readable: .init(), running: [running]) == .none)
+    #expect(rangeless.request(for: demand, readable: .init(), running: [running]) == nil)
     let past = FetchPlan.Running(range: 0..<1000, position: 600, isWhole: true)
-    #expect(rangeless.decide(for: demand, readable: .init(), running: [past]) == .start(0..<1000))
+    #expect(rangeless.request(for: demand, readable: .init(), running: [past]) == 0..<1000)
   }
 
   /// Random requested, stored and running ranges: a plan never requests stored or running bytes,
@@ -250,25 +250,21 @@ extension FetchPlan {
       func what() -> Comment {
         "seed \(seed), round \(round): \(asked) \(demand) \(readable) \(running)"
       }
-      switch plan.decide(for: demand, readable: readable, running: running) {
-      case .none:
+      guard let range = plan.request(for: demand, readable: readable, running: running) else {
         if demand.isWaiting { #expect(isServed || isComing, what()) }
-      case .start(let range):
-        #expect(!range.isEmpty, what())
-        if let end = plan.length { #expect(range.upperBound <= end, what()) }
-        guard plan.supportsRanges != false else { continue }
-        #expect(readable.intersection(RangeSet(range)).isEmpty, what())
-        for fetch in running { #expect(!fetch.ahead.overlaps(range), what()) }
-        if demand.isWaiting, !isServed, !isComing { #expect(range.lowerBound == position, what()) }
-      case .startAndTruncate(let range, let index):
-        #expect(!range.isEmpty && range.lowerBound == position && demand.isWaiting, what())
-        #expect(running[index].ahead.contains(position), what())
-        #expect(readable.intersection(RangeSet(range)).isEmpty, what())
-        if let end = plan.length { #expect(range.upperBound <= end, what()) }
-        for (other, fetch) in running.enumerated() where other != index {
-          if !fetch.ahead.contains(position) { #expect(!fetch.ahead.overlaps(range), what()) }
-        }
+        continue
       }
+      #expect(!range.isEmpty, what())
+      if let end = plan.length { #expect(range.upperBound <= end, what()) }
+      guard plan.supportsRanges != false else { continue }
+      #expect(readable.intersection(RangeSet(range)).isEmpty, what())
+      // Those that bring the byte too late, which are shortened.
+      let late = running.filter { $0.ahead.contains(range.lowerBound) }
+      for fetch in running where !late.contains(where: { $0.range == fetch.range }) {
+        #expect(!fetch.ahead.overlaps(range), what())
+      }
+      if !late.isEmpty { #expect(range.lowerBound == position && demand.isWaiting, what()) }
+      if demand.isWaiting, !isServed, !isComing { #expect(range.lowerBound == position, what()) }
     }
   }
 }

@@ -70,19 +70,6 @@ import Testing
     #expect(!state.fetching.isEmpty)
   }
 
-  @Test func `The reached offset is known after the bytes are released`() throws {
-    var state = state(length: nil)
-    state.storage.refuse(.noRoom, until: .now)
-    let reader = attach(&state)
-    _ = wait(&state, reader, at: 0)
-    let id = try #require(state.fetches.all.keys.first)
-    state.detach(reader)
-    state.commitTransient(id, Data(count: 1000), at: 5_000_000)
-    #expect(!state.transient.spans.contains(5_000_999))
-    // A 416 without a length, in response to a request from that offset, marks the end.
-    #expect(state.storage.reached == 5_001_000)
-  }
-
   @Test func `A reader keeps waiting if another fetch will bring its bytes`() {
     var state = state(length: 1 << 20)
     let reader = attach(&state)
@@ -136,7 +123,8 @@ import Testing
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.all.keys.first ?? 0
-    state.commitTransient(id, Data(count: 100), at: 0)
+    let isKept = state.commitTransient(id, Data(count: 100), at: 0)
+    #expect(isKept)
     #expect(wakes(state.takeActions()) == 1)
     #expect(!state.transient.isEmpty)
     state.detach(reader)
@@ -256,7 +244,9 @@ import Testing
     let end = min(most, fetch.position + Int64.random(in: 1...(256 << 10), using: &random))
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
-      state.commitTransient(id, bytes, at: fetch.position)
+      if !state.commitTransient(id, bytes, at: fetch.position) {
+        state.fetchEnded(id, error: Self.error, isForBackground: true)
+      }
     } else if let file = state.file {
       _ = state.commit(id, fetch.position..<end, to: file, now: .now)
     }

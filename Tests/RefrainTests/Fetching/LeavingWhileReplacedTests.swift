@@ -53,6 +53,7 @@ struct LeavingWhileReplacedTests {
     func change(_ configuration: inout MediaCache.Configuration) {
       configuration.transport = transport
       configuration.clock = { saboteur.now }
+      configuration.abandonedSilence = .milliseconds(200)
     }
     try await withCache(change) { test in
       let length: Int64 = 16 << 20

@@ -4,19 +4,13 @@ import Testing
 
 @testable import Refrain
 
-extension GenerationState.Readers {
-  fileprivate mutating func runEnded(_ reader: GenerationState.Reader, in length: Int64? = nil) {
-    runEnded(reader, in: length, firstRequest: 50)
-  }
-}
-
 /// The readers and the fetches of a generation, as values by themselves.
 @Suite(.timeLimit(.minutes(1))) struct ReadersTests {
   private func reader(
     run: Int64 = 0, at position: Int64 = 0, end: Int64 = .max, isBackground: Bool = false
   ) -> GenerationState.Reader {
     var reader = GenerationState.Reader(position: position, runLength: run, end: end)
-    (reader.isBackground, reader.received) = (isBackground, run > 0 ? .bytes : .nothing)
+    (reader.isBackground, reader.hasRead) = (isBackground, run > 0)
     return reader
   }
 
@@ -81,21 +75,11 @@ extension GenerationState.Readers {
     #expect(state.readers.isPlayerWaiting)
   }
 
-  @Test func `The departure after a long run is remembered over that after a short one`() {
-    var state = state()
-    state.readers.runEnded(reader(run: 10))
-    #expect(state.readers.departure == .afterShortRun)
-    state.readers.runEnded(reader(run: 100))
-    #expect(state.readers.departure == .afterLongRun)
-    state.readers.runEnded(reader(run: 10))
-    #expect(state.readers.departure == .afterLongRun)
-  }
-
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
     var (state, known) = (state(), state(length: 500))
     for _ in 0..<8 {
-      state.readers.runEnded(reader(run: 500, isBackground: true))
-      state.readers.runEnded(reader(run: 500, at: 500, end: 500))
+      state.readers.runEnded(reader(run: 500, isBackground: true), in: nil)
+      state.readers.runEnded(reader(run: 500, at: 500, end: 500), in: nil)
       known.readers.runEnded(reader(run: 500, at: 500), in: 500)
     }
     #expect(state.readers.usualRun == nil && known.readers.usualRun == nil)
@@ -105,32 +89,35 @@ extension GenerationState.Readers {
     var state = state(length: 500)
     for run in [20, 0, 40, 0, 30] as [Int64] {
       var reader = reader(run: run)
-      reader.received = .bytes
-      state.readers.runEnded(reader)
+      reader.hasRead = true
+      state.readers.runEnded(reader, in: nil)
       #expect(state.readers.usualRun == nil)
     }
-    state.readers.runEnded(reader(run: 10))
+    state.readers.runEnded(reader(run: 10), in: nil)
     #expect(state.readers.usualRun == 40)
   }
 
   @Test func `The usual length is the longest of the latest eight runs`() {
     var state = state()
     for run in [9000, 100, 200, 300, 400, 500, 600, 700] as [Int64] {
-      state.readers.runEnded(reader(run: run))
+      state.readers.runEnded(reader(run: run), in: nil)
     }
     #expect(state.readers.usualRun == 9000)
-    state.readers.runEnded(reader(run: 5))
+    state.readers.runEnded(reader(run: 5), in: nil)
     #expect(state.readers.usualRun == 700)
   }
 
-  @Test func `A reader that is expected counts until it has come, or nobody is expected`() {
+  @Test func `Readers are expected until one has come, or for a moment`() {
     var state = state()
-    state.readers.expect([7, 8])
+    state.fetches.add(.init(range: 0..<500), as: 1)
+    state.readers.areExpected = true
+    state.watch()
     #expect(!state.readers.isDeserted)
-    state.stopExpecting(7)
-    #expect(!state.readers.isDeserted)
-    state.stopExpecting()
-    #expect(state.readers.isDeserted)
+    let isWatched = state.releaseStalled()
+    #expect(isWatched && state.readers.isDeserted)
+    state.readers.areExpected = true
+    _ = state.add(reader())
+    #expect(!state.readers.areExpected)
   }
 
   @Test func `Fetches without readers are watched once until that ends`() {

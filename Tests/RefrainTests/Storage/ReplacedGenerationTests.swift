@@ -223,23 +223,6 @@ struct ReplacedGenerationTests {
     }
   }
 
-  /// They move to the current version, which is another one by then: nobody would end the request.
-  @Test func `A removed version expects no readers of the one before`() async throws {
-    try await withCache { test in
-      test.origin.serve(.synthetic(seed: 1, length: 64 << 20), at: "/a")
-      let reader = try await test.reader("/a")
-      reader.setEnd(.max, readsOn: true)
-      _ = try await reader.waitUntilReadable(at: 0)
-      try await eventually("the request waits for the reader") {
-        reader.generation.withState { $0.fetches.values.contains { $0.paused != nil } }
-      }
-      reader.generation.withState { $0.readers.expect([99]) }
-      #expect(try await test.cache.remove(reader.entry.key) != nil)
-      reader.cancel()
-      try await eventually("the entry is closed") { test.cache.table.isEmpty }
-    }
-  }
-
   /// Without room for bytes of both, the old ones are removed first.
   @Test func `A new version is stored within a limit that the old one fills`() async throws {
     let limit: Int64 = 2 << 20

@@ -6,14 +6,6 @@ struct FetchPlan: Sendable {
   typealias Reader = GenerationState.Reader
   typealias Running = GenerationState.RunningFetch
 
-  enum Decision: Sendable, Hashable {
-    /// The bytes are readable, or in transit.
-    case none
-    case start(ByteRange)
-    /// Start a fetch, and end the running one (by index) where it begins.
-    case startAndTruncate(ByteRange, Int)
-  }
-
   var length: Int64?
   var supportsRanges: Bool?
   /// The recent rate in bytes per second.
@@ -62,49 +54,47 @@ struct FetchPlan: Sendable {
     return isLong ? .max : max(reader.runLength, firstRequest)
   }
 
-  /// Decides what a reader at its position requires.
+  /// Returns what to request for a reader at its position; nil if its bytes are readable, or in
+  /// transit. A running fetch that would bring them too late is to end where the request begins.
   ///
   /// - Parameter isWaiting: whether it cannot continue before the byte at its position arrives.
-  func decide(
+  func request(
     for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
-  ) -> Decision {
+  ) -> ByteRange? {
     var reader = reader
     let position = reader.position
     // Where it waits beyond its declared end, it wants more after all.
     if position >= reader.end { (reader.end, reader.readsOn) = (.max, false) }
     let end = min(reader.end, length ?? .max)
-    guard position < end else { return .none }
+    guard position < end else { return nil }
     let isMissing = isWaiting && !readable.contains(position)
     let coming = isMissing ? running.firstIndex { $0.ahead.contains(position) } : nil
     if supportsRanges == false {
       // One response brings everything from the first byte: any reader whose offset is still ahead
       // joins it.
-      return isMissing && coming == nil ? .start(0..<(length ?? .max)) : .none
+      return isMissing && coming == nil ? 0..<(length ?? .max) : nil
     }
     let late = coming.flatMap { joins(running[$0], at: position) ? nil : $0 }
     let others = running.indices.lazy.filter { $0 != late }
     let covered = readable.with(others.map { running[$0] })
-    if let late {
-      // Only the bytes that the shortened fetch would still have brought are requested again.
-      return .startAndTruncate(hole(at: position, for: reader, covered: covered), late)
-    }
+    if late != nil { return hole(at: position, for: reader, covered: covered) }
 
     let first = covered.end(from: position)
-    guard first < end else { return .none }
+    guard first < end else { return nil }
     // A reader that has come as far as others do is likely to seek next, unless it waits for this
     // byte.
     if let rest = usualRest(of: reader), first >= position + rest, !isWaiting || first > position {
-      return .none
+      return nil
     }
     if first > position {
       // Some is readable or in transit: the next request is sent when half the window is left.
       let window = min(max(reader.runLength, firstRequest), mostAhead)
       let limit = position + window
-      guard first < limit, first - position <= window / 2 else { return .none }
+      guard first < limit, first - position <= window / 2 else { return nil }
       let serving = running.filter { $0.ahead.overlaps(position..<limit) }
-      guard serving.count < 2 else { return .none }
+      guard serving.count < 2 else { return nil }
     }
-    return .start(hole(at: first, for: reader, covered: covered))
+    return hole(at: first, for: reader, covered: covered)
   }
 
   /// Whether a reader waits for a running fetch that brings its byte: those that arrive within the

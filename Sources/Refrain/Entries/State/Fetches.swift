@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: MIT
 
 extension GenerationState {
-  /// One request to the origin, or a row of them, that fills a hole. A pure value: `Fetch` beside the
-  /// state carries it out.
+  /// One request to the origin, or a row of them, that fills a hole. `Fetch` carries it out.
   struct RunningFetch: Sendable {
-    /// What it is for. A confirmation becomes an ordinary fetch if the response brings bytes of the
-    /// generation.
     enum Purpose: Sendable, Equatable {
       case bytes
       /// It revalidates the generation, and may request missing bytes with that
-      /// (`FetchRequest.fills`).
+      /// (`FetchRequest.fills`): an ordinary fetch from the moment at which the response brings some.
       case confirmation(fills: Bool)
     }
 
     enum Phase: Sendable, Equatable {
       /// A request is about to be sent, or waits for its response.
       case asking
-      /// It waits before its first request or a further one, without one running.
+      /// It waits without a request.
       case resting
       /// The body of a response to a range is arriving.
       case part
-      /// The head of a whole response has been received, and its body is arriving unless it is
-      /// paused.
+      /// The head of a whole response has been received.
       case whole(isPaused: Bool)
       /// Its end is being reported: it sends no further request.
       case ended
@@ -33,10 +29,9 @@ extension GenerationState {
     var phase = Phase.asking
     var isWhole: Bool
     var isBackground: Bool
-    /// The end of the range that its response announced; nil before the first one.
+    /// The end of the range that its response announced.
     var announcedEnd: Int64?
-    /// Whether it was ended for lack of readers, so that a missing response says nothing about the
-    /// origin.
+    /// Whether it was ended for lack of readers.
     var isCalledOff = false
     /// The number of new bytes.
     var brought: Int64 = 0
@@ -47,9 +42,9 @@ extension GenerationState {
     /// The span that it extends, as recorded in the journal.
     var journalRun: JournalRun?
     var task: Task<Void, Never>?
-    /// Resumes it, while it is paused.
+    /// Resumes it; nil unless it is paused.
     var paused: Wake?
-    /// Repeats the request, while it waits for a network that a prefetch may use.
+    /// Repeats the request of a prefetch, which may wait for a network that a player need not wait for.
     var beginAnew: (@Sendable () -> Void)?
 
     init(
@@ -73,7 +68,6 @@ extension GenerationState {
 
     var hasBody: Bool { phase == .part || phase == .whole(isPaused: false) }
 
-    /// Whether the head of a whole response has been received.
     var isReceivingWhole: Bool { if case .whole = phase { true } else { false } }
 
     mutating func endRest() { if isResting { phase = .asking } }
@@ -90,42 +84,30 @@ extension GenerationState {
       if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
     }
 
-    /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
-    var mayDeferWakes: Bool { brought >= 1 << 20 && unannounced < 256 << 10 }
-
-    /// Has it bring no more than it has.
     mutating func endAtPosition() {
       range = range.lowerBound..<max(range.lowerBound, position)
     }
   }
 
-  /// A growing span, and its two records in a journal.
+  /// A growing span, and the numbers of its two records in a journal.
   struct JournalRun: Sendable {
     var journal: JournalFile
-    /// The number of the first record.
-    var first: Int
-    /// The record that is written next, 0 or 1.
-    var turn = 0
+    var numbers: (next: Int, other: Int)
     var span: ByteRange
 
-    var number: Int { first + turn }
-
-    func write() throws(DiskError) { try journal.write(span, number: number) }
+    func write() throws(DiskError) { try journal.write(span, number: numbers.next) }
   }
 
-  /// The running fetches of a generation, and how its origin has fared with ranges. A pure value.
+  /// The running fetches of a generation, and how its origin has fared with ranges.
   struct Fetches: Sendable {
     private(set) var all: [FetchID: RunningFetch] = [:]
     private(set) var ranges = OriginRanges.announced
-    /// Where responses that can only be read from their start ended too early, so often that it was an
-    /// error.
-    var lastCut: Int64?
-    /// The number of those that a player is short of, as last reported.
+    /// As last reported (`PlaybackPriority`).
     var shortCount = 0
     /// The positions of those without readers, as last looked at; nil: they are not being watched.
     private var watched: [FetchID: Int64]?
 
-    /// A fetch; nothing changes for one that has ended.
+    /// Nothing changes for one that has ended.
     subscript(id: FetchID) -> RunningFetch? {
       get { all[id] }
       set { if let newValue, all[id] != nil { all[id] = newValue } }
@@ -138,11 +120,6 @@ extension GenerationState {
 
     @discardableResult
     mutating func remove(_ id: FetchID) -> RunningFetch? { all.removeValue(forKey: id) }
-
-    /// Whether one of them, besides a given one, has yet to bring the byte at an offset.
-    func bring(_ offset: Int64, besides id: FetchID? = nil) -> Bool {
-      all.contains { $0.key != id && $0.value.bringsBytes && $0.value.ahead.contains(offset) }
-    }
 
     mutating func move(_ id: FetchID, to position: Int64) {
       if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }
@@ -173,7 +150,6 @@ extension GenerationState {
       return false
     }
 
-    /// Records what became of a request for a range.
     mutating func note(_ found: OriginRanges) {
       if ranges == .refused || (ranges == .answered && found == .refused) { return }
       ranges = found
@@ -181,7 +157,7 @@ extension GenerationState {
 
     var areWatched: Bool { watched != nil }
 
-    /// Watches those without readers, by their positions, until there are none.
+    /// Watches those without readers until there are none.
     ///
     /// - Returns: those that have made no progress since the last call.
     mutating func watch(_ positions: [FetchID: Int64]) -> [FetchID] {

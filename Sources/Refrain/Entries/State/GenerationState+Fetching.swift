@@ -5,15 +5,13 @@ import Foundation
 extension GenerationState {
   // MARK: Starting
 
-  /// Starts a confirmation of the generation, unless one is running, by a request for bytes that a
-  /// reader wants: those at `offset`, or the content information (nil).
+  /// Starts a confirmation of the generation for a reader that waits at `offset`, or for the content
+  /// information (nil), unless one is running.
   mutating func confirm(for reader: Reader, at offset: Int64?) {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
-    let request = confirmingRequest(for: reader, at: offset)
+    let (range, fills) = confirmingRequest(for: reader, at: offset)
     start(
-      .init(
-        range: request.range, purpose: .confirmation(fills: request.fills),
-        isBackground: reader.isBackground))
+      .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
   }
 
   /// Plans fetches for every reader: those that wait first, those in the background last.
@@ -39,22 +37,15 @@ extension GenerationState {
       reader.position = offset
       // One response for all of it cannot be contradicted by another.
       if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
-      // At most two: the missing request, and the one after it.
-      requests: for _ in 0..<2 {
-        let running = Array(fetches.all.lazy.filter(\.value.bringsBytes))
-        let range: ByteRange
-        switch limits.decide(
-          for: reader, isWaiting: isWaiting, readable: readable, running: running.map(\.value))
+      let running = fetches.all.filter(\.value.bringsBytes)
+      if let range = limits.request(
+        for: reader, isWaiting: isWaiting, readable: readable, running: Array(running.values))
+      {
+        if limits.supportsRanges != false,
+          let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
         {
-        case .none: break requests
-        case .start(let hole): range = hole
-        case .startAndTruncate(let hole, let index):
-          let (other, fetch) = running[index]
-          fetches[other]?.range = fetch.range.lowerBound..<hole.lowerBound
-          range = hole
+          fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
         }
-        // Another attempt says more than what became of earlier ones.
-        for id in readers.all.keys { readers[id]?.missed = nil }
         start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
       guard isWaiting, !reader.isBackground else { continue }
@@ -96,9 +87,8 @@ extension GenerationState {
       let rest = fetch.range.upperBound - fetch.position
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
-    if !readers.expected.isEmpty, fetch.position < limits.mostBroughtHome { return true }
-    for waiter in readers.waiters.values {
-      guard let offset = waiter.offset, fetch.ahead.contains(offset) else { continue }
+    if readers.areExpected, fetch.position < limits.mostBroughtHome { return true }
+    for offset in readers.waiters.values.compactMap(\.offset) where fetch.ahead.contains(offset) {
       let nearer = fetches.all.contains {
         $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
           && $0.value.ahead.contains(offset)
@@ -129,8 +119,7 @@ extension GenerationState {
     return true
   }
 
-  /// Whether there are readers that may come to want the bytes of a fetch, which is called off
-  /// otherwise.
+  /// Whether readers may come to want the bytes of a fetch, which is called off otherwise.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
     let isWanted = !readers.isDeserted && !isOver
     if !isWanted { fetches[id]?.isCalledOff = true }
@@ -183,57 +172,53 @@ extension GenerationState {
     recount()
   }
 
-  /// Recounts the fetches that a player is short of (`PlaybackPriority`).
+  /// See `PlaybackPriority`.
   mutating func recount() {
-    let count = fetches.values.count { $0.hasBody && isShort(of: $0) }
+    let count = fetches.values.count(where: isShort)
     if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
     fetches.shortCount = count
   }
 
-  /// Whether a player that needs the fetch's bytes next has less ahead than is safe: half of the
-  /// read-ahead window, at which the next request is made, but at least what plays for some seconds. A
-  /// live stream arrives as slowly as it plays on any network, so only its start counts.
+  /// Whether a player waits for the fetch, or has less ahead than is safe when it comes to its bytes:
+  /// half of the read-ahead window, but at least what plays for some seconds. A live stream arrives as
+  /// slowly as it plays on any network, so only its start counts.
   private func isShort(of fetch: RunningFetch) -> Bool {
-    guard !fetch.isBackground, !isOver else { return false }
+    guard fetch.hasBody, !fetch.isBackground, !isOver else { return false }
     if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    if readers.waits.contains(where: {
-      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
-    }) {
-      return true
-    }
-    let readable = readable
     let least = min(1 << 20, limits.maximumReadAhead / 2)
-    return readers.values.contains { reader in
-      guard reader.isActive, !reader.isBackground else { return false }
-      let end = readable.end(from: reader.position)
-      return end < reader.end && fetch.ahead.contains(end)
-        && end - reader.position < max(limits.window(afterRun: reader.runLength) / 2, least)
+    return readers.waits.contains {
+      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
     }
+      || readers.values.contains { reader in
+        let ahead = fetch.position - reader.position
+        return reader.isActive && !reader.isBackground && ahead >= 0
+          && fetch.position < min(reader.end, fetch.range.upperBound)
+          && ahead < max(limits.window(afterRun: reader.runLength) / 2, least)
+      }
   }
 
   // MARK: Ending
 
-  /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
-  /// Another request at once would do no better: it is made after a delay, or never.
+  /// Whether this fetch is ending without having brought anything while readers wait for its bytes:
+  /// another request at once would do no better.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
     else { return false }
+    let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.values
     return readers.waits.contains { wait in
       guard !wait.reader.awaitsConfirmation,
         !isServed(wait.readerID, wait.reader, at: wait.offset)
       else { return false }
-      guard let offset = wait.offset else {
-        return !fetches.all.contains { $0.key != id && $0.value.bringsBytes }
-      }
-      return fetch.ahead.contains(offset) && !fetches.bring(offset, besides: id)
+      guard let offset = wait.offset else { return others.isEmpty }
+      return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
     }
   }
 
   /// Whether a reader has received bytes or this fetch has brought some: then an outage is waited
   /// out.
   func isPlaying(_ id: FetchID) -> Bool {
-    (fetches[id]?.brought ?? 0) > 0 || readers.values.contains { $0.received > .nothing }
+    (fetches[id]?.brought ?? 0) > 0 || hasBeenRead
   }
 
   /// Whether nothing is known, and every reader passes on the origin's error response.
@@ -241,25 +226,14 @@ extension GenerationState {
     info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
   }
 
-  /// Whether a further response could continue where this one broke off. Without ranges it starts
-  /// at its first byte. If neither a length nor a validator confirms that it is the same, it can
-  /// only continue if all bytes so far are stored: then they are compared.
+  /// Whether a further response could continue where this one broke off. If it begins at the first
+  /// byte, and neither a length nor a validator confirms that it is the same, all bytes so far have to
+  /// be stored: then they are compared.
   func canGoOn(_ id: FetchID) -> Bool {
     if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
     if isLive { return false }
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
-  }
-
-  /// Whether `gained` bytes are progress where a response had to be read again from its start: a
-  /// twentieth of the bytes before is, a few bytes are not.
-  static func isProgress(_ gained: Int64, at position: Int64) -> Bool { gained * 20 >= position }
-
-  /// Whether responses that begin at the first byte have ended too early at about an offset, so often
-  /// that it was an error: a reader that asks again does not cause the full number of attempts again.
-  func isCutShort(at offset: Int64) -> Bool {
-    guard let cut = fetches.lastCut else { return false }
-    return offset <= cut || !Self.isProgress(offset - cut, at: offset)
   }
 
   /// - Parameters:
@@ -280,13 +254,12 @@ extension GenerationState {
     wakeServed()
     if readers.waiters.isEmpty { return }
     guard handed != nil, fetches.isEmpty else { return plan() }
-    wake(readers.waits, with: Self.handedInPart)
+    wake(readers.waits, with: MediaCacheError.endedEarly)
   }
 
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
-    let waiting = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
@@ -296,32 +269,15 @@ extension GenerationState {
     }
     wake(failed, with: error)
     if isForBackground {
-      // A failed fetch must not restart whenever another reader waits: those in the background
-      // that wait for nothing else rest until they ask again.
+      // It must not restart whenever another reader waits.
       let waiting = readers.waiting
       for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
         readers[id]?.activity = .idle
       }
     }
-    for (id, reader) in readers.all
-    where !waiting.contains(id) && !fetch.isCalledOff
-      && misses(error, reader, at: fetch.position)
-    {
-      readers[id]?.missed = error
+    guard info == nil, error.status != nil else { return }
+    for (id, reader) in readers.all where reader.fillsWhole && !reader.isActive {
+      readers[id]?.refusal = error
     }
-  }
-
-  /// Whether a reader that does not wait now would have the same request made again: its filling was
-  /// refused before it asked, or it reads the last bytes of a response that was cut short for good.
-  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
-    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
-    guard error.retry == .cutShort, comesWhole, !reader.awaitsConfirmation,
-      reader.isReading || reader.isBackground && reader.isActive,
-      reader.position <= position, position < reader.end
-    else { return false }
-    return reader.isBackground
-      // What it lacks is not further on.
-      || readable.end(from: reader.position) <= position
-        && !Self.isProgress(position - reader.position, at: position)
   }
 }

@@ -1,13 +1,135 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 
-/// Readers: what they find, and how they wait.
+extension GenerationState {
+  struct Reader: Sendable {
+    enum Activity {
+      /// It has asked for nothing yet, or rests.
+      case idle
+      /// It was told to wait for its bytes, and is about to.
+      case aboutToWait
+      /// It is expected to read on from its position.
+      case reading
+    }
+
+    var position: Int64 = 0
+    var runLength: Int64 = 0
+    var end: Int64 = .max
+    /// Whether it reads everything up to `end`.
+    var readsOn = false
+    var isBackground = false
+    /// `FillPolicy.wholeResource`.
+    var fillsWhole = false
+    /// The smallest request made for it.
+    var minimum: Int64 = 1
+    var activity = Activity.idle
+    /// Whether it has bytes of this generation, so that it cannot move to another.
+    var hasRead = false
+    /// Whether it waits for bytes until the origin has confirmed this generation.
+    var awaitsConfirmation = false
+    /// The origin's refusal of a request that its filling has made before it asked for anything.
+    var refusal: MediaCacheError?
+    var terms = ReadTerms()
+    /// What it was opened for; nil: it makes no request of its own.
+    var resource: Resource?
+
+    var isActive: Bool { activity != .idle }
+
+    mutating func readOn(from offset: Int64) {
+      readsOn = true
+      if offset >= end { end = .max }
+    }
+
+    mutating func advance(by count: Int64) {
+      if count > 0 { hasRead = true }
+      position += count
+      runLength += count
+    }
+  }
+
+  struct Waiter: Sendable {
+    var reader: ReaderID
+    /// The offset waited for; nil for the content information.
+    var offset: Int64?
+    var wake: Wake
+  }
+
+  typealias Wake = @Sendable (Result<Void, any Error>) -> Void
+
+  /// A call that waits, and its reader.
+  typealias Wait = (id: WaiterID, offset: Int64?, readerID: ReaderID, reader: Reader)
+
+  /// The readers of a generation, and their calls that wait.
+  struct Readers: Sendable {
+    private(set) var all: [ReaderID: Reader] = [:]
+    private(set) var waiters: [WaiterID: Waiter] = [:]
+    /// Whether readers of the previous generation, which have read nothing of it, are about to
+    /// arrive: the fetch that began this one continues for them, for a moment.
+    var areExpected = false
+    /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+    private var runs: [Int64] = []
+
+    /// Nothing changes for one that has left.
+    subscript(id: ReaderID) -> Reader? {
+      get { all[id] }
+      set { if let newValue, all[id] != nil { all[id] = newValue } }
+    }
+
+    var values: Dictionary<ReaderID, Reader>.Values { all.values }
+    var isEmpty: Bool { all.isEmpty }
+
+    /// Whether nobody is left who may come to want fetched bytes.
+    var isDeserted: Bool { all.isEmpty && !areExpected }
+
+    mutating func add(_ reader: Reader, as id: ReaderID) {
+      all[id] = reader
+      areExpected = false
+    }
+
+    mutating func remove(_ id: ReaderID) { all[id] = nil }
+
+    // MARK: Waiting
+
+    var waits: [Wait] {
+      waiters.compactMap { id, waiter in
+        all[waiter.reader].map { (id, waiter.offset, waiter.reader, $0) }
+      }
+    }
+
+    var waiting: Set<ReaderID> { Set(waiters.values.map(\.reader)) }
+
+    var isPlayerWaiting: Bool { waits.contains { $0.offset != nil && !$0.reader.isBackground } }
+
+    mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
+
+    /// Ends each once.
+    mutating func end(_ waits: [Wait]) -> [Wake] {
+      waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
+    }
+
+    // MARK: Moving
+
+    /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
+    /// which say nothing: a player looks at the beginning and at the end before it plays.
+    var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
+
+    /// Records that a reader has jumped elsewhere, rests, or leaves.
+    mutating func runEnded(_ reader: Reader, in length: Int64?) {
+      // A reader at its end could not have continued.
+      guard reader.hasRead, !reader.isBackground, reader.position < min(reader.end, length ?? .max),
+        reader.runLength > 0
+      else { return }
+      runs = runs.suffix(7) + [reader.runLength]
+    }
+  }
+}
+
+/// What readers find, and how they wait.
 extension GenerationState {
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
-    // The reader was just cancelled, or moved to another generation, and will notice by itself.
+    // It was just cancelled, or has moved, and will notice.
     guard var reader = readers[id] else { return .moved }
-    move(&reader, to: offset)
+    let hasJumped = move(&reader, to: offset)
     let found = available(to: id, reader, at: offset)
     var looksAhead = false
     switch found {
@@ -24,7 +146,7 @@ extension GenerationState {
     readers[id] = reader
     if looksAhead, !isComplete, !isOffline {
       plan(for: id, isWaiting: false)
-      watchAbandoned()
+      if hasJumped { releaseUnwanted() }
       resumePaused()
     }
     if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
@@ -34,13 +156,13 @@ extension GenerationState {
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
-    return obstacle(for: id, reader) ?? info.map { .found($0) } ?? .wait
+    return obstacle(for: id, reader) ?? info.map { .found($0) }
+      ?? (isOver ? .failed(Self.changed) : .wait)
   }
 
   private func available(
     to id: ReaderID, _ reader: Reader, at offset: Int64
   ) -> Lookup<AvailableBytes> {
-    if life == .closed { return .failed(Self.closed) }
     if let obstacle: Lookup<AvailableBytes> = obstacle(for: id, reader) { return obstacle }
     if let length, offset >= length { return .found(.end) }
     if let range = stored.range(containing: offset), let file {
@@ -57,8 +179,9 @@ extension GenerationState {
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  /// Returns what keeps a reader from all that is known and stored.
+  /// What keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
+    if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
     // In place of a response that was handed to another one, a client asks for itself, and a player
     // begins with the next generation.
@@ -68,9 +191,10 @@ extension GenerationState {
     return reader.awaitsConfirmation ? .wait : nil
   }
 
-  private mutating func move(_ reader: inout Reader, to offset: Int64) {
+  /// - Returns: whether it jumps elsewhere.
+  private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
     defer { reader.activity = .reading }
-    if offset == reader.position, reader.isActive { return }
+    if offset == reader.position, reader.isActive { return false }
     // Small steps ahead count as sequential reading: a demuxer skips. So do larger steps over stored
     // bytes: a client may read those from the file itself.
     let step = offset - reader.position
@@ -78,43 +202,35 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      runEnded(reader)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
+    return !goesOn
   }
 
   // MARK: Waiting
 
   /// Registers a waiter.
   ///
-  /// - Returns: its outcome, if its bytes are there or can never come.
+  /// - Returns: its outcome, if there is nothing to wait for: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
-    // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return .success(()) }
-    if reader.activity == .aboutToWait { readers[waiter.reader]?.activity = .reading }
-    if life == .closed { return .failure(Self.closed) }
-    if life == .superseded || isServed(waiter.reader, reader, at: waiter.offset) {
-      return .success(())
-    }
+    readers[waiter.reader]?.activity = .reading
+    if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      if !fetches.bring(waiter.offset ?? 0) { return .failure(error) }
+    if let error = reader.refusal {
+      readers[waiter.reader]?.refusal = nil
+      if info == nil, fetches.isEmpty { return .failure(error) }
     }
-    if handed != nil, fetches.isEmpty { return .failure(Self.handedInPart) }
-    if !reader.isActive { readers[waiter.reader]?.activity = .asking }
+    if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
-    watchAbandoned()
+    releaseUnwanted()
     recount()
     return nil
   }
 
-  /// Whether a reader has nothing to wait for at an offset, or for the content information (nil): it
-  /// looks again, and finds bytes or an error.
+  /// Whether a reader finds something at an offset, or the content information (nil), or an error.
   func isServed(_ id: ReaderID, _ reader: Reader, at offset: Int64?) -> Bool {
     if let offset {
       if case .wait = available(to: id, reader, at: offset) { return false }
@@ -125,10 +241,7 @@ extension GenerationState {
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
-    let waits = readers.waits.filter { $0.id == id }
-    if waits.isEmpty { return }
-    wake(waits, with: CancellationError())
-    releaseUnwanted()
+    wake(readers.waits.filter { $0.id == id }, with: CancellationError())
   }
 
   mutating func wakeServed() {
@@ -151,73 +264,57 @@ extension GenerationState {
 
 /// Readers that jump or leave, and what becomes of the requests made for them.
 ///
-/// Bytes in transit without a reader are lost once their connection is closed, and are sent again
-/// if they are wanted after all. So a request without readers first waits, as for a slow reader:
-/// many readers come back, like a player that reads the end of a file and then plays its beginning.
-/// But a reader that jumps after reading sequentially for a while must not wait behind such a
-/// request.
+/// Bytes in transit are lost once their connection is closed. So a request without readers first
+/// waits, as for a slow reader: a player reads the end of a file, and then plays its beginning. But a
+/// player that jumps must not wait behind a request that has long brought what it read.
 extension GenerationState {
-  private mutating func runEnded(_ reader: Reader) {
-    readers.runEnded(reader, in: length, firstRequest: limits.firstRequest)
-  }
-
   /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
-    runEnded(reader)
-    watchAbandoned()
+    readers.runEnded(reader, in: length)
+    releaseUnwanted()
   }
 
   mutating func detach(_ id: ReaderID) {
     wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
-    if let reader = readers[id] { runEnded(reader) }
+    if let reader = readers[id] { readers.runEnded(reader, in: length) }
     readers.remove(id)
     // The file is unlinked; closing the descriptor frees its blocks.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }
     recount()
     if !transient.isEmpty { transient.keep(near: transientWindows) }
     releaseUnwanted()
-    watchAbandoned()
   }
 
-  /// Stops expecting readers of the previous generation: all of them once another generation has
-  /// become the current one, and one that has arrived or left for good.
-  mutating func stopExpecting(_ id: ReaderID? = nil) {
-    if let id, !readers.expected.contains(id) { return }
-    var left = Set<ReaderID>()
-    if let id { left = readers.expected.subtracting([id]) }
-    readers.expect(left)
-    releaseUnwanted()
-  }
-
-  /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
-  /// requested again; a longer one is kept for a while.
+  /// Ends fetches that no reader is left to want, which may be in a while: a small rest is received
+  /// all the same, so that it is not requested again.
+  ///
+  /// If there are readers elsewhere, at once the oldest if there are too many, and while a player waits,
+  /// those that have brought much.
   mutating func releaseUnwanted() {
-    guard readers.isDeserted else { return }
-    for (id, fetch) in fetches.all
-    where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-      resume(id)
-      callOff(id)
+    if readers.isDeserted {
+      for (id, fetch) in fetches.all
+      where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
+        resume(id)
+        callOff(id)
+      }
+      return watch()
+    }
+    let abandoned = abandonedFetches
+    if abandoned.isEmpty { return }
+    // Two wait for a reader to come back.
+    let waiting = Set(abandoned.suffix(2))
+    let isPlayerWaiting = readers.isPlayerWaiting
+    for id in abandoned {
+      let hasBroughtMuch = fetches[id].map { $0.brought >= 1 << 20 } ?? false
+      if !waiting.contains(id) || isPlayerWaiting && hasBroughtMuch { callOff(id) }
     }
     watch()
   }
 
-  /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
-  /// the oldest at once if there are too many; or all, once a player waits after a long run.
-  private mutating func watchAbandoned() {
-    guard readers.departure != .nobody else { return }
-    let abandoned = abandonedFetches
-    let isAfterLongRun = readers.departure == .afterLongRun
-    let endsAll = isAfterLongRun && readers.isPlayerWaiting
-    if abandoned.isEmpty || endsAll || !isAfterLongRun { readers.departure = .nobody }
-    if abandoned.isEmpty { return }
-    // Two wait for a reader to come back.
-    for id in abandoned.dropLast(endsAll ? 0 : 2) { callOff(id) }
-    watch()
-  }
-
-  private mutating func watch() {
+  /// Has fetches without readers checked from time to time, if there are any.
+  mutating func watch() {
     if fetches.areWatched { return }
     _ = fetches.watch(abandonedPositions)
     if fetches.areWatched { actions.append(.watchAbandoned) }
@@ -227,6 +324,11 @@ extension GenerationState {
   ///
   /// - Returns: whether any are left to check.
   mutating func releaseStalled() -> Bool {
+    if readers.areExpected {
+      // They would have arrived by now.
+      readers.areExpected = false
+      releaseUnwanted()
+    }
     for id in fetches.watch(abandonedPositions) { callOff(id) }
     return fetches.areWatched
   }
@@ -240,33 +342,31 @@ extension GenerationState {
   }
 
   private var abandonedPositions: [FetchID: Int64] {
-    if readers.isDeserted { return fetches.all.mapValues(\.position) }
-    let abandoned = Set(abandonedFetches)
+    let abandoned = readers.isEmpty ? Array(fetches.all.keys) : abandonedFetches
     return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
-  /// The fetches without readers whose rest another request could bring, and too long to be received
-  /// regardless; oldest first. None while the resource is unknown, because that concerns every reader.
+  /// The fetches without readers whose rest another request could bring, if that is too long to be
+  /// received regardless; oldest first. What an unknown resource is concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, readers.expected.isEmpty, !isOver else { return [] }
-    let candidates = fetches.all.filter { _, fetch in
-      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
-        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
-    }
-    if candidates.isEmpty { return [] }
-    let covered = readable.with(fetches.values)
+    guard info != nil, !isOneResponse, !readers.areExpected, !isOver else { return [] }
     // One reader may wait in several places at once.
     var places = readers.waits.compactMap { wait in
       wait.offset.map { (at: $0, end: wait.reader.end) }
     }
-    places += readers.values.filter(\.isReading).map { ($0.position, $0.end) }
-    let isAwaited = { (fetch: RunningFetch) in
-      places.contains { place in
-        fetch.ahead.contains(place.at)
-          || place.at <= fetch.position && fetch.position < place.end
-            && covered.range(containing: place.at)?.contains(fetch.position) == true
-      }
+    places += readers.values.filter(\.isActive).map { ($0.position, $0.end) }
+    let candidates = fetches.all.filter { _, fetch in
+      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
+        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+        && !places.contains { fetch.ahead.contains($0.at) }
     }
-    return candidates.filter { !isAwaited($0.value) }.map(\.key).sorted()
+    if candidates.isEmpty { return [] }
+    let covered = readable.with(fetches.values)
+    return candidates.filter { _, fetch in
+      !places.contains { place in
+        place.at <= fetch.position && fetch.position < place.end
+          && covered.range(containing: place.at)?.contains(fetch.position) == true
+      }
+    }.map(\.key).sorted()
   }
 }

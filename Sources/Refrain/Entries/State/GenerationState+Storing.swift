@@ -42,7 +42,6 @@ extension GenerationState {
     var storedEnd: Int64
     var isRefused: Bool
     var isUnrepeatable: Bool
-    /// Whether all bytes may be a document whose pace is not known yet.
     var mayBeDocument: Bool
   }
 
@@ -65,7 +64,6 @@ extension GenerationState {
 
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
-    var actions: [Action]
     var journal: JournalRun?
     /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
@@ -75,8 +73,8 @@ extension GenerationState {
 
   /// Commits bytes that have been written: readers may use them from now on.
   ///
-  /// - Parameter announces: whether waiting readers are woken now; otherwise with the next bytes,
-  ///   or by `announce`.
+  /// - Parameter announces: whether readers are woken now; otherwise with the next bytes, or by
+  ///   `announce`.
   /// - Returns: nil if the file is no longer this generation's.
   mutating func commit(
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
@@ -88,9 +86,11 @@ extension GenerationState {
     let count = range.upperBound - range.lowerBound
     if isNew { fetches[id]?.brought += count }
     fetches[id]?.unannounced += count
-    if announces || fetches[id]?.mayDeferWakes != true { announce(id) }
+    // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
+    let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 } ?? false
+    if announces || !isDeferred { announce(id) }
     return Commit(
-      actions: takeActions(), journal: note(range, of: id), syncDelay: storage.nextSync(now),
+      journal: note(range, of: id), syncDelay: storage.nextSync(now),
       replacesRecord: storage.isReplacing)
   }
 
@@ -101,11 +101,12 @@ extension GenerationState {
     if let last = fetches[id]?.journalRun, last.journal === journal,
       last.span.upperBound == range.lowerBound
     {
-      fetches[id]?.journalRun?.turn = 1 - last.turn
+      fetches[id]?.journalRun?.numbers = (last.numbers.other, last.numbers.next)
       fetches[id]?.journalRun?.span = last.span.lowerBound..<range.upperBound
       return fetches[id]?.journalRun
     }
-    let run = JournalRun(journal: journal, first: journal.reserve(2), span: range)
+    let first = journal.reserve(2)
+    let run = JournalRun(journal: journal, numbers: (first, first + 1), span: range)
     fetches[id]?.journalRun = run
     return run
   }
@@ -135,11 +136,8 @@ extension GenerationState {
   }
 }
 
-/// The decision of the entry's writer how to store a generation, given the contents of the disk.
-///
-/// The rule: a generation that another process has stored under the key, and that anybody could
-/// still use, is continued or left alone. Only one that is known to be outdated or useless is
-/// replaced.
+/// How the entry's writer stores a generation, given the contents of the disk: what another process has
+/// stored under the key is continued or left alone, unless it is known to be outdated or useless.
 enum StoringDecision: Sendable, Hashable {
   /// Continue with the stored files.
   case resume
@@ -173,10 +171,13 @@ extension GenerationState {
 /// Responses that are not stored, and who receives them.
 extension GenerationState {
   /// Keeps received bytes that are not stored, for as long as a reader is near.
-  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) {
+  ///
+  /// - Returns: false if no reader is near any byte that the fetch has yet to bring: they are useless.
+  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> Bool {
     let range = offset..<(offset + Int64(bytes.count))
-    storage.reach(range.upperBound)
     let windows = transientWindows
+    let rest = offset..<max(fetches[id]?.range.upperBound ?? 0, range.upperBound)
+    guard fetches[id] != nil, windows.contains(where: { $0.overlaps(rest) }) else { return false }
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     fetches.move(id, to: range.upperBound)
@@ -190,14 +191,7 @@ extension GenerationState {
       $0.reader.isBackground && $0.offset.map(range.contains) == true
     }
     wake(unserved, with: storageProblem)
-  }
-
-  /// Whether a reader is near any byte that a fetch has yet to bring: otherwise bytes that cannot
-  /// be stored are useless.
-  func isOfUse(_ id: FetchID, from offset: Int64) -> Bool {
-    guard let fetch = fetches[id] else { return false }
-    let rest = offset..<max(fetch.range.upperBound, offset + 1)
-    return transientWindows.contains { $0.overlaps(rest) }
+    return true
   }
 
   /// The ranges near readers.
@@ -211,11 +205,11 @@ extension GenerationState {
 }
 
 /// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
-/// answers, as it arrives. No other reader receives it, nothing of it is kept, and nothing more is
-/// requested for its generation: another response could be for somebody else.
+/// answers, as it arrives. Nothing more is requested for its generation: another response could be for
+/// somebody else.
 extension GenerationState {
-  /// Returns the reader that waits for the first response of this generation, or is about to, and has
-  /// asked for just what was requested (`given`; nil if that is not known).
+  /// Returns the reader that waits for the first response of this generation, or is about to, and was
+  /// opened for just what was requested.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
     let waiting = readers.waiting
@@ -232,24 +226,15 @@ extension GenerationState {
     delivery = .handed(to: reader, headers: headers, status: status)
     wake(readers.waits.filter { $0.readerID != reader })
   }
-
-  static let handedInPart = MediaCacheError(
-    .unreachable, "The origin's response, which may not be stored, has ended before these bytes.",
-    remedy: "Open the resource again to request them.")
 }
 
 /// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5).
 ///
-/// A person who pins a group asks for it to play without the origin, which it cannot without its
-/// documents and keys. A cache for one person stores them then, as a browser saves a page on
-/// request. They are revalidated before each use while the origin can be reached, and removed with
-/// the pin. A cache for several people stores nothing of the kind: the pin of one is not the wish of
-/// the others.
-///
-/// A pin needs stored bytes, so they are stored first, for the wish of a reader
-/// (`ResourcePolicy.Group.isKept`). The pin on disk decides what stays: when the entry is closed without
-/// one, because the download was refused or cancelled or another process has unpinned it, the
-/// response is removed; what a process left that ended suddenly is not used (`Store`).
+/// A cache for one person stores them all the same for a pinned group, which cannot play without the
+/// origin without its documents and keys: as a browser saves a page on request. They are revalidated
+/// before each use while the origin can be reached. They are stored for the wish of a reader
+/// (`ResourcePolicy.Group.isKept`), before there is a pin; what has none when the entry is closed is
+/// removed, and what a process left that ended suddenly is not used (`Store`).
 extension GenerationState {
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
@@ -260,8 +245,7 @@ extension GenerationState {
 }
 
 /// Live streams: a station sends what it plays now, and another response begins elsewhere. So one
-/// response is all of a generation: it passes through memory, no part of it is stored or requested
-/// again, and the generation ends when the response breaks off.
+/// response is all of a generation, which passes through memory, and ends when the response breaks off.
 extension GenerationState {
   var isLive: Bool { liveEnd != nil }
 
@@ -281,8 +265,7 @@ extension GenerationState {
   /// Whether the resource has no length, no validator and no range support: until its end has come,
   /// its stored bytes can be neither completed nor confirmed.
   var isUnrepeatable: Bool {
-    guard let info else { return false }
-    return info.length == nil && !info.supportsRanges && validator.isEmpty
+    info.map { $0.length == nil && !$0.supportsRanges && validator.isEmpty } ?? false
   }
 
   static let brokeOff = MediaCacheError(

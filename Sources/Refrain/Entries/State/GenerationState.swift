@@ -14,11 +14,9 @@ package enum AvailableBytes: Sendable {
   case end
 }
 
-/// Everything known of one generation while it is open: its representation and its bytes, its readers
-/// and its fetches, which are values of their own. A pure value: its methods change it, and leave
-/// `actions` to carry out outside the lock.
+/// Everything known of one generation while it is open: its representation, its bytes, its readers and
+/// its fetches. A pure value: its methods leave `actions` to carry out outside the lock.
 struct GenerationState: Sendable {
-  /// An action to carry out after the lock is released.
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
@@ -26,7 +24,7 @@ struct GenerationState: Sendable {
     /// A player waits for bytes of a background fetch, which may have to repeat its request.
     case promoted(beginAnew: (@Sendable () -> Void)?)
     case watchAbandoned
-    /// Change the number of fetches that a player is short of.
+    /// The number of fetches that a player is short of has changed by so many.
     case countShort(Int)
   }
 
@@ -90,7 +88,6 @@ struct GenerationState: Sendable {
     return id
   }
 
-  /// Ends the waits of readers.
   mutating func wake(_ waits: [Wait], with error: (any Error)? = nil) {
     let wakes = readers.end(waits)
     if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
@@ -98,7 +95,6 @@ struct GenerationState: Sendable {
 
   // MARK: The resource
 
-  /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
     if let length { fetches.end(at: length) }
@@ -185,7 +181,6 @@ extension GenerationState {
     return hole < length ?? .max ? hole : nil
   }
 
-  /// Whether a reader has received bytes.
   var hasBeenRead: Bool { readers.values.contains(where: \.hasRead) }
 
   /// The end of the bytes received of a live stream; nil if this is none.

@@ -9,8 +9,6 @@ struct StoredBytes: Sendable {
   private(set) var synced = RangeSet<Int64>()
   /// Bytes that the file no longer holds, though its record may still claim them.
   private(set) var lost = RangeSet<Int64>()
-  /// The end of the furthest known byte of this version, even if it is no longer there.
-  private(set) var reached: Int64 = 0
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
@@ -41,7 +39,7 @@ struct StoredBytes: Sendable {
 
   // MARK: Whether to store
 
-  /// Has nothing stored until a time; nil: for good.
+  /// - Parameter end: nil: for good.
   mutating func refuse(_ problem: MediaCacheError, until end: ContinuousClock.Instant? = nil) {
     refusal = (problem, end)
   }
@@ -69,7 +67,6 @@ struct StoredBytes: Sendable {
   /// The stored generations that one after this replaces.
   var lineage: Set<String> { replaced.union([generationID].compactMap(\.self)) }
 
-  /// Begins to store in new files.
   mutating func begin(
     _ id: String, in file: EntryFile, _ journal: JournalFile?, isReplacing: Bool
   ) {
@@ -79,7 +76,7 @@ struct StoredBytes: Sendable {
     allow()
   }
 
-  /// Adopts the bytes found on disk, and continues to store in their files if there is a journal.
+  /// Adopts the bytes found on disk; further ones are stored beside them if there is a journal.
   mutating func adopt(
     _ contents: EntryDirectory.Contents, _ journal: JournalFile? = nil, allocated: Int64 = 0
   ) {
@@ -87,7 +84,6 @@ struct StoredBytes: Sendable {
     let found = contents.spans.subtracting(lost)
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
-    reach(spans.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans.subtracting(lost)
     generationID = contents.record.generation
     file = contents.file
@@ -103,7 +99,6 @@ struct StoredBytes: Sendable {
     unsyncedBytes = 0
   }
 
-  /// Frees the blocks of a file that was removed.
   mutating func releaseFile() { file = nil }
 
   /// Forgets the bytes, which are gone with their directory.
@@ -134,16 +129,12 @@ struct StoredBytes: Sendable {
 
   // MARK: Bytes
 
-  /// Records bytes that have come, whether or not they are stored.
-  mutating func reach(_ end: Int64) { reached = max(reached, end) }
-
   /// Records written bytes: readers may use them from now on.
   ///
   /// - Returns: whether their first byte is new.
   mutating func commit(_ range: ByteRange) -> Bool {
     let isNew = !spans.contains(range.lowerBound)
     spans.insert(contentsOf: range)
-    reach(range.upperBound)
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
     return isNew
@@ -276,10 +267,9 @@ extension MediaCacheError {
 }
 
 /// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
-/// and nearby readers, and are dropped when no reader is near. A pure value.
+/// and nearby readers.
 ///
-/// Sequential bytes are gathered into chunks of some 64 KiB, however small the pieces, so that
-/// there are few chunks to search and to drop.
+/// Sequential bytes are gathered into chunks of some 64 KiB, so that there are few to search.
 struct TransientBytes: Sendable {
   private struct Chunk: Sendable {
     var lower: Int64

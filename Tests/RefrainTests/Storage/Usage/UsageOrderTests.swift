@@ -140,7 +140,7 @@ struct UsageOrderTests {
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let commit = state.commit(1, start..<start + 100, to: file, now: .now)
       let run = try #require(commit?.journal)
-      let (number, span) = (run.number, run.span)
+      let (number, span) = (run.numbers.next, run.span)
       #expect(span == 0..<start + 100)
       var bytes = try #require(try disk.file(at: journal.path)).bytes
       let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
@@ -157,7 +157,7 @@ struct UsageOrderTests {
     // Bytes of another fetch are recorded elsewhere.
     state.fetches.add(.init(range: 5000..<6000), as: 2)
     let commit = state.commit(2, 5000..<5100, to: file, now: .now)
-    #expect(commit?.journal?.number == 2)
+    #expect(commit?.journal?.numbers.next == 2)
     #expect(commit?.journal?.span == 5000..<5100)
   }
 }
