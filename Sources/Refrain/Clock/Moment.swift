@@ -33,6 +33,12 @@ package struct Uptime: Codable, Sendable, Hashable {
     boot == earlier.boot ? seconds - earlier.seconds : nil
   }
 
+  /// Whether this time is later than another one, or the same. False if that was in another run of
+  /// the machine, or on another machine.
+  package func isAfter(_ earlier: Uptime) -> Bool {
+    seconds(since: earlier).map { $0 >= 0 } ?? false
+  }
+
   package static func + (uptime: Uptime, seconds: Double) -> Uptime {
     Uptime(seconds: uptime.seconds + seconds, boot: uptime.boot)
   }
