@@ -29,7 +29,7 @@ final class OpenFile: Sendable {
 /// The data of one generation: a sparse file, byte x of the resource at offset x. It stays readable
 /// while this object exists, even after it is unlinked.
 ///
-/// Holds a shared flock(2) on the file during its lifetime, so that other processes do not truncate
+/// Holds a shared lock of the file during its lifetime, so that other processes do not truncate
 /// bytes in use. Its calls block, unless noted otherwise.
 package final class EntryFile: Sendable {
   private let file: OpenFile
