@@ -43,8 +43,8 @@ package final class PrivateFiles: Sendable {
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
   /// the new ones.
   ///
-  /// - Parameter syncs: false for a file that changes every second: until `sync`, a power cut may
-  ///   cost its contents, while the end of the program costs nothing.
+  /// - Parameter syncs: false for a file that changes every second: a power cut may cost its contents
+  ///   then, while the end of the program costs nothing.
   package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
     try disk.makeDirectory(path)
     // Best effort, as for the entries: the contents may grant access, and backups need none of it.
@@ -60,20 +60,6 @@ package final class PrivateFiles: Sendable {
       throw error
     }
     if syncs { try disk.syncDirectory(path) }
-  }
-
-  /// Makes the contents of files, and the names in the directory, survive a power cut. Missing
-  /// files are no error.
-  package func sync(_ names: [String]) throws {
-    for name in names {
-      try ifPresent { () throws(DiskError) in try disk.syncFile(path(of: name)) }
-    }
-    try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
-  }
-
-  /// Runs work that does not fail because a file or the directory is missing.
-  private func ifPresent(_ work: () throws(DiskError) -> Void) throws(DiskError) {
-    do throws(DiskError) { try work() } catch { if !error.isMissing { throw error } }
   }
 
   // MARK: Several files
@@ -101,9 +87,9 @@ package final class PrivateFiles: Sendable {
 
   /// Removes some files. Missing ones are no error.
   package func remove(_ names: [String]) throws {
-    guard !names.isEmpty else { return }
+    guard !names.isEmpty, try disk.status(of: path) != nil else { return }
     for name in names { try disk.remove(path(of: name)) }
-    try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
+    try disk.syncDirectory(path)
   }
 
   /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left, and
