@@ -144,8 +144,9 @@ protocol Disk: Sendable {
   /// Releases a lock. Call it before `close`: a child process that is being started holds a copy of
   /// every descriptor, and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32, _ kind: LockKind)
-  /// Whether another open file description has locked the byte (fcntl(2), F_OFD_GETLK).
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool
+  /// Whether another open file description holds a lock that this one excludes (fcntl(2),
+  /// F_OFD_GETLK).
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool
 }
 
 extension Disk {

@@ -167,13 +167,11 @@ struct EntryDirectory: Sendable {
       sum.all += status.allocated
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
-      let descriptor = try disk.open("\(path)/\(name)", .readWrite)
+      let descriptor = try disk.open("\(path)/\(name)", .read)
       defer { disk.close(descriptor) }
       // If the file system cannot lock, readers cannot be detected.
-      switch try? disk.lock(descriptor, .exclusive) {
-      case true?: disk.unlock(descriptor, .exclusive)
-      case false?: sum.read += status.allocated
-      case nil: break
+      if (try? disk.isLocked(descriptor, against: .exclusive)) == true {
+        sum.read += status.allocated
       }
     }
     return sum

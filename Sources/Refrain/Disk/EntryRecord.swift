@@ -89,10 +89,10 @@ extension EntryDirectory {
 
     /// Whether the entry is pinned. A mark without a record protects nothing.
     var isPinned: Bool {
-      [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { status(of: $0) != nil }
+      [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { name in
+        statuses.contains { $0.name == name }
+      }
     }
-
-    func status(of name: String) -> FileStatus? { statuses.first { $0.name == name }?.status }
   }
 
   /// The files of an entry, and what its record and its journals claim.

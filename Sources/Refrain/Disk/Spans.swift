@@ -79,7 +79,7 @@ enum SpanList {
 /// is skipped.
 enum SpanJournal {
   static let suffix = ".spans"
-  static let headerSize = 64
+  static let headerSize = 8
   static let recordSize = 24
 
   /// Returns the journal's file name for a generation and an epoch.
@@ -94,10 +94,9 @@ enum SpanJournal {
     return Int(digits).flatMap { (0..<EntryRecord.epochLimit).contains($0) ? $0 : nil }
   }
 
-  /// Returns the boot identity, padded. It has no checksum: a damaged identity matches no boot.
+  /// Returns the number of the boot. It has no checksum: a damaged one matches no boot.
   static func header(bootIdentity: String) -> [UInt8] {
-    let text = Array(bootIdentity.utf8.prefix(headerSize))
-    return text + [UInt8](repeating: 0, count: headerSize - text.count)
+    [UsageRecord.number(ofBoot: bootIdentity)].bytes
   }
 
   static func record(_ span: ByteRange) -> [UInt8] {

@@ -12,10 +12,8 @@ struct SystemDisk: Disk {
   /// Whether files are locked; otherwise every lock fails as on a file system without locks.
   let locksFiles: Bool
 
-  init(locksFiles: Bool = true) { self.locksFiles = locksFiles }
-
   /// Creates the disk for a directory. In the container of an app group nothing is locked.
-  init(for directory: String) { self.init(locksFiles: !Self.isInGroupContainer(directory)) }
+  init(for directory: String = "") { locksFiles = !Self.isInGroupContainer(directory) }
 
   /// Whether a path is in the container of an app group on a system that suspends apps, and ends
   /// one that holds a lock there then (exception code 0xdead10cc): `…/Containers/Shared/AppGroup/`
@@ -226,9 +224,9 @@ struct SystemDisk: Disk {
     _ = fcntl(descriptor, Self.setLock, &lock)
   }
 
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
     try checkLocking(descriptor)
-    var lock = Self.lock(.byte(offset))
+    var lock = Self.lock(kind)
     try call("fcntl", "fd \(descriptor)") { fcntl(descriptor, Self.findLock, &lock) }
     return lock.l_type != Int16(F_UNLCK)
   }

@@ -80,11 +80,8 @@ final class WriterLocks: Sendable {
 
   /// Returns the lock of an entry's byte. Two entries that share a byte only cannot be stored at the
   /// same time.
-  fileprivate static func lock(of name: String) -> LockKind { .byte(offset(of: name)) }
-
-  private static func offset(of name: String) -> Int64 {
-    let number = UInt64(name.prefix(16), radix: 16) ?? UInt64(name.utf8.first ?? 0)
-    return Int64(number >> 2)
+  fileprivate static func lock(of name: String) -> LockKind {
+    .byte(Int64((UInt64(name.prefix(16), radix: 16) ?? 0) >> 2))
   }
 
   /// Takes the lock of an entry; nil if another writer holds it.
@@ -126,6 +123,6 @@ final class WriterLocks: Sendable {
     // file system cannot lock, nothing is locked.
     guard let file = try? OpenFile(path, .readWrite, disk: disk) else { return false }
     defer { withExtendedLifetime(file) {} }
-    return (try? disk.isLocked(file.descriptor, byteAt: Self.offset(of: name))) ?? false
+    return (try? disk.isLocked(file.descriptor, against: Self.lock(of: name))) ?? false
   }
 }

@@ -217,10 +217,13 @@ extension MediaCache {
       keys.insert(entry.key)
     }
     if selection.needsSearch {
-      keys.formUnion(
-        try await stored.keys { record in
-          selection.contains(CacheKey(rawValue: record.key), url: record.url)
-        })
+      let found = try await stored.visit { [budget] name -> CacheKey? in
+        // Nothing of an unreadable entry is used.
+        guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
+        let key = CacheKey(rawValue: record.key)
+        return selection.contains(key, url: record.url) ? key : nil
+      }
+      keys.formUnion(found)
     } else {
       keys.formUnion(try await stored.representations(of: selection.keys))
     }

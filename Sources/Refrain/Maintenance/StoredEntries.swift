@@ -86,18 +86,6 @@ struct StoredEntries: Sendable {
     return (entries, usage)
   }
 
-  /// Returns the keys of the entries whose records are included. Reads every record.
-  func keys(
-    where isIncluded: @Sendable @escaping (EntryRecord) -> Bool
-  ) async throws -> [CacheKey] {
-    try await visit { name in
-      // Nothing of an unreadable entry is used.
-      guard let record = budget.entryDirectory(named: name).writtenRecord, isIncluded(record)
-      else { return nil }
-      return CacheKey(rawValue: record.key)
-    }
-  }
-
   func entry(for key: CacheKey) -> EntrySummary? {
     let summary = summary(named: KeyHash.name(of: key))
     return summary?.key == key ? summary : nil

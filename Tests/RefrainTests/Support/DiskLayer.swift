@@ -54,8 +54,8 @@ extension DiskLayer {
     try system.lock(descriptor, kind)
   }
   func unlock(_ descriptor: Int32, _ kind: LockKind) { system.unlock(descriptor, kind) }
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
-    try system.isLocked(descriptor, byteAt: offset)
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
+    try system.isLocked(descriptor, against: kind)
   }
 }
 

@@ -204,8 +204,8 @@ final class WatchedDisk: DiskLayer {
     return try system.lock(descriptor, kind)
   }
 
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
     try check(.lock, descriptor)
-    return try system.isLocked(descriptor, byteAt: offset)
+    return try system.isLocked(descriptor, against: kind)
   }
 }

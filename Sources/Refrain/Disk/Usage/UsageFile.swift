@@ -3,7 +3,7 @@ import Foundation
 import RefrainLocks
 
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
-/// that is held for microseconds. If the file system has no locks, each cache counts on
+/// (flock(2)) that is held for microseconds. If the file system has no locks, each cache counts on
 /// its own.
 ///
 /// Only the amount stored depends on this file: if it is missing, damaged or from before a restart

@@ -78,8 +78,8 @@ struct SmallLimitTests {
     for try await _ in reader.chunks() {}
     let usage = cache.budget.usage
     let least = Mutex(Int64.max)
-    disk.fail { operation, _ in
-      guard operation == .list else { return nil }
+    disk.fail { operation, path in
+      guard operation == .list, path.contains("/entries") else { return nil }
       least.withLock { $0 = min($0, usage.update(\.used)) }
       return nil
     }
