@@ -115,6 +115,8 @@ package final class PrivateFiles: Sendable {
 
   static let lockName = "lock"
   static let removalName = "removal"
+  /// Files without secrets, which other processes rely on.
+  private static let permanent: Set = [lockName, removalName]
 
   /// Returns the time of the last removal of all files: a process that keeps the contents of a file
   /// in memory must not store again what is older. Nil if there was none, or its record is damaged.
@@ -130,15 +132,14 @@ package final class PrivateFiles: Sendable {
     removedHere.withLock { $0?.isAfter(earlier) ?? false }
   }
 
-  /// Removes all files, and records that.
+  /// Removes all files but the permanent ones, and records that.
   func removeAll(at now: Uptime) throws(MediaCacheError) {
     var problem = "could not be removed"
     do {
       try withLock {
         removedHere.withLock { $0 = now }
         var failure: (any Error)?
-        // Other processes rely on the two that stay, which have no secrets.
-        for name in try disk.names(in: path) where ![Self.lockName, Self.removalName].contains(name) {
+        for name in try disk.names(in: path) where !Self.permanent.contains(name) {
           do {
             try disk.remove(path(of: name))
           } catch {

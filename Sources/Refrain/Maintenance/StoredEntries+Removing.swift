@@ -70,18 +70,25 @@ extension StoredEntries {
   private func remove(
     _ name: String, _ key: CacheKey?, at time: Date
   ) async throws -> RemovedEntry? {
-    // The record of what is open may not be written yet.
-    var key =
-      key ?? (budget.isOpen(name) ? table.openEntries.first { $0.name == name }?.key : nil)
+    var key = key
     var freed: Int64?
-    while true {
+    for attempt in 0... {
       try Task.checkCancellation()
+      if key == nil, budget.isOpen(name) { key = openKey(name) }
       if let key, let open = await table.heldEntry(for: key) {
         defer { open.release() }
         if let bytes = try await remove(open, at: time) { freed = (freed ?? 0) + bytes }
         break
       }
-      guard let removed = try removeClosed(name) else { break }
+      let closed: RemovedEntry?
+      do throws(MediaCacheError) {
+        closed = try removeClosed(name)
+      } catch {
+        // It is this process that writes: it has just opened the entry, or is closing it.
+        guard error.code == .inUse, budget.isOpen(name), attempt < 100 else { throw error }
+        continue
+      }
+      guard let removed = closed else { break }
       freed = (freed ?? 0) + removed.bytes
       key = key ?? removed.key
       // A request may have opened the entry, and read its record, just before that.
@@ -90,6 +97,16 @@ extension StoredEntries {
       else { break }
     }
     return freed.map { (key, nil, $0) }
+  }
+
+  /// Returns the key of an entry that is open here, or is being opened or closed.
+  private func openKey(_ name: String) -> CacheKey? {
+    // The record of what is open may not be written yet.
+    if let entry = table.openEntries.first(where: { $0.name == name }) { return entry.key }
+    let record = budget.entryDirectory(named: name).writtenRecord
+    return record.map { CacheKey(rawValue: $0.key) }.flatMap {
+      KeyHash.name(of: $0) == name ? $0 : nil
+    }
   }
 
   private func remove(_ entry: Entry, at time: Date) async throws -> Int64? {

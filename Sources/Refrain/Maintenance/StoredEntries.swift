@@ -26,17 +26,15 @@ struct StoredEntries: Sendable {
   /// - Returns: the values that `body` returned, in the order of the directory.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   func visit<Value: Sendable>(
-    progress: Progress? = nil, _ body: @Sendable @escaping (_ name: String) throws -> Value?
+    _ body: @Sendable @escaping (_ name: String) throws -> Value?
   ) async throws -> [Value] {
     try await reportingStorage {
       let shards = try await IOThreads.background.run { () throws(DiskError) in
         try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
       }
-      let noteDone = counter(to: shards.reduce(0) { $0 + $1.count }, progress)
       return try await inParallel(shards, on: IOThreads.background) { names in
         try names.compactMap { name in
           try Task.checkCancellation()
-          defer { noteDone() }
           return try body(name)
         }
       }.flatMap(\.self)
@@ -181,11 +179,13 @@ public struct EntryVerification: Sendable, Hashable {
 extension StoredEntries {
   /// Verifies the entry of a key, or all. Throws as `visit` does.
   func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
-    guard let key else { return try await visit(progress: progress) { try verify(named: $0) } }
+    let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
+    let noteDone = counter(to: names.count, progress)
     return try await reportingStorage {
-      try await IOThreads.background.run {
-        try verify(named: KeyHash.name(of: key)).map { [$0] } ?? []
-      }
+      try await inParallel(names, on: IOThreads.background) { name in
+        defer { noteDone() }
+        return try verify(named: name)
+      }.compactMap(\.self)
     }
   }
 

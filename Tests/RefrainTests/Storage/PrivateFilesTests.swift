@@ -39,7 +39,7 @@ import Testing
         operation == .write && path.contains("/private/") ? ENOSPC : nil
       }
       let error = await expectError(.storage) { try await cache.removeAll() }
-      #expect(error?.reason.contains("were removed, but a program that runs may store its own") == true)
+      #expect(error?.reason.contains("were removed, but a program that runs") == true)
       #expect(try files.contents(of: "secret", limit: 10) == nil)
       // No part of the record is left.
       #expect(SystemFiles.names(in: files.path) == ["lock"])
