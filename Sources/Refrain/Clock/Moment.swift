@@ -83,11 +83,8 @@ enum BootIdentity {
 
   #if canImport(Darwin)
     private static func session() -> String? {
-      var size = 0
-      guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else {
-        return nil
-      }
-      var buffer = [UInt8](repeating: 0, count: size)
+      var buffer = [UInt8](repeating: 0, count: 64)
+      var size = buffer.count
       guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
       return String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
     }

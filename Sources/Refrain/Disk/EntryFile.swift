@@ -60,13 +60,6 @@ package final class EntryFile: Sendable {
     try file.write(bytes, at: offset)
   }
 
-  /// Reads fewer bytes than the buffer holds only at the end of the file.
-  func read(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-  ) throws(DiskError) -> Int {
-    try disk.read(descriptor, into: buffer, at: offset)
-  }
-
   /// Returns the first bytes; nil if they are not there, or cannot be read, which the next reader of
   /// them reports.
   func beginning(_ count: Int64) -> Data? {
@@ -76,9 +69,9 @@ package final class EntryFile: Sendable {
     return Data(bytes)
   }
 
-  /// Like `read(into:at:)`, for front doors that copy bytes out of the file; nil if reading fails.
+  /// Reads fewer bytes than the buffer holds only at the end of the file; nil if reading fails.
   package func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
-    do throws(DiskError) { return try read(into: buffer, at: offset) } catch { return nil }
+    try? disk.read(descriptor, into: buffer, at: offset)
   }
 
   /// Reads cached bytes without blocking; nil if the disk would have to be waited for.
