@@ -150,7 +150,7 @@ extension MediaCache {
         let descriptor = try disk.open(path, .create)
         defer { disk.close(descriptor) }
         // First: nothing is left if the process ends during the trial.
-        try disk.removeFile(path)
+        try disk.remove(path)
         try disk.write(bytes, to: descriptor, at: 0)
         try disk.sync(descriptor)
         let read = try disk.read(bytes.count, of: descriptor)

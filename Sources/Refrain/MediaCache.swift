@@ -48,7 +48,7 @@ public final class MediaCache: Sendable {
     do throws(DiskError) {
       events = EventStreams(unheard: try Self.create(folder, on: disk))
     } catch {
-      throw error.problem(ofDirectory: path)
+      throw error.problem(ofDirectory: folder)
     }
     self.configuration = configuration
     let budget = DiskBudget(
@@ -205,7 +205,7 @@ public final class MediaCache: Sendable {
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
-    try await stored.listing(settles: true)
+    try await stored.listing()
   }
 
   /// Returns the entry stored under a key, or nil.
@@ -217,7 +217,7 @@ public final class MediaCache: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
-    try await stored.usage()
+    try await listing().usage
   }
 
   public struct Usage: Sendable, Hashable, Codable {
@@ -285,35 +285,20 @@ public final class MediaCache: Sendable {
     progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> Int64 {
     let time = now.wall
-    // First: a cancelled removal leaves no credentials behind.
     origin.withMemory { $0.companions = [:] }
-    var failure = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
       freed = .success(try await stored.removeAll(at: time, progress: progress))
     } catch {
       freed = .failure(error)
     }
-    // There may be room for the record of the removal now.
-    if failure != nil { failure = await removePrivateFiles() }
-    // Credentials that are left, or may be stored again, matter more than why entries are left.
-    if let failure { throw failure }
-    return try freed.get()
-  }
-
-  /// Removes what proxies have stored for streams, and players for going on.
-  ///
-  /// - Returns: why it could not be removed, or not recorded.
-  private func removePrivateFiles() async -> MediaCacheError? {
-    let (files, clock) = (privateFiles, configuration.clock)
-    return await IOThreads.background.run {
-      do throws(MediaCacheError) {
-        try files.removeAll { clock().uptime }
-        return nil
-      } catch {
-        return error
-      }
+    // There is room for the record of the removal now. A cancelled one leaves no credentials behind
+    // either, and those that are left, or may be stored again, matter more than why entries are left.
+    let (files, now) = (privateFiles, now.uptime)
+    try await IOThreads.background.run { () throws(MediaCacheError) in
+      try files.removeAll(at: now)
     }
+    return try freed.get()
   }
 
   // MARK: Following it

@@ -110,10 +110,11 @@
         #expect(run.status == 1)
         #expect(
           run.errors
-            == "refrain: \(path) is a file, not a folder. Name a folder for the cache.\n")
+            == "refrain: The cache directory \(path) cannot be used: Not a directory. Name a folder "
+            + "that can be written to; no part of its path may be a file.\n")
         let below = try await program.run("get", "--cache", "\(path)/x", "http://h/a")
         #expect(below.status == 1)
-        #expect(below.errors.contains("cannot be used: Not a directory. A part of its path is"))
+        #expect(below.errors.contains("cannot be used: Not a directory. Name a folder"))
         #expect(!below.errors.contains("Error Domain"))
       }
     }

@@ -21,11 +21,10 @@ import Testing
     CacheKey(rawValue: "http://h/\(number % 100).m3u8")
   }
 
-  /// Returns segments that name their media playlists in turns, the playlists, which name the first
-  /// manifest, and the manifest.
+  /// Returns segments and media playlists, which name the first manifest, and the manifest.
   private static func stream(of count: Int) -> [Entry] {
     let segments = (0..<count).map {
-      Entry(key: CacheKey(rawValue: "http://h/\($0).ts"), stream: list($0))
+      Entry(key: CacheKey(rawValue: "http://h/\($0).ts"), stream: root)
     }
     let lists = (0..<100).map { Entry(key: list($0), stream: root) }
     return segments + lists + [Entry(key: root)]

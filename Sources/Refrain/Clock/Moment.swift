@@ -33,6 +33,12 @@ package struct Uptime: Codable, Sendable, Hashable {
     boot == earlier.boot ? seconds - earlier.seconds : nil
   }
 
+  /// Whether this time is later than another one, or the same. False if that was in another run of
+  /// the machine, or on another machine.
+  package func isAfter(_ earlier: Uptime) -> Bool {
+    seconds(since: earlier).map { $0 >= 0 } ?? false
+  }
+
   package static func + (uptime: Uptime, seconds: Double) -> Uptime {
     Uptime(seconds: uptime.seconds + seconds, boot: uptime.boot)
   }
@@ -77,11 +83,8 @@ enum BootIdentity {
 
   #if canImport(Darwin)
     private static func session() -> String? {
-      var size = 0
-      guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else {
-        return nil
-      }
-      var buffer = [UInt8](repeating: 0, count: size)
+      var buffer = [UInt8](repeating: 0, count: 64)
+      var size = buffer.count
       guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
       return String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
     }

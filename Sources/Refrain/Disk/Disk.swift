@@ -27,20 +27,9 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
 extension DiskError {
   /// Returns an error that says why a cache directory could not be made, and the remedy.
   func problem(ofDirectory path: String) -> MediaCacheError {
-    // With a trailing slash, the path of a file does not resolve.
-    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    var isDirectory: ObjCBool = false
-    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
-      !isDirectory.boolValue
-    {
-      return MediaCacheError(
-        .storage, "\(path) is a file, not a folder.", remedy: "Name a folder for the cache.")
-    }
-    return MediaCacheError(
+    MediaCacheError(
       .storage, "The cache directory \(path) cannot be used: \(String(cString: strerror(code))).",
-      remedy: code == ENOTDIR
-        ? "A part of its path is a file: choose another directory."
-        : "Choose another directory, or change its permissions.")
+      remedy: "Name a folder that can be written to; no part of its path may be a file.")
   }
 }
 
@@ -84,13 +73,13 @@ struct FileStatus: Sendable, Hashable {
   }
 }
 
-/// What a lock excludes.
+/// What a lock excludes (fcntl(2), F_OFD_SETLK).
 enum LockKind: Sendable, Hashable {
-  /// Exclusive locks of the file (flock(2)).
+  /// Exclusive locks of the file.
   case shared
-  /// Every other lock of the file (flock(2)).
+  /// Every other lock of the file, which must be open for writing.
   case exclusive
-  /// Every other lock of one byte, even beyond the end of the file (fcntl(2), F_OFD_SETLK).
+  /// Every other lock of one byte, even beyond the end of the file, which must be open for writing.
   case byte(Int64)
 }
 
@@ -118,10 +107,8 @@ protocol Disk: Sendable {
   func syncDirectory(_ path: String) throws(DiskError)
   /// rename(2).
   func rename(_ old: String, to new: String) throws(DiskError)
-  /// unlink(2). A missing file is no error.
-  func removeFile(_ path: String) throws(DiskError)
-  /// rmdir(2). A missing directory is no error.
-  func removeDirectory(_ path: String) throws(DiskError)
+  /// remove(3), of a file or an empty directory. A missing one is no error.
+  func remove(_ path: String) throws(DiskError)
   /// ftruncate(2).
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError)
 
@@ -157,9 +144,9 @@ protocol Disk: Sendable {
   /// Releases a lock. Call it before `close`: a child process that is being started holds a copy of
   /// every descriptor, and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32, _ kind: LockKind)
-  /// Whether another open file description has locked the byte, or any byte if `offset` is nil
-  /// (fcntl(2), F_OFD_GETLK).
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool
+  /// Whether another open file description holds a lock that this one excludes (fcntl(2),
+  /// F_OFD_GETLK).
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool
 }
 
 extension Disk {
@@ -177,9 +164,7 @@ extension Disk {
   /// Returns the contents of a small file, cut at `limit`; nil if it is missing.
   ///
   /// - Throws: if it cannot be read, or is not an ordinary file (EINVAL).
-  func file(
-    at path: String, limit: Int = 64 << 20
-  ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
+  func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
     let descriptor: Int32
     do throws(DiskError) {
       descriptor = try open(path, .read)
@@ -192,7 +177,7 @@ extension Disk {
     guard found.kind == .file else {
       throw DiskError(operation: "open", path: path, code: EINVAL)
     }
-    return (try read(Int(min(found.size, Int64(limit))), of: descriptor), found)
+    return try read(Int(min(found.size, Int64(limit))), of: descriptor)
   }
 
   /// Returns the first `count` bytes of a file; fewer if it is shorter.
@@ -224,25 +209,21 @@ extension Disk {
     try sync(descriptor)
   }
 
-  /// Makes a directory, and its parents where they are missing.
-  func makeDirectories(_ path: String) throws(DiskError) {
+  /// Makes a directory, and its parents where they are missing: again if an empty one is removed
+  /// meanwhile.
+  func makeDirectories(_ path: String, attempts: Int = 100) throws(DiskError) {
     do throws(DiskError) {
       try makeDirectory(path)
     } catch {
       let parent = path.parentPath
-      guard error.isMissing, !parent.isEmpty else { throw error }
+      guard error.code == ENOENT, !parent.isEmpty, attempts > 0 else { throw error }
       try makeDirectories(parent)
-      try makeDirectory(path)
+      try makeDirectories(path, attempts: attempts - 1)
     }
   }
 
   /// Removes a directory if it is empty. One that is left does no harm.
-  func removeIfEmpty(_ path: String) { try? removeDirectory(path) }
-
-  /// Whether the path is a directory itself, not a link to one.
-  func isDirectory(_ path: String) throws(DiskError) -> Bool {
-    try status(of: path)?.kind == .directory
-  }
+  func removeIfEmpty(_ path: String) { try? remove(path) }
 
   /// Opens a file, made if it is missing, and locks it against every other process and thread. A
   /// locked file can only be polled.
@@ -253,18 +234,17 @@ extension Disk {
     var pause: UInt32 = 20
     while let descriptor = try? open(path, .lock) {
       do throws(DiskError) {
-        let opened = try status(of: descriptor)
-        if opened.kind == .file, try lock(descriptor, .exclusive) {
-          // The directory may have been removed and made again in the meantime.
-          if try status(of: path)?.identity == opened.identity { return descriptor }
-          unlock(descriptor, .exclusive)
+        // The directory may have been removed and made again in the meantime.
+        if try lock(descriptor, .exclusive),
+          try status(of: path)?.identity == status(of: descriptor).identity
+        {
+          return descriptor
         }
-        close(descriptor)
-        guard opened.kind == .file else { return nil }
       } catch {
         closeLocked(descriptor)
         return nil
       }
+      closeLocked(descriptor)
       guard ContinuousClock.now - start < patience else { return nil }
       usleep(pause)
       pause = min(pause * 2, 2000)
@@ -282,15 +262,4 @@ extension Disk {
 extension String {
   /// The path of the directory in which this path lies; empty if there is none.
   var parentPath: String { lastIndex(of: "/").map { String(self[..<$0]) } ?? "" }
-}
-
-/// Calls `take` until it returns a value, for some milliseconds: a child process that was just forked
-/// holds its parent's locks until it executes its program, and a process that checks a lock holds it
-/// briefly.
-func soon<Value>(_ take: () throws(DiskError) -> Value?) throws(DiskError) -> Value? {
-  for attempt in 0..<5 {
-    if attempt > 0 { usleep(2000) }
-    if let value = try take() { return value }
-  }
-  return nil
 }

@@ -24,27 +24,8 @@ struct EntryDirectory: Sendable {
   /// - Returns: whether the directory was missing, provided that the caller holds the lock.
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
-    for attempt in 1... {
-      do throws(DiskError) {
-        try disk.makeDirectory(shardPath)
-        try disk.makeDirectory(path)
-        break
-      } catch {
-        // Another program has removed the cache directory, or an empty shard was removed.
-        guard error.isMissing, attempt < 100 else { throw error }
-        try createParents()
-      }
-    }
+    try disk.makeDirectories(path)
     return isNew
-  }
-
-  /// Makes the directory of all shards and its parents: they may be removed while the cache is in
-  /// use.
-  func createParents() throws(DiskError) {
-    let entries = shardPath.parentPath
-    try disk.makeDirectories(entries)
-    // Best effort, as on opening the cache: on failure the media is only backed up needlessly.
-    do { try disk.setStoredMediaAttributes(entries) } catch {}
   }
 
   /// Makes the names of the entry's parent directories survive a power cut. `create` does not,
@@ -71,15 +52,9 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
-    do throws(DiskError) {
-      try disk.makeFile(temporary, with: bytes, syncs: durably)
-    } catch {
-      guard error.isObstacle else { throw error }
-      try remove(temporary)
-      try disk.makeFile(temporary, with: bytes, syncs: durably)
-    }
+    try disk.makeFile(temporary, with: bytes, syncs: durably)
     if let age { try disk.setChangeTime(of: temporary, to: age) }
-    if try disk.isDirectory(recordPath) { try remove(recordPath) }
+    if try disk.status(of: recordPath)?.kind == .directory { try remove(recordPath) }
     try disk.rename(temporary, to: recordPath)
     if durably { try disk.syncDirectory(path) }
   }
@@ -97,38 +72,22 @@ struct EntryDirectory: Sendable {
   }
 
   /// Removes every file, and the directory. Processes that have a file open can still read it.
-  ///
-  /// - Parameters:
-  ///   - found: the files, if they were just listed.
-  ///   - keepsShard: whether the shard stays, even if it is empty then.
-  func removeFiles(_ found: Files? = nil, keepsShard: Bool = false) throws(DiskError) {
+  func removeFiles() throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     try remove(recordPath)
-    for (name, _) in found?.statuses ?? [] where name != EntryRecord.fileName {
-      try remove("\(path)/\(name)")
-    }
-    do throws(DiskError) {
-      try disk.removeDirectory(path)
-    } catch {
-      // The files were not listed, or some were added since.
-      guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
-      try remove(path)
-    }
-    if !keepsShard { disk.removeIfEmpty(shardPath) }
+    try remove(path)
+    disk.removeIfEmpty(shardPath)
   }
 
   /// Removes a file, or a directory in its place with all its contents.
   func remove(_ path: String) throws(DiskError) {
     do throws(DiskError) {
-      return try disk.removeFile(path)
+      try disk.remove(path)
     } catch {
-      // unlink(2) of a directory: EISDIR on Linux, EPERM elsewhere.
-      guard error.code == EISDIR || error.code == EPERM, try disk.isDirectory(path) else {
-        throw error
-      }
+      guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
+      for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
+      try disk.remove(path)
     }
-    for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
-    try disk.removeDirectory(path)
   }
 
   // MARK: Evicting
@@ -138,9 +97,8 @@ struct EntryDirectory: Sendable {
 
   /// Removes the entry unless a process reads it. The caller holds its `WriterLock`.
   ///
-  /// - Parameter found: its files, if they were just listed.
   /// - Returns: its key, if it has a record.
-  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
+  func removeUnused() throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
       record = try EntryRecord.decode(readRecord()).0
@@ -153,7 +111,7 @@ struct EntryDirectory: Sendable {
     }
     let descriptor = try record.flatMap { try lockedDataFile($0) }
     defer { if let descriptor { disk.closeLocked(descriptor) } }
-    try removeFiles(found)
+    try removeFiles()
     return record.map { CacheKey(rawValue: $0.key) }
   }
 
@@ -212,10 +170,8 @@ struct EntryDirectory: Sendable {
       let descriptor = try disk.open("\(path)/\(name)", .read)
       defer { disk.close(descriptor) }
       // If the file system cannot lock, readers cannot be detected.
-      switch try? disk.lock(descriptor, .exclusive) {
-      case true?: disk.unlock(descriptor, .exclusive)
-      case false?: sum.read += status.allocated
-      case nil: break
+      if (try? disk.isLocked(descriptor, against: .exclusive)) == true {
+        sum.read += status.allocated
       }
     }
     return sum
@@ -228,10 +184,7 @@ struct EntryDirectory: Sendable {
     guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
     do throws(DiskError) {
-      let locked = try soon { () throws(DiskError) in
-        try disk.lock(descriptor, .exclusive) ? descriptor : nil
-      }
-      if let locked { return locked }
+      if try disk.lock(descriptor, .exclusive) { return descriptor }
     } catch {
       // The file system cannot lock. Other readers keep a removed file, but would reach the end of
       // a truncated one.
@@ -240,5 +193,102 @@ struct EntryDirectory: Sendable {
     }
     disk.close(descriptor)
     throw InUse()
+  }
+}
+
+/// Marks entries that are never evicted.
+///
+/// The mark is an empty file beside the record. So it can be set while another process writes the
+/// entry and replaces its record, it outlives the generation, and listing the directory shows it.
+/// Earlier versions of Refrain ignore or remove it.
+extension EntryDirectory {
+  static let pinName = "pinned"
+
+  private var pinPath: String { "\(path)/\(Self.pinName)" }
+
+  /// The longest time in which an eviction that has found no mark removes the record.
+  private static let evictionStart: useconds_t = 50_000
+
+  /// Marks the entry, durably.
+  ///
+  /// - Parameter isLocked: whether the caller holds the entry's lock.
+  /// - Returns: false if there is no entry, or it is being evicted.
+  func pin(isLocked: Bool = false) throws(DiskError) -> Bool {
+    guard try disk.status(of: recordPath) != nil else { return false }
+    do throws(DiskError) {
+      // With the lock, no eviction is between looking for the mark and removing the record.
+      let lock = isLocked ? nil : try WriterLock.acquire(self)
+      defer { withExtendedLifetime(lock) {} }
+      if try !isPinned { try disk.makeFile(pinPath) }
+      // Another process writes the entry, or evicts it; eviction removes the record first.
+      if lock == nil, !isLocked { usleep(Self.evictionStart) }
+      // The first record of an entry does not survive a power cut by itself.
+      try disk.syncFile(recordPath)
+      try disk.syncDirectory(path)
+      try syncParents()
+    } catch {
+      guard error.isMissing else { throw error }
+      return false
+    }
+    let hasRecord = try disk.status(of: recordPath) != nil
+    let hasMark = try isPinned
+    return hasRecord && hasMark
+  }
+
+  var isPinned: Bool {
+    get throws(DiskError) { try disk.status(of: pinPath) != nil }
+  }
+
+  /// Removes the mark, durably.
+  ///
+  /// - Returns: false if there was none.
+  func unpin() throws(DiskError) -> Bool {
+    guard try isPinned else { return false }
+    try remove(pinPath)
+    try disk.syncDirectory(path)
+    return true
+  }
+
+  /// Returns the disk space that a pinned entry claims: all that it takes once it is complete, or
+  /// takes already.
+  ///
+  /// - Parameter length: of the resource; nil while unknown.
+  static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
+    max(allocated, min(length ?? 0, longestLength) + besideData)
+  }
+
+  /// A bound of the claim, so that sums do not overflow if a damaged record names a huge length.
+  private static let longestLength: Int64 = 1 << 45
+  /// The directory and the record, a block each.
+  private static let besideData: Int64 = 8192
+}
+
+/// Marks entries that stay only for a time after their last use (`ResourcePolicy.keep`).
+///
+/// The mark is an empty file beside the record, named by the time. As with a pin, listing the
+/// directory shows it: a scan for entries to evict reads no records.
+extension EntryDirectory {
+  private static let keepPrefix = "keep-"
+
+  /// Returns the seconds that a file of this name marks; nil if it is no such mark.
+  static func keep(markedBy name: String) -> Int64? {
+    guard name.hasPrefix(keepPrefix) else { return nil }
+    return Int64(name.dropFirst(keepPrefix.count)).flatMap { $0 >= 0 ? $0 : nil }
+  }
+
+  /// Whether a file of this name is a mark, which belongs to the entry and to none of its
+  /// generations.
+  static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
+
+  /// Replaces the mark.
+  ///
+  /// - Parameter seconds: nil: the entry stays for as long as there is room.
+  func mark(keep seconds: Int64?) throws(DiskError) {
+    let wanted = seconds.map { "\(Self.keepPrefix)\($0)" }
+    var isMarked = false
+    for name in try disk.names(in: path) where Self.keep(markedBy: name) != nil {
+      if name == wanted { isMarked = true } else { try disk.remove("\(path)/\(name)") }
+    }
+    if let wanted, !isMarked { try disk.makeFile("\(path)/\(wanted)") }
   }
 }

@@ -29,7 +29,7 @@ final class OpenFile: Sendable {
 /// The data of one generation: a sparse file, byte x of the resource at offset x. It stays readable
 /// while this object exists, even after it is unlinked.
 ///
-/// Holds a shared flock(2) on the file during its lifetime, so that other processes do not truncate
+/// Holds a shared lock of the file during its lifetime, so that other processes do not truncate
 /// bytes in use. Its calls block, unless noted otherwise.
 package final class EntryFile: Sendable {
   private let file: OpenFile
@@ -60,13 +60,6 @@ package final class EntryFile: Sendable {
     try file.write(bytes, at: offset)
   }
 
-  /// Reads fewer bytes than the buffer holds only at the end of the file.
-  func read(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-  ) throws(DiskError) -> Int {
-    try disk.read(descriptor, into: buffer, at: offset)
-  }
-
   /// Returns the first bytes; nil if they are not there, or cannot be read, which the next reader of
   /// them reports.
   func beginning(_ count: Int64) -> Data? {
@@ -76,9 +69,9 @@ package final class EntryFile: Sendable {
     return Data(bytes)
   }
 
-  /// Like `read(into:at:)`, for front doors that copy bytes out of the file; nil if reading fails.
+  /// Reads fewer bytes than the buffer holds only at the end of the file; nil if reading fails.
   package func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
-    do throws(DiskError) { return try read(into: buffer, at: offset) } catch { return nil }
+    try? disk.read(descriptor, into: buffer, at: offset)
   }
 
   /// Reads cached bytes without blocking; nil if the disk would have to be waited for.

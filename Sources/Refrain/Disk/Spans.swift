@@ -79,7 +79,7 @@ enum SpanList {
 /// is skipped.
 enum SpanJournal {
   static let suffix = ".spans"
-  static let headerSize = 64
+  static let headerSize = 8
   static let recordSize = 24
 
   /// Returns the journal's file name for a generation and an epoch.
@@ -94,15 +94,14 @@ enum SpanJournal {
     return Int(digits).flatMap { (0..<EntryRecord.epochLimit).contains($0) ? $0 : nil }
   }
 
-  /// Returns the boot identity, padded. It has no checksum: a damaged identity matches no boot.
+  /// Returns the number of the boot. It has no checksum: a damaged one matches no boot.
   static func header(bootIdentity: String) -> [UInt8] {
-    let text = Array(bootIdentity.utf8.prefix(headerSize))
-    return text + [UInt8](repeating: 0, count: headerSize - text.count)
+    [UsageRecord.number(ofBoot: bootIdentity)].bytes
   }
 
   static func record(_ span: ByteRange) -> [UInt8] {
     let words = [span.lowerBound, span.upperBound].map(UInt64.init(bitPattern:))
-    return (words + [checksum(words[0], words[1])]).bytes
+    return (words + [words.checksum]).bytes
   }
 
   /// Returns the spans of a journal file; none if it was written in another boot.
@@ -112,19 +111,11 @@ enum SpanJournal {
     let words = [UInt64](bytes: bytes.dropFirst(headerSize))
     for start in stride(from: 0, through: words.count - 3, by: 3) {
       let (lower, upper) = (Int64(bitPattern: words[start]), Int64(bitPattern: words[start + 1]))
-      guard words[start + 2] == checksum(words[start], words[start + 1]), lower >= 0, lower < upper
+      guard words[start + 2] == words[start..<start + 2].checksum, lower >= 0, lower < upper
       else { continue }
       spans.insert(contentsOf: lower..<upper)
     }
     return spans
-  }
-
-  /// Returns a checksum that rejects zeros and incomplete records (the finaliser of SplitMix64).
-  private static func checksum(_ lower: UInt64, _ upper: UInt64) -> UInt64 {
-    var z = lower &* 0x9E37_79B9_7F4A_7C15 ^ upper ^ 0x5245_4652_4149_4E31
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }
 

@@ -12,10 +12,8 @@ struct SystemDisk: Disk {
   /// Whether files are locked; otherwise every lock fails as on a file system without locks.
   let locksFiles: Bool
 
-  init(locksFiles: Bool = true) { self.locksFiles = locksFiles }
-
   /// Creates the disk for a directory. In the container of an app group nothing is locked.
-  init(for directory: String) { self.init(locksFiles: !Self.isInGroupContainer(directory)) }
+  init(for directory: String = "") { locksFiles = !Self.isInGroupContainer(directory) }
 
   /// Whether a path is in the container of an app group on a system that suspends apps, and ends
   /// one that holds a lock there then (exception code 0xdead10cc): `…/Containers/Shared/AppGroup/`
@@ -114,12 +112,8 @@ struct SystemDisk: Disk {
     guard systemRename(old, new) == 0 else { throw failure("rename", old) }
   }
 
-  func removeFile(_ path: String) throws(DiskError) {
-    try call("unlink", path, accepting: [ENOENT]) { unlink(path) }
-  }
-
-  func removeDirectory(_ path: String) throws(DiskError) {
-    try call("rmdir", path, accepting: [ENOENT]) { rmdir(path) }
+  func remove(_ path: String) throws(DiskError) {
+    try call("remove", path, accepting: [ENOENT]) { systemRemove(path) }
   }
 
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
@@ -217,49 +211,38 @@ struct SystemDisk: Disk {
   // MARK: Locks
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
-    guard case .byte(let offset) = kind else {
-      try checkLocking("flock", descriptor)
-      let operation = (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB
-      return try call("flock", "fd \(descriptor)", accepting: [EWOULDBLOCK]) {
-        flock(descriptor, operation)
-      } == 0
-    }
-    try checkLocking("fcntl", descriptor)
-    var lock = Self.lock(F_WRLCK, offset)
+    try checkLocking(descriptor)
+    var lock = Self.lock(kind)
     return try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
       fcntl(descriptor, Self.setLock, &lock)
     } == 0
   }
 
   func unlock(_ descriptor: Int32, _ kind: LockKind) {
-    guard case .byte(let offset) = kind else {
-      _ = flock(descriptor, LOCK_UN)
-      return
-    }
-    var lock = Self.lock(F_UNLCK, offset)
+    var lock = Self.lock(kind)
+    lock.l_type = Int16(F_UNLCK)
     _ = fcntl(descriptor, Self.setLock, &lock)
   }
 
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
-    try checkLocking("fcntl", descriptor)
-    var lock = Self.lock(F_WRLCK, offset)
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
+    try checkLocking(descriptor)
+    var lock = Self.lock(kind)
     try call("fcntl", "fd \(descriptor)") { fcntl(descriptor, Self.findLock, &lock) }
     return lock.l_type != Int16(F_UNLCK)
   }
 
-  private func checkLocking(_ operation: String, _ descriptor: Int32) throws(DiskError) {
+  private func checkLocking(_ descriptor: Int32) throws(DiskError) {
     guard locksFiles else {
-      throw DiskError(operation: operation, path: "fd \(descriptor)", code: ENOTSUP)
+      throw DiskError(operation: "fcntl", path: "fd \(descriptor)", code: ENOTSUP)
     }
   }
 
-  /// Returns a lock description for one byte, or for the whole file if `offset` is nil.
-  private static func lock(_ type: Int32, _ offset: Int64?) -> flock {
+  private static func lock(_ kind: LockKind) -> flock {
     var lock = flock()
-    lock.l_type = Int16(type)
+    lock.l_type = Int16(kind == .shared ? F_RDLCK : F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
-    lock.l_start = off_t(offset ?? 0)
-    lock.l_len = offset == nil ? 0 : 1
+    // Otherwise the whole file (a length of 0).
+    if case .byte(let offset) = kind { (lock.l_start, lock.l_len) = (off_t(offset), 1) }
     return lock
   }
 
@@ -317,4 +300,5 @@ private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32
   open(path, flags, mode)
 }
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
+private func systemRemove(_ path: String) -> Int32 { remove(path) }
 private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }

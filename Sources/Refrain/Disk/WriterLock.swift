@@ -5,34 +5,40 @@ import RefrainLocks
 /// The right to change one entry's files, held for this object's lifetime. One writer at a time has
 /// it; the kernel releases it when the process ends.
 final class WriterLock: Sendable {
-  private let claim: WriterLocks.Claim
+  private let name: String
+  private let locks: WriterLocks
   private let file: OpenFile
   /// Why the file system cannot lock; nil if it can. Without locks, nothing keeps other processes
   /// out. They never corrupt each other's bytes: every generation has file names of its own, and no
   /// part of a file is freed without a lock. But one may undo what another has stored.
   let failure: DiskError?
 
-  fileprivate init(_ claim: WriterLocks.Claim, _ file: OpenFile, failure: DiskError? = nil) {
-    (self.claim, self.file, self.failure) = (claim, file, failure)
+  fileprivate init(
+    _ name: String, _ locks: WriterLocks, _ file: OpenFile, failure: DiskError? = nil
+  ) {
+    (self.name, self.locks, self.file, self.failure) = (name, locks, file, failure)
   }
 
   deinit {
-    // Before the claim ends: the kernel does not separate the threads of one process.
-    if failure == nil { file.disk.unlock(file.descriptor, WriterLocks.lock(of: claim.name)) }
+    // Before the name is free: the kernel does not separate the threads of one process.
+    if failure == nil { file.disk.unlock(file.descriptor, WriterLocks.lock(of: name)) }
+    locks.release(name)
   }
 
   /// Takes the lock. Blocks, but does not wait for a writer.
   ///
-  /// - Parameter waits: whether to retry for some milliseconds, for a process that only checks the
-  ///   lock.
+  /// - Parameter waits: whether to retry for some milliseconds: a child process that was just forked
+  ///   holds its parent's locks until it executes its program.
   /// - Returns: nil if another writer holds it.
   /// - Throws: if the lock file cannot be made.
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> WriterLock? {
-    let locks = directory.locks
-    guard waits else { return try locks.lock(directory) }
-    return try soon { () throws(DiskError) in try locks.lock(directory) }
+    for attempt in 0..<(waits ? 5 : 1) {
+      if attempt > 0 { usleep(2000) }
+      if let lock = try directory.locks.lock(directory.name) { return lock }
+    }
+    return nil
   }
 }
 
@@ -53,16 +59,6 @@ final class WriterLocks: Sendable {
 
   static let fileName = "locks"
 
-  /// A name that one thread of this process has claimed, for this object's lifetime.
-  fileprivate final class Claim: Sendable {
-    let name: String
-    private let locks: WriterLocks
-
-    init(_ name: String, _ locks: WriterLocks) { (self.name, self.locks) = (name, locks) }
-
-    deinit { locks.state.withLock { _ = $0.claimed.remove(name) } }
-  }
-
   private let directory: String
   private let disk: any Disk
   private let state = Mutex(State())
@@ -75,80 +71,58 @@ final class WriterLocks: Sendable {
   /// Returns, once, why files cannot be locked (`WriterLock.failure`), and what to do about it.
   func warning(of failure: DiskError) -> String? {
     guard !hasWarned.exchange(true, ordering: .relaxed) else { return nil }
-    let (why, remedy) =
-      SystemDisk.isInGroupContainer(directory)
-      ? (
-        "Files in the app group's container \(directory) are not locked, because the system "
-          + "ends an app that is suspended with a lock there.",
-        "A directory of the app's own has no such limit."
-      )
-      : (
-        "The file system of \(directory) cannot lock files (\(failure)).",
-        "A local directory has no such limit."
-      )
     return
-      "\(why) Use the directory from one process at a time: several would overwrite each other's "
-      + "data. \(remedy)"
+      "The cache cannot lock files in \(directory) (\(failure)): some network file systems have no "
+      + "locks, and in the container of an app group none are used. Use it from one process at a "
+      + "time: several would overwrite each other's data. A local directory of the app's own has no "
+      + "such limit."
   }
 
   /// Returns the lock of an entry's byte. Two entries that share a byte only cannot be stored at the
   /// same time.
-  fileprivate static func lock(of name: String) -> LockKind { .byte(offset(of: name)) }
-
-  private static func offset(of name: String) -> Int64 {
-    let number = UInt64(name.prefix(16), radix: 16) ?? UInt64(name.utf8.first ?? 0)
-    return Int64(number >> 2)
+  fileprivate static func lock(of name: String) -> LockKind {
+    .byte(Int64((UInt64(name.prefix(16), radix: 16) ?? 0) >> 2))
   }
 
   /// Takes the lock of an entry; nil if another writer holds it.
-  fileprivate func lock(_ directory: EntryDirectory) throws(DiskError) -> WriterLock? {
+  fileprivate func lock(_ name: String) throws(DiskError) -> WriterLock? {
     // First this process's threads are excluded, then, by the kernel's lock, other processes.
-    let name = directory.name
     guard state.withLock({ $0.claimed.insert(name).inserted }) else { return nil }
-    let claim = Claim(name, self)
-    // Another program may remove the file, alone or with the directory; later processes then lock a
-    // new file.
-    for _ in 0..<100 {
-      let file: OpenFile
-      do throws(DiskError) {
-        file = try openFile()
-      } catch {
-        guard error.isMissing else { throw error }
-        try directory.createParents()
-        continue
-      }
-      do throws(DiskError) {
-        guard try disk.lock(file.descriptor, Self.lock(of: name)) else { return nil }
-      } catch {
-        return WriterLock(claim, file, failure: error)
-      }
-      let lock = WriterLock(claim, file)
-      if try disk.status(of: path)?.identity == file.status().identity { return lock }
-      state.withLock { if $0.file === file { $0.file = nil } }
+    var lock: WriterLock?
+    defer { if lock == nil { release(name) } }
+    let file = try openFile()
+    do throws(DiskError) {
+      if try disk.lock(file.descriptor, Self.lock(of: name)) { lock = WriterLock(name, self, file) }
+    } catch {
+      lock = WriterLock(name, self, file, failure: error)
     }
-    return nil
+    return lock
   }
 
-  /// Returns the open file, made if it is missing.
+  fileprivate func release(_ name: String) { state.withLock { _ = $0.claimed.remove(name) } }
+
+  /// Returns the open file, made if it is missing: another program may have removed it, alone or with
+  /// the directory.
   private func openFile() throws(DiskError) -> OpenFile {
-    if let file = state.withLock({ $0.file }) { return file }
+    if let file = state.withLock({ $0.file }),
+      try disk.status(of: path)?.identity == file.status().identity
+    {
+      return file
+    }
+    try disk.makeDirectories(directory)
     let file = try OpenFile(path, .lock, disk: disk)
     // If two threads opened the file at once, either one will do.
     state.withLock { $0.file = file }
     return file
   }
 
-  /// Whether any thread or process has the lock of `name`, or any lock at all if `name` is nil.
-  /// Blocks, and changes nothing.
-  func isHeld(_ name: String?) -> Bool {
-    let isClaimed = state.withLock { state in
-      name.map(state.claimed.contains) ?? !state.claimed.isEmpty
-    }
-    if isClaimed { return true }
+  /// Whether any thread or process has the lock of `name`. Blocks, and changes nothing.
+  func isHeld(_ name: String) -> Bool {
+    if state.withLock({ $0.claimed.contains(name) }) { return true }
     // If the file is missing, no lock is held; if it cannot be opened, there are no writers; if the
     // file system cannot lock, nothing is locked.
     guard let file = try? OpenFile(path, .readWrite, disk: disk) else { return false }
     defer { withExtendedLifetime(file) {} }
-    return (try? disk.isLocked(file.descriptor, byteAt: name.map(Self.offset))) ?? false
+    return (try? disk.isLocked(file.descriptor, against: Self.lock(of: name))) ?? false
   }
 }

@@ -174,7 +174,7 @@ actor Evictor {
         let shortens = before.allocatedBytes / 2 >= wanted && before.allocatedBytes > 1 << 20
         var key: CacheKey?
         let freed = try budget.changing(name, before: before.allocatedBytes) {
-          key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused(files)
+          key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused()
         }
         budget.remeasure(name)
         if let freed, freed > 0 {

@@ -61,7 +61,7 @@ extension Store {
       try writeDown(generation, isLast: true)
     } else if let journal {
       // Nothing was written to it since the record was written.
-      try directory.disk.removeFile(journal.path)
+      try directory.disk.remove(journal.path)
     }
   }
 
@@ -103,7 +103,7 @@ extension Store {
     guard isStale || isUnwanted || old.group != generation.entry.group else { return }
     func change() throws {
       if isUnwanted { return try directory.removeFiles() }
-      if removes { return try directory.disk.removeFile(directory.recordPath) }
+      if removes { return try directory.disk.remove(directory.recordPath) }
       // The journals still add to its spans.
       var record = try record(generation, Files(of: old), spans: .init())
       (record.spans, record.isSharable) = (old.spans, old.isSharable)

@@ -259,7 +259,7 @@ actor Store {
       if removesOthers {
         // The existing record and its files remain valid.
         for name in [files.fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
-          try directory.disk.removeFile("\(directory.path)/\(name)")
+          try directory.disk.remove("\(directory.path)/\(name)")
         }
       } else {
         // Nothing else lies in a new directory.

@@ -249,7 +249,7 @@ struct ChunkSink: Sendable {
     for part in admission.unproven.ranges {
       let count = Int(part.upperBound - part.lowerBound)
       let read = buffer.withUnsafeMutableBytes { buffer in
-        try? file.read(
+        file.copy(
           into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
       }
       let got = read ?? 0

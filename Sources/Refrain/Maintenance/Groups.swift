@@ -36,14 +36,16 @@ extension MediaCache {
     group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
     let (stored, time) = (stored, now.wall)
-    let keys = try await stored.members(of: key)
-    let outcome = try await stored.remove(keys, at: time, progress: progress)
-    if let failure = outcome.failures.first { throw failure }
-    if outcome.entries > 0 {
-      return RemovedGroup(
-        freedBytes: outcome.freedBytes, parts: outcome.entries - (keys.contains(key) ? 1 : 0))
-    }
-    return try await remove(key).map { RemovedGroup(freedBytes: $0) }
+    let parts = try await entries().filter { $0.group == key }.map(\.key)
+    // These may have no record yet.
+    let open = table.openEntries.filter { $0.group == key.rawValue }.map(\.key)
+    let keys = try await stored.representations(of: [key]).union(parts + open + [key])
+    let removed = try await stored.remove(keys, at: time, progress: progress)
+    if let failure = removed.failures.first { throw failure }
+    guard removed.entries > 0 else { return nil }
+    return RemovedGroup(
+      freedBytes: removed.freedBytes,
+      parts: removed.entries - (removed.resources.contains(key) ? 1 : 0))
   }
 
   public struct RemovedGroup: Sendable, Hashable {
@@ -56,6 +58,32 @@ extension MediaCache {
       (self.freedBytes, self.parts) = (freedBytes, parts)
     }
   }
+}
+
+/// The stored state of one resource.
+public struct EntrySummary: Sendable, Hashable {
+  public var key: CacheKey
+  public var url: URL
+  /// The length in bytes; nil while unknown.
+  public var length: Int64?
+  public var mimeType: String?
+  public var validator: String?
+  /// The stored ranges.
+  public var spans: RangeSet<Int64>
+  public var cachedBytes: Int64
+  /// The disk space of the entry, in bytes of allocated blocks.
+  public var allocatedBytes: Int64
+  public var lastAccess: Date
+  public var isComplete: Bool
+  /// Whether a process has the entry open for writing.
+  public var isInUse: Bool
+  /// Whether the entry is pinned, and never evicted (`MediaCache.pin(_:)`).
+  public var isPinned: Bool
+  /// The data file; sparse while the entry is incomplete.
+  public var file: URL
+  /// The key of the first resource of the group as a part of which the entry was last recorded
+  /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
+  public var group: CacheKey?
 }
 
 /// The stored state of one group (`ResourcePolicy.Group`): its first resource, and the others that
@@ -136,45 +164,25 @@ public enum StoredItem: Sendable, Hashable {
   }
 }
 
-/// Finds the first resource of each group.
-///
-/// An entry is recorded in the group as a part of which it was used. A resource that was the first of
-/// a group may have become a part of another one since; the entries of its group are then parts of
-/// that one too, although their records name the earlier first resource.
+/// Finds the first resource of each entry's group.
 package struct GroupRoots {
-  /// The first resources of the groups that entries name, by the keys that they name.
-  private var roots: [CacheKey: CacheKey] = [:]
+  /// The keys that entries name as the first resources of their groups.
+  private let firsts: Set<CacheKey>
 
   /// Takes time linear in the number of entries.
   ///
   /// - Parameter entries: their keys, and the groups that their records name.
   package init(_ entries: some Sequence<(key: CacheKey, group: CacheKey?)>) {
-    for case (let key, let group?) in entries where group != key { roots[group] = group }
-    guard !roots.isEmpty else { return }
-    for case (let key, let group?) in entries where group != key && roots[key] != nil {
-      roots[key] = group
-    }
-    for key in roots.keys { follow(key) }
-  }
-
-  private mutating func follow(_ key: CacheKey) {
-    var path = [key]
-    var visited: Set<CacheKey> = [key]
-    var last = key
-    while let next = roots[last], visited.insert(next).inserted {
-      path.append(next)
-      last = next
-    }
-    // The last one is the root, or in a circle: then resources name each other.
-    let start = roots[last].flatMap(path.firstIndex) ?? path.endIndex - 1
-    let root = path[start...].min { $0.rawValue < $1.rawValue }
-    for key in path { roots[key] = root }
+    firsts = Set(entries.lazy.compactMap { $0.group })
   }
 
   /// Returns the key of the first resource of an entry's group; nil if it belongs to none.
   package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {
-    guard !roots.isEmpty else { return nil }
-    if let group, group != key { return roots[group] ?? group }
-    return roots[key] ?? Selection.resourceKey(of: key).flatMap { roots[$0] }
+    if let group { return group }
+    if firsts.contains(key) { return key }
+    guard !firsts.isEmpty, let resource = Selection.resourceKey(of: key),
+      firsts.contains(resource)
+    else { return nil }
+    return resource
   }
 }

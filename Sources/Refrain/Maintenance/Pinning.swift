@@ -28,11 +28,8 @@ extension MediaCache {
     let reader = try await open(
       resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
-    let information = try await reader.contentInformation()
+    _ = try await reader.contentInformation()
     if reader.generation.withState(\.representation.isDocument) { keep(&resource) }
-    // Nothing is evicted for a resource that cannot be pinned.
-    let key = key(for: resource)
-    try await checkRoomToPin(key.rawValue, [key], lengths: information.length ?? 0)
     try await prefetch(resource, range: 0..<1)
     // The response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {
@@ -87,11 +84,9 @@ extension MediaCache {
     if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
       let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
-      do {
-        _ = try await stored.remove(key, at: now.wall)
-      } catch let error as MediaCacheError where error.code == .inUse {
-        // The other process that writes to the entry removes it when it closes it.
-      }
+      let removed = try await stored.remove([key], at: now.wall)
+      // Another process that writes to the entry removes it when it closes it.
+      if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
     }
     return wasPinned
   }
@@ -141,10 +136,9 @@ extension MediaCache {
   /// - Parameters:
   ///   - name: of the resource or the group, for the error.
   ///   - keys: of its entries, which may be pinned already.
-  ///   - lengths: the sum of their lengths.
-  ///   - isEstimate: whether that is an estimate.
+  ///   - lengths: the sum of their lengths, perhaps estimated.
   package func checkRoomToPin(
-    _ name: String, _ keys: [CacheKey], lengths: Int64, isEstimate: Bool = false
+    _ name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {
     guard let room = budget.pinnableBytes else { return }
     await budget.knowPinned()
@@ -152,17 +146,15 @@ extension MediaCache {
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside
     let others = budget.pinnedBytes(except: names)
-    if bytes > room - others { throw refusal(name, bytes, others, isEstimate: isEstimate) }
+    if bytes > room - others { throw refusal(name, bytes, others) }
   }
 
-  private func refusal(
-    _ name: String, _ bytes: Int64, _ others: Int64, isEstimate: Bool = false
-  ) -> MediaCacheError {
+  private func refusal(_ name: String, _ bytes: Int64, _ others: Int64) -> MediaCacheError {
     let limit = budget.limit.map(DiskBudget.text) ?? "unlimited"
     var error = MediaCacheError(
       .storage,
-      "\(name) cannot be pinned: it takes \(isEstimate ? "about " : "")\(DiskBudget.text(bytes)), and "
-        + "other pinned entries take \(DiskBudget.text(others)) of the limit of \(limit).",
+      "\(name) cannot be pinned: it takes \(DiskBudget.text(bytes)), and other pinned entries take "
+        + "\(DiskBudget.text(others)) of the limit of \(limit).",
       remedy: "Raise the limit, or unpin or remove other entries.")
     error.hasNoRoom = true
     return error

@@ -10,8 +10,8 @@ import RefrainLocks
 package final class PrivateFiles: Sendable {
   let path: String
   private let disk: any Disk
-  /// The last removal of all files by this cache.
-  private let removedHere = Mutex<RemovalRecord?>(nil)
+  /// The time of the last removal of all files by this cache.
+  private let removedHere = Mutex<Uptime?>(nil)
 
   init(_ path: String, disk: any Disk) { (self.path, self.disk) = (path, disk) }
 
@@ -30,7 +30,7 @@ package final class PrivateFiles: Sendable {
 
   /// Returns the first `limit` bytes of a file; nil if there is none.
   package func contents(of name: String, limit: Int) throws -> [UInt8]? {
-    try disk.file(at: path(of: name), limit: limit)?.bytes
+    try disk.contents(of: path(of: name), limit: limit)
   }
 
   /// Returns a text that changes when the file is replaced; nil if there is none.
@@ -43,8 +43,8 @@ package final class PrivateFiles: Sendable {
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
   /// the new ones.
   ///
-  /// - Parameter syncs: false for a file that changes every second: until `sync`, a power cut may
-  ///   cost its contents, while the end of the program costs nothing.
+  /// - Parameter syncs: false for a file that changes every second: a power cut may cost its contents
+  ///   then, while the end of the program costs nothing.
   package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
     try disk.makeDirectory(path)
     // Best effort, as for the entries: the contents may grant access, and backups need none of it.
@@ -56,24 +56,10 @@ package final class PrivateFiles: Sendable {
       try disk.rename(temporary, to: path(of: name))
     } catch {
       // The first error is reported. What is left is removed later.
-      try? disk.removeFile(temporary)
+      try? disk.remove(temporary)
       throw error
     }
     if syncs { try disk.syncDirectory(path) }
-  }
-
-  /// Makes the contents of files, and the names in the directory, survive a power cut. Missing
-  /// files are no error.
-  package func sync(_ names: [String]) throws {
-    for name in names {
-      try ifPresent { () throws(DiskError) in try disk.syncFile(path(of: name)) }
-    }
-    try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
-  }
-
-  /// Runs work that does not fail because a file or the directory is missing.
-  private func ifPresent(_ work: () throws(DiskError) -> Void) throws(DiskError) {
-    do throws(DiskError) { try work() } catch { if !error.isMissing { throw error } }
   }
 
   // MARK: Several files
@@ -101,44 +87,28 @@ package final class PrivateFiles: Sendable {
 
   /// Removes some files. Missing ones are no error.
   package func remove(_ names: [String]) throws {
-    guard !names.isEmpty else { return }
-    for name in names { try disk.removeFile(path(of: name)) }
-    try ifPresent { () throws(DiskError) in try disk.syncDirectory(path) }
+    guard !names.isEmpty, try disk.status(of: path) != nil else { return }
+    for name in names { try disk.remove(path(of: name)) }
+    try disk.syncDirectory(path)
   }
 
   /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left, and
-  /// others that were not changed for a time. A temporary one that was changed in the last day may
+  /// others that were not changed since a time. A temporary one that was changed in the last day may
   /// be in use.
   ///
-  /// - Parameters:
-  ///   - age: in seconds; nil: only temporary files are removed.
-  ///   - kept: the name of a file that stays.
+  /// - Parameter kept: the name of a file that stays.
   package func removeOld(
-    withPrefix prefix: String, unchangedFor age: Double? = nil, before now: Date = .now,
-    except kept: String? = nil
+    withPrefix prefix: String, unchangedSince time: Date = .distantPast, except kept: String? = nil
   ) throws {
-    let old = try oldest(withPrefix: prefix).filter { name, changed in
-      if Self.isTemporary(name) { return changed < .now - 86_400 }
-      return age.map { name != kept && changed < now - $0 } ?? false
-    }
-    try remove(old.map(\.name))
-  }
-
-  /// Removes the files that begin with `prefix` beyond a number, those unchanged for the longest
-  /// time first.
-  package func removeOldest(withPrefix prefix: String, keeping count: Int) throws {
-    let names = try oldest(withPrefix: prefix).map(\.name).filter { !Self.isTemporary($0) }
-    try remove(names.dropLast(max(0, count)))
-  }
-
-  /// Returns the files that begin with `prefix`, and when they were last changed, the oldest first.
-  private func oldest(withPrefix prefix: String) throws -> [(name: String, changed: Date)] {
-    try disk.names(in: path).compactMap { name in
-      guard name.hasPrefix(prefix), let status = try disk.status(of: path(of: name)),
-        status.kind == .file
-      else { return nil }
-      return (name, Date(timeIntervalSince1970: status.changed))
-    }.sorted { $0.changed < $1.changed }
+    let yesterday = Date.now - 86_400
+    try remove(
+      disk.names(in: path).filter { name in
+        guard name.hasPrefix(prefix), name != kept,
+          let status = try disk.status(of: path(of: name)), status.kind == .file
+        else { return false }
+        let changed = Date(timeIntervalSince1970: status.changed)
+        return changed < (Self.isTemporary(name) ? yesterday : time)
+      })
   }
 
   // MARK: Removing all
@@ -148,24 +118,11 @@ package final class PrivateFiles: Sendable {
   /// Files without secrets, which other processes rely on.
   private static let permanent: Set = [lockName, removalName]
 
-  /// A removal of all files: a process that keeps the contents of a file in memory must not store
-  /// again what is older.
-  package struct RemovalRecord: Codable, Sendable, Hashable {
-    /// Random.
-    package var id: String
-    var time: Uptime
-
-    /// Whether the removal came after this time. False if it was in another run of the machine, or
-    /// on another machine.
-    package func isAfter(_ earlier: Uptime) -> Bool {
-      time.seconds(since: earlier).map { $0 >= 0 } ?? false
-    }
-  }
-
-  /// Returns the record of the last removal; nil if there was none, or the record is damaged.
-  package func lastRemoval() throws -> RemovalRecord? {
+  /// Returns the time of the last removal of all files: a process that keeps the contents of a file
+  /// in memory must not store again what is older. Nil if there was none, or its record is damaged.
+  package func lastRemoval() throws -> Uptime? {
     try contents(of: Self.removalName, limit: 4096).flatMap {
-      try? JSONDecoder().decode(RemovalRecord.self, from: Data($0))
+      try? JSONDecoder().decode(Uptime.self, from: Data($0))
     }
   }
 
@@ -176,32 +133,24 @@ package final class PrivateFiles: Sendable {
   }
 
   /// Removes all files but the permanent ones, and records that.
-  ///
-  /// - Parameter now: returns the time; called before the first file is removed.
-  func removeAll(at now: () -> Uptime) throws(MediaCacheError) {
+  func removeAll(at now: Uptime) throws(MediaCacheError) {
     var problem = "could not be removed"
     do {
       try withLock {
-        let record = RemovalRecord(id: UUID().uuidString, time: now())
-        removedHere.withLock { $0 = record }
+        removedHere.withLock { $0 = now }
         var failure: (any Error)?
-        // Before the record is written, for which there may be no room otherwise.
         for name in try disk.names(in: path) where !Self.permanent.contains(name) {
           do {
-            if try !disk.isDirectory(path(of: name)) { try disk.removeFile(path(of: name)) }
+            try disk.remove(path(of: name))
           } catch {
             failure = failure ?? error
           }
         }
         let written = Result {
-          try replace(Self.removalName, with: Array(JSONEncoder().encode(record)))
+          try replace(Self.removalName, with: Array(JSONEncoder().encode(now)))
         }
         if let failure { throw failure }
-        // A power cut must not bring the files back.
-        if case .failure = written { try disk.syncDirectory(path) }
-        problem =
-          "were removed, but the removal could not be recorded, so a program that runs may store its "
-          + "own again"
+        problem = "were removed, but a program that runs may store its own again"
         try written.get()
       }
     } catch {

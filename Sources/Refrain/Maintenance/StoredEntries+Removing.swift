@@ -8,8 +8,6 @@ import RefrainLocks
 /// its beginning, unless the origin has confirmed it since. Requests that are being answered end
 /// with the version with which they began.
 extension StoredEntries {
-  // MARK: By keys
-
   /// Removes entries.
   ///
   /// - Parameter time: the beginning of the removal.
@@ -17,57 +15,109 @@ extension StoredEntries {
   func remove(
     _ keys: Set<CacheKey>, at time: Date, progress: Progress? = nil
   ) async throws -> RemovedEntries {
-    let noteDone = counter(to: keys.count, progress)
-    let outcomes = try await inParallel(Array(keys)) { key in
+    try await remove(keys.map { (KeyHash.name(of: $0), $0) }, at: time, progress)
+  }
+
+  /// Removes every entry that no other process is writing.
+  ///
+  /// - Returns: the bytes of disk that were freed.
+  /// - Throws: as `visit`; `MediaCacheError` if an entry cannot be removed.
+  func removeAll(at time: Date, progress: Progress?) async throws -> Int64 {
+    let names = try await visit { $0 }
+    let removed = try await remove(names.map { ($0, nil) }, at: time, progress)
+    for failure in removed.failures where failure.code == .inUse {
+      events.send(.warning(failure.description))
+    }
+    if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
+    return removed.freedBytes
+  }
+
+  private func remove(
+    _ entries: [(name: String, key: CacheKey?)], at time: Date, _ progress: Progress?
+  ) async throws -> RemovedEntries {
+    let noteDone = counter(to: entries.count, progress)
+    let outcomes = try await inParallel(entries, on: IOThreads.background) {
+      entry -> Result<RemovedEntry?, MediaCacheError> in
       defer { noteDone() }
       do {
-        return (key: key, freed: try await remove(key, at: time), failure: MediaCacheError?.none)
+        return .success(try await remove(entry.name, entry.key, at: time))
       } catch let error as MediaCacheError {
-        return (key, nil, error)
+        return .failure(error)
       }
     }
-    var removed = RemovedEntries(failures: outcomes.compactMap(\.failure))
-    for case (let key, let freed?, _) in outcomes {
-      removed.entries += 1
-      removed.freedBytes += freed
-      removed.resources.insert(Selection.resourceKey(of: key) ?? key)
+    var removed = RemovedEntries()
+    for outcome in outcomes {
+      switch outcome {
+      case .success(let entry?):
+        removed.entries += 1
+        removed.freedBytes += entry.bytes
+        if let key = entry.key { removed.resources.insert(Selection.resourceKey(of: key) ?? key) }
+      case .success(nil): break
+      case .failure(let failure): removed.failures.append(failure)
+      }
     }
     return removed
   }
 
-  /// Removes an entry.
+  /// An entry that was removed: its key and its generation, if they are known, and the bytes of disk
+  /// that were freed.
+  private typealias RemovedEntry = (key: CacheKey?, generation: String?, bytes: Int64)
+
+  /// Removes an entry, in use or not. Runs on `IOThreads`.
   ///
-  /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
-  func remove(_ key: CacheKey, at time: Date) async throws -> Int64? {
+  /// - Parameter key: nil if it is not known.
+  /// - Returns: nil if nothing was stored.
+  private func remove(
+    _ name: String, _ key: CacheKey?, at time: Date
+  ) async throws -> RemovedEntry? {
+    var key = key
     var freed: Int64?
-    while true {
+    for attempt in 0... {
       try Task.checkCancellation()
-      if let open = await table.heldEntry(for: key) {
+      if key == nil, budget.isOpen(name) { key = openKey(name) }
+      if let key, let open = await table.heldEntry(for: key) {
         defer { open.release() }
-        return try await remove(open, at: time).map { $0 + (freed ?? 0) } ?? freed
+        if let bytes = try await remove(open, at: time) { freed = (freed ?? 0) + bytes }
+        break
       }
-      let removed = try await IOThreads.background.run {
-        try removeClosed(KeyHash.name(of: key))
+      let closed: RemovedEntry?
+      do throws(MediaCacheError) {
+        closed = try removeClosed(name)
+      } catch {
+        // It is this process that writes: it has just opened the entry, or is closing it.
+        guard error.code == .inUse, budget.isOpen(name), attempt < 100 else { throw error }
+        continue
       }
-      freed = removed.map { $0.bytes + (freed ?? 0) } ?? freed
+      guard let removed = closed else { break }
+      freed = (freed ?? 0) + removed.bytes
+      key = key ?? removed.key
       // A request may have opened the entry, and read its record, just before that.
-      guard let generation = removed?.generation,
+      guard let key, let generation = removed.generation,
         await table.settledEntry(for: key)?.current?.withState(\.generationID) == generation
-      else { return freed }
+      else { break }
+    }
+    return freed.map { (key, nil, $0) }
+  }
+
+  /// Returns the key of an entry that is open here, or is being opened or closed.
+  private func openKey(_ name: String) -> CacheKey? {
+    // The record of what is open may not be written yet.
+    if let entry = table.openEntries.first(where: { $0.name == name }) { return entry.key }
+    let record = budget.entryDirectory(named: name).writtenRecord
+    return record.map { CacheKey(rawValue: $0.key) }.flatMap {
+      KeyHash.name(of: $0) == name ? $0 : nil
     }
   }
 
   private func remove(_ entry: Entry, at time: Date) async throws -> Int64? {
     do {
-      return try await withTaskExecutorPreference(IOThreads.background) {
-        let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
-        let isKnown = entry.current?.withState { $0.known != nil } ?? false
-        let hadFiles = try await entry.storage.remove(entry, at: time)
-        // Its first response may be about to come.
-        guard isKnown || (hadFiles && size > 0) else { return nil }
-        noteRemoval(entry.name, entry.key, size)
-        return size
-      }
+      let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
+      let isKnown = entry.current?.withState { $0.known != nil } ?? false
+      let hadFiles = try await entry.storage.remove(entry, at: time)
+      // Its first response may be about to come.
+      guard isKnown || (hadFiles && size > 0) else { return nil }
+      noteRemoval(entry.name, entry.key, size)
+      return size
     } catch let error as DiskError {
       throw Self.failure(error, entry.key.rawValue)
     }
@@ -78,84 +128,26 @@ extension StoredEntries {
     if let key { events.send(.evicted(key, bytes: size)) }
   }
 
-  // MARK: Everything
-
-  /// Removes every entry that no other process is writing: first those that are not open, several
-  /// at once.
-  ///
-  /// - Returns: the bytes of disk that were freed.
-  /// - Throws: as `visit`; `MediaCacheError` if an entry cannot be removed.
-  func removeAll(at time: Date, progress: Progress?) async throws -> Int64 {
-    let swept = try await visit(progress: progress) { name -> (freed: Int64, left: String?) in
-      if budget.isOpen(name) { return (0, name) }
-      // If it cannot be removed, the next attempt reports why.
-      guard let removed = try? removeClosed(name, isSweep: true) else { return (0, name) }
-      // A request may have opened the entry, and read its record, just before that.
-      return (removed.bytes, budget.isOpen(name) ? name : nil)
-    }
-    try await reportingStorage {
-      try await IOThreads.background.run { () throws(DiskError) in
-        // No entry has the name of a shard: only the shard itself is settled.
-        for shard in try budget.shards() {
-          budget.changing(shard) {
-            budget.disk.removeIfEmpty(budget.entryDirectory(named: shard).shardPath)
-          }
-        }
-      }
-    }
-    var freed = swept.reduce(0) { $0 + $1.freed }
-    var failure: (any Error)?
-    for name in swept.compactMap(\.left) {
-      do {
-        freed += try await removeLeft(name, at: time)
-      } catch let error as MediaCacheError where error.code == .inUse {
-        events.send(.warning(error.description))
-      } catch let error as MediaCacheError {
-        failure = failure ?? error
-      }
-    }
-    if let failure { throw failure }
-    return freed
-  }
-
-  /// Removes an entry that is in use, or could not be removed before.
-  private func removeLeft(_ name: String, at time: Date) async throws -> Int64 {
-    let directory = budget.entryDirectory(named: name)
-    let recorded = await IOThreads.background.run {
-      directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
-    }
-    // The record of what is open may not be written yet.
-    let key = table.openEntries.first { $0.name == name }?.key ?? recorded
-    if let key, KeyHash.name(of: key) == name { return try await remove(key, at: time) ?? 0 }
-    return try await IOThreads.background.run { try removeClosed(name)?.bytes ?? 0 }
-  }
-
-  // MARK: Closed entries
-
   /// Removes an entry that is not open here. Blocks.
   ///
-  /// - Parameter isSweep: whether all entries of the shard are being removed, and the shard
-  ///   afterwards.
-  /// - Returns: the generation that was stored, if its record is readable, and the bytes that were
-  ///   freed; nil if nothing was stored.
-  private func removeClosed(
-    _ name: String, isSweep: Bool = false
-  ) throws(MediaCacheError) -> (generation: String?, bytes: Int64)? {
+  /// - Returns: nil if nothing was stored.
+  private func removeClosed(_ name: String) throws(MediaCacheError) -> RemovedEntry? {
     let directory = budget.entryDirectory(named: name)
     // The files named in an error may be gone by then.
     var text = directory.path
     do throws(DiskError) {
       guard try directory.disk.status(of: directory.path) != nil else { return nil }
-      if let lock = try WriterLock.acquire(directory, waits: !isSweep) {
+      if let lock = try WriterLock.acquire(directory) {
         defer { withExtendedLifetime(lock) {} }
-        guard let files = try directory.files() else { return nil }
+        guard let size = try directory.files()?.allocatedBytes else { return nil }
         let record = directory.writtenRecord
         text = record?.key ?? text
-        try budget.changing(name, before: files.allocatedBytes) { () throws(DiskError) in
-          try directory.removeFiles(files, keepsShard: isSweep)
+        try budget.changing(name, before: size) { () throws(DiskError) in
+          try directory.removeFiles()
         }
-        noteRemoval(name, record.map { CacheKey(rawValue: $0.key) }, files.allocatedBytes)
-        return (record?.generation, files.allocatedBytes)
+        let key = record.map { CacheKey(rawValue: $0.key) }
+        noteRemoval(name, key, size)
+        return (key, record?.generation, size)
       }
     } catch {
       throw Self.failure(error, text)
@@ -242,10 +234,13 @@ extension MediaCache {
       keys.insert(entry.key)
     }
     if selection.needsSearch {
-      keys.formUnion(
-        try await stored.keys { record in
-          selection.contains(CacheKey(rawValue: record.key), url: record.url)
-        })
+      let found = try await stored.visit { [budget] name -> CacheKey? in
+        // Nothing of an unreadable entry is used.
+        guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
+        let key = CacheKey(rawValue: record.key)
+        return selection.contains(key, url: record.url) ? key : nil
+      }
+      keys.formUnion(found)
     } else {
       keys.formUnion(try await stored.representations(of: selection.keys))
     }

@@ -26,17 +26,15 @@ struct StoredEntries: Sendable {
   /// - Returns: the values that `body` returned, in the order of the directory.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   func visit<Value: Sendable>(
-    progress: Progress? = nil, _ body: @Sendable @escaping (_ name: String) throws -> Value?
+    _ body: @Sendable @escaping (_ name: String) throws -> Value?
   ) async throws -> [Value] {
     try await reportingStorage {
       let shards = try await IOThreads.background.run { () throws(DiskError) in
         try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
       }
-      let noteDone = counter(to: shards.reduce(0) { $0 + $1.count }, progress)
       return try await inParallel(shards, on: IOThreads.background) { names in
         try names.compactMap { name in
           try Task.checkCancellation()
-          defer { noteDone() }
           return try body(name)
         }
       }.flatMap(\.self)
@@ -67,17 +65,11 @@ struct StoredEntries: Sendable {
   // MARK: Listing
 
   /// Returns all entries, the most recently used first, and the disk usage, which includes that of
-  /// unreadable ones.
-  ///
-  /// - Parameter settles: whether to wait first until what is being closed is on disk.
-  func listing(
-    settles: Bool = false
-  ) async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
-    if settles { _ = await table.settledEntries() }
-    let locks = budget.locks
-    let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
+  /// unreadable ones. Waits first until what is being closed is on disk.
+  func listing() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
+    _ = await table.settledEntries()
     let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
-      if let summary = summary(named: name, mayBeInUse: hasWriters) {
+      if let summary = summary(named: name) {
         return (summary, summary.allocatedBytes, summary.isPinned)
       }
       return try budget.measure(name).map { (nil, $0.allocatedBytes, $0.pinnedBytes != nil) }
@@ -90,27 +82,6 @@ struct StoredEntries: Sendable {
       ($0.lastAccess, $0.key.rawValue) > ($1.lastAccess, $1.key.rawValue)
     }
     return (entries, usage)
-  }
-
-  /// Returns the disk usage. Looks at every entry, and reads no record but those of pinned ones.
-  func usage() async throws -> MediaCache.Usage {
-    let all = try await visit { try budget.measure($0) }
-    return MediaCache.Usage(
-      allocatedBytes: all.reduce(0) { $0 + $1.allocatedBytes },
-      pinnedBytes: all.reduce(0) { $0 + ($1.pinnedBytes == nil ? 0 : $1.allocatedBytes) },
-      limit: budget.limit, entries: all.count)
-  }
-
-  /// Returns the keys of the entries whose records are included. Reads every record.
-  func keys(
-    where isIncluded: @Sendable @escaping (EntryRecord) -> Bool
-  ) async throws -> [CacheKey] {
-    try await visit { name in
-      // Nothing of an unreadable entry is used.
-      guard let record = budget.entryDirectory(named: name).writtenRecord, isIncluded(record)
-      else { return nil }
-      return CacheKey(rawValue: record.key)
-    }
   }
 
   func entry(for key: CacheKey) -> EntrySummary? {
@@ -141,42 +112,20 @@ struct StoredEntries: Sendable {
   /// Returns the keys of the other representations of resources that are stored, or open here.
   /// Looks at one shard for each of the resources. Throws as `visit` does.
   func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
-    try await reportingStorage {
-      try await IOThreads.background.runCancellably {
-        var others = table.openEntries.map(\.key)
-        for key in keys {
-          try Task.checkCancellation()
-          let family = KeyHash.family(of: key)
-          for name in try budget.names(inShard: KeyHash.shard(of: family))
-          where name.hasSuffix(family) && name != KeyHash.name(of: key) {
-            // Nothing of an unreadable entry is used.
-            guard let record = budget.entryDirectory(named: name).writtenRecord else { continue }
-            others.append(CacheKey(rawValue: record.key))
-          }
-        }
-        return Set(others.filter { Selection.isRepresentation($0, ofAny: keys) })
+    let stored = try await reportingStorage {
+      try await inParallel(Array(keys), on: IOThreads.background) { key in
+        let family = KeyHash.family(of: key)
+        return try budget.names(inShard: KeyHash.shard(of: family))
+          .filter { $0.hasSuffix(family) && $0 != KeyHash.name(of: key) }
+          // Nothing of an unreadable entry is used.
+          .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
       }
     }
+    let all = table.openEntries.map(\.key) + stored.joined().map { CacheKey(rawValue: $0) }
+    return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
-  /// Returns the keys of a group's entries. Looks at every entry.
-  func members(of group: CacheKey) async throws -> Set<CacheKey> {
-    var all = try await listing(settles: true).entries.map { (key: $0.key, group: $0.group) }
-    // An open entry may have become a part since its record was written.
-    all += table.openEntries.compactMap { entry in
-      entry.group.map { (entry.key, CacheKey(rawValue: $0)) }
-    }
-    let roots = GroupRoots(all)
-    let root = roots.root(of: group, group: all.first { $0.key == group }?.group)
-    guard root == nil || root == group else { return [] }
-    return Set(
-      all.filter { key, first in
-        key == group || Selection.isRepresentation(key, ofAny: [group])
-          || roots.root(of: key, group: first) == group
-      }.map(\.key))
-  }
-
-  private func summary(named name: String, mayBeInUse: Bool = true) -> EntrySummary? {
+  private func summary(named name: String) -> EntrySummary? {
     let directory = budget.entryDirectory(named: name)
     var contents: EntryDirectory.Contents
     do throws(EntryDirectory.Problem) {
@@ -187,10 +136,7 @@ struct StoredEntries: Sendable {
     }
     let record = contents.record
     let key = CacheKey(rawValue: record.key)
-    guard let url = URL(string: record.url),
-      // An earlier version named the entries of other representations in another way.
-      Selection.resourceKey(of: key) == nil || KeyHash.name(of: key) == name
-    else { return nil }
+    guard let url = URL(string: record.url), KeyHash.name(of: key) == name else { return nil }
     // The state of an entry open in this process is newer than its record.
     let entry = table.openEntry(for: key)
     if let open = entry?.current {
@@ -209,37 +155,111 @@ struct StoredEntries: Sendable {
       allocatedBytes: contents.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: contents.files.lastAccess),
       isComplete: length == cached,
-      isInUse: mayBeInUse && directory.locks.isHeld(name),
+      isInUse: directory.locks.isHeld(name),
       isPinned: contents.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }
 }
 
-/// The stored state of one resource.
-public struct EntrySummary: Sendable, Hashable {
-  public var key: CacheKey
-  public var url: URL
-  /// The length in bytes; nil while unknown.
-  public var length: Int64?
-  public var mimeType: String?
-  public var validator: String?
-  /// The stored ranges.
-  public var spans: RangeSet<Int64>
-  public var cachedBytes: Int64
-  /// The disk space of the entry, in bytes of allocated blocks.
-  public var allocatedBytes: Int64
-  public var lastAccess: Date
-  public var isComplete: Bool
-  /// Whether a process has the entry open for writing.
-  public var isInUse: Bool
-  /// Whether the entry is pinned, and never evicted (`MediaCache.pin(_:)`).
-  public var isPinned: Bool
-  /// The data file; sparse while the entry is incomplete.
-  public var file: URL
-  /// The key of the first resource of the group as a part of which the entry was last recorded
-  /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
-  public var group: CacheKey?
+// MARK: Verifying
+
+/// The outcome of checking an entry against its files.
+public struct EntryVerification: Sendable, Hashable {
+  /// The key of the entry; nil if no record names it.
+  public var key: CacheKey?
+  public var directory: URL
+  /// The problems found, a sentence each; empty if there are none.
+  public var problems: [String]
+  /// Bytes dropped from the record; for a removed entry, the disk space that it used.
+  public var droppedBytes: Int64
+}
+
+/// Checks entries against their files, and repairs them.
+extension StoredEntries {
+  /// Verifies the entry of a key, or all. Throws as `visit` does.
+  func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
+    let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
+    let noteDone = counter(to: names.count, progress)
+    return try await reportingStorage {
+      try await inParallel(names, on: IOThreads.background) { name in
+        defer { noteDone() }
+        return try verify(named: name)
+      }.compactMap(\.self)
+    }
+  }
+
+  private func verify(named name: String) throws -> EntryVerification? {
+    let directory = budget.entryDirectory(named: name)
+    guard try directory.disk.status(of: directory.path) != nil else { return nil }
+    var result = EntryVerification(
+      key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
+      problems: [], droppedBytes: 0)
+    guard let lock = try WriterLock.acquire(directory, waits: false) else {
+      result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
+      return result.key == nil ? nil : result
+    }
+    defer { withExtendedLifetime(lock) {} }
+    do throws(EntryDirectory.Problem) {
+      let (contents, held, foreignFiles) = try directory.examine()
+      let record = contents.record
+      result.key = CacheKey(rawValue: record.key)
+      let dropped = contents.spans.byteCount - held.byteCount
+      if dropped > 0 {
+        result.problems.append("\(dropped) bytes were missing from the data file and were dropped.")
+      }
+      if foreignFiles > 0 {
+        result.problems.append(
+          "\(foreignFiles) foreign files in the entry's directory were removed.")
+      }
+      if result.problems.isEmpty { return result }
+      do {
+        try budget.changing(name) {
+          // The record is about to include spans that only a journal held.
+          try directory.disk.syncFile("\(directory.path)/\(record.file)")
+          try directory.replace(contents, claiming: held)
+        }
+        result.droppedBytes = dropped
+      } catch {
+        result.problems.append("The entry could not be repaired: \(error).")
+      }
+    } catch {
+      switch error {
+      case .newer, .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
+      case .empty, .broken:
+        result.problems = ["The entry was removed: \(error)."]
+        do {
+          result.droppedBytes = try budget.changing(name) { try directory.removeFiles() } ?? 0
+        } catch {
+          result.problems.append("The entry could not be removed: \(error).")
+        }
+      }
+    }
+    return result
+  }
+}
+
+extension EntryDirectory {
+  /// Returns what the record claims, the part of it that lies neither in a hole of the data file nor
+  /// beyond its end, and the number of files that do not belong to the entry.
+  fileprivate func examine() throws(Problem) -> (
+    Contents, held: RangeSet<Int64>, foreignFiles: Int
+  ) {
+    let contents = try loadRecord()
+    guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
+    let record = contents.record
+    // A file system that cannot tell them says nothing about the entry.
+    let holes = try reading { () throws(DiskError) in
+      let data = try disk.open("\(path)/\(record.file)", .read)
+      defer { disk.close(data) }
+      return try disk.holes(in: data)
+    }
+    let foreignFiles = contents.files.statuses.count { name, _ in
+      name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
+        && SpanJournal.epoch(of: name, generation: record.generation) == nil
+    }
+    return (contents, contents.spansInFile.subtracting(holes), foreignFiles)
+  }
 }
 
 /// Calls `body` for each element, for a few at once. Ends with the first error, or when the task is

@@ -55,33 +55,20 @@ package final class IOThreads: TaskExecutor {
 
   /// Runs blocking work here and waits for it without blocking the caller's thread.
   package func run<Result: Sendable, Failure: Error>(
-    _ work: @Sendable @escaping () throws(Failure) -> Result
+    _ work: @Sendable () throws(Failure) -> Result
   ) async throws(Failure) -> Result {
-    let outcome = await Task(executorPreference: self) { () -> Swift.Result<Result, Failure> in
-      do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
-    }.value
-    return try outcome.get()
+    try await withTaskExecutorPreference(self) { () async throws(Failure) -> Result in try work() }
   }
 
-  /// Runs long work here and waits for it without blocking the caller's thread. Cancelling the
-  /// caller's task cancels that of the work, which should then end early (`Task.isCancelled`).
+  /// Runs long work here, as `run`. It should end early if the task is cancelled (`Task.isCancelled`).
   ///
   /// - Throws: the error of the work; `CancellationError`, whatever the work has returned by then.
   package func runCancellably<Result: Sendable>(
-    _ work: @Sendable @escaping () throws -> Result
+    _ work: @Sendable () throws -> Result
   ) async throws -> Result {
-    // The work may be over before the handler below is installed.
     try Task.checkCancellation()
-    let task = Task(executorPreference: self) {
-      try Task.checkCancellation()
-      let result = try work()
-      try Task.checkCancellation()
-      return result
-    }
-    return try await withTaskCancellationHandler {
-      try await task.value
-    } onCancel: {
-      task.cancel()
-    }
+    let result = try await run(work)
+    try Task.checkCancellation()
+    return result
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import RefrainLocks
 
 /// Runs one call at a time for each key, for any number of waiting tasks. A cancelled task stops
@@ -8,19 +9,15 @@ import RefrainLocks
 final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private typealias Waiter = AsyncThrowingStream<Value, any Error>.Continuation
 
+  /// A call, and the tasks that wait for it.
   private struct Call {
-    /// Distinguishes it from the next call, which may begin after all tasks left this one.
-    var number: Int
+    /// Of its first waiter: another call may begin for the key after all tasks left this one.
+    var id: UUID
     var task: Task<Void, Never>
-    var waiters: [Int: Waiter] = [:]
+    var waiters: [UUID: Waiter] = [:]
   }
 
-  private struct State {
-    var running: [Key: Call] = [:]
-    var lastNumber = 0
-  }
-
-  private let state = Mutex(State())
+  private let calls = Mutex<[Key: Call]>([:])
 
   init() {}
 
@@ -32,29 +29,22 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   ) async throws -> Value {
     try Task.checkCancellation()
     let (result, waiter) = AsyncThrowingStream<Value, any Error>.makeStream()
-    let number = state.withLock { state in
-      state.lastNumber += 1
-      let number = state.lastNumber
-      if state.running[key] == nil {
-        state.running[key] = Call(number: number, task: start(key, number, call))
-      }
-      state.running[key]?.waiters[number] = waiter
-      return number
+    let id = UUID()
+    calls.withLock { calls in
+      calls[key, default: Call(id: id, task: start(key, id, call))].waiters[id] = waiter
     }
-    waiter.onTermination = { [self] _ in leave(number, key) }
+    waiter.onTermination = { [self] _ in leave(id, key) }
     for try await value in result { return value }
     throw CancellationError()
   }
 
   private func start(
-    _ key: Key, _ number: Int, _ call: @Sendable @escaping () async throws -> Value
+    _ key: Key, _ id: UUID, _ call: @Sendable @escaping () async throws -> Value
   ) -> Task<Void, Never> {
     Task {
       let result: Result<Value, any Error>
       do { result = .success(try await call()) } catch { result = .failure(error) }
-      let ended = state.withLock { state in
-        state.running[key]?.number == number ? state.running.removeValue(forKey: key) : nil
-      }
+      let ended = calls.withLock { $0[key]?.id == id ? $0.removeValue(forKey: key) : nil }
       for waiter in (ended?.waiters ?? [:]).values {
         waiter.yield(with: result)
         waiter.finish()
@@ -63,12 +53,12 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Called when a waiting task is cancelled; also after its result, without effect.
-  private func leave(_ waiter: Int, _ key: Key) {
-    let abandoned = state.withLock { state -> Task<Void, Never>? in
-      guard state.running[key]?.waiters.removeValue(forKey: waiter) != nil,
-        state.running[key]?.waiters.isEmpty == true
+  private func leave(_ waiter: UUID, _ key: Key) {
+    let abandoned = calls.withLock { calls -> Task<Void, Never>? in
+      guard calls[key]?.waiters.removeValue(forKey: waiter) != nil,
+        calls[key]?.waiters.isEmpty == true
       else { return nil }
-      return state.running.removeValue(forKey: key)?.task
+      return calls.removeValue(forKey: key)?.task
     }
     abandoned?.cancel()
   }

@@ -103,13 +103,13 @@ public final class PlaybackPositions: Sendable {
     let name = name(of: media)
     withState { state in
       state.marks[name] = mark
-      if state.marks.count > policy.capacity,
-        let oldest = state.marks.min(by: { $0.value.date < $1.value.date })?.key, oldest != name
+      change(name, to: .keep(mark, syncs: syncs), &state)
+      while state.marks.count > policy.capacity,
+        let oldest = state.marks.min(by: { $0.value.date < $1.value.date })?.key
       {
         state.marks[oldest] = nil
-        state.changes[oldest] = .forget
+        change(oldest, to: .forget, &state)
       }
-      change(name, to: .keep(mark, syncs: syncs), &state)
     }
   }
 
@@ -190,9 +190,7 @@ public final class PlaybackPositions: Sendable {
       do {
         switch change {
         case .keep(let mark, let syncs):
-          let isNew = try files.identity(of: name) == nil
           try files.replace(name, with: Self.encoded(mark), syncs: syncs)
-          if isNew { try files.removeOldest(withPrefix: Self.prefix, keeping: policy.capacity) }
         case .languages(let languages): try files.replace(name, with: Self.encoded(languages))
         case .forget: try files.remove([name])
         }

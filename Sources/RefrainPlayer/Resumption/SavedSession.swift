@@ -49,8 +49,6 @@ public final class SavedSession: Sendable {
   private struct State {
     var next: (session: PlayerSession, syncs: Bool)?
     var writer: Task<Void, Never>?
-    /// The last sync. A slow one must not delay the writer: the program may end in the meantime.
-    var sync: Task<Void, Never>?
     var hasReported = false
   }
 
@@ -140,7 +138,6 @@ public final class SavedSession: Sendable {
   /// Returns when the last session is stored.
   public func flush() async {
     while let writer = state.withLock({ $0.writer }) { await writer.value }
-    await state.withLock({ $0.sync })?.value
   }
 
   /// Stores the sessions until there are none. Blocks.
@@ -150,28 +147,12 @@ public final class SavedSession: Sendable {
       do {
         try stored.withLock { stored in
           if stored == nil { prepare() }
-          try files.withLock { try write(session, &stored) }
+          try files.withLock { try write(session, syncs: syncs, &stored) }
         }
-        if syncs { sync() }
       } catch {
         problem = "\(error)"
       }
       report(problem)
-    }
-  }
-
-  /// Syncs both files, after the syncs that were begun before. Returns at once.
-  private func sync() {
-    state.withLock { state in
-      let earlier = state.sync
-      state.sync = Task(executorPreference: IOThreads.background) {
-        await earlier?.value
-        do {
-          try self.files.sync([Self.queueName, Self.placeName])
-        } catch {
-          self.report("\(error)")
-        }
-      }
     }
   }
 
@@ -201,7 +182,7 @@ public final class SavedSession: Sendable {
   }
 
   /// Runs under the lock of the files.
-  private func write(_ session: PlayerSession, _ stored: inout Stored?) throws {
+  private func write(_ session: PlayerSession, syncs: Bool, _ stored: inout Stored?) throws {
     let place = Self.place(in: files)
     let file = try files.identity(of: Self.queueName)
     let isOwn = file != nil && stored.map { $0.id == place?.id && $0.file == file } ?? false
@@ -214,8 +195,7 @@ public final class SavedSession: Sendable {
     var id = stored?.id ?? UUID()
     if !isOwn || stored?.queue != session.queue {
       id = UUID()
-      try files.replace(
-        Self.queueName, with: Self.encoded(Queue(id: id, session: session)), syncs: false)
+      try files.replace(Self.queueName, with: Self.encoded(Queue(id: id, session: session)))
       stored = Stored(
         id: id, queue: session.queue, file: try files.identity(of: Self.queueName))
     }
@@ -223,7 +203,7 @@ public final class SavedSession: Sendable {
       id: id, date: Date(), item: session.queue.current?.id.rawValue, position: session.position,
       rate: session.rate, volume: session.volume, isMuted: session.isMuted, audio: session.audio,
       subtitle: session.subtitle)
-    try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
+    try files.replace(Self.placeName, with: Self.encoded(now), syncs: syncs)
   }
 
   private static func encoded(_ value: some Encodable) throws -> [UInt8] {

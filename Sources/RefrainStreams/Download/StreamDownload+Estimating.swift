@@ -59,8 +59,7 @@ extension StreamDownload {
 
   private func checkRoom(for estimate: StreamEstimate, _ keys: [CacheKey]) async throws {
     try await cache.checkRoomToPin(
-      resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes,
-      isEstimate: true)
+      resource.url.withoutUserInfo.absoluteString, keys, lengths: estimate.bytes)
   }
 
   private static func estimate(

@@ -33,7 +33,7 @@ struct SharedModelTests {
     let worst = Mutex((over: Int64.min, uncounted: Int64.min))
     let disk = WatchedDisk { _ in
       let now = allocatedBytes(path)
-      guard let bytes = try? SystemDisk().file(at: "\(path)/usage")?.bytes,
+      guard let bytes = try? SystemDisk().contents(of: "\(path)/usage"),
         let record = UsageRecord.decode(bytes)
       else { return }
       worst.withLock { worst in

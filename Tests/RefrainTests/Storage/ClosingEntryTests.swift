@@ -48,8 +48,8 @@ import Testing
         isWriting.wait()
         return nil
       }
-      let freed = try await cache.stored.remove(key, at: cache.now.wall)
-      #expect((freed ?? 0) > 0)
+      let removed = try await cache.stored.remove([key], at: cache.now.wall)
+      #expect(removed.freedBytes > 0)
       third.cancel()
       try await eventually("the entry is closed") { cache.table.isEmpty }
       #expect(try await cache.entry(for: key) == nil)

@@ -29,7 +29,10 @@ import Testing
   private func isUnlocked(_ directory: CacheDirectory) throws -> Bool {
     let disk = SystemDisk()
     let path = directory.path
-    guard !WriterLocks(directory: path, disk: disk).isHeld(nil) else { return false }
+    let locks = WriterLocks(directory: path, disk: disk)
+    for name in ["a", "b"] {
+      if try locks.isHeld(KeyHash.name(of: CacheKey(url: directory.url(name)))) { return false }
+    }
     let files = try FileManager.default.subpathsOfDirectory(atPath: path)
     for file in files where try disk.status(of: "\(path)/\(file)")?.kind == .file {
       let descriptor = try disk.open("\(path)/\(file)", .readWrite)

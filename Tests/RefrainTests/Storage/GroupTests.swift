@@ -100,7 +100,7 @@ import Testing
       await again.close()
       var warnings: [String] = []
       for await case .warning(let text) in events { warnings.append(text) }
-      #expect(warnings.contains { $0.contains("its version is 1") })
+      #expect(warnings.contains { $0.contains("its record is damaged") })
     }
   }
 }

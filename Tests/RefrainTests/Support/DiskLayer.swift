@@ -25,8 +25,7 @@ extension DiskLayer {
   func rename(_ old: String, to new: String) throws(DiskError) {
     try system.rename(old, to: new)
   }
-  func removeFile(_ path: String) throws(DiskError) { try system.removeFile(path) }
-  func removeDirectory(_ path: String) throws(DiskError) { try system.removeDirectory(path) }
+  func remove(_ path: String) throws(DiskError) { try system.remove(path) }
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
     try system.truncate(descriptor, to: size)
   }
@@ -55,8 +54,8 @@ extension DiskLayer {
     try system.lock(descriptor, kind)
   }
   func unlock(_ descriptor: Int32, _ kind: LockKind) { system.unlock(descriptor, kind) }
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
-    try system.isLocked(descriptor, byteAt: offset)
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
+    try system.isLocked(descriptor, against: kind)
   }
 }
 

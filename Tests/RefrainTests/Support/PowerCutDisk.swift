@@ -174,16 +174,8 @@ final class PowerCutDisk: DiskLayer {
     }
   }
 
-  func removeFile(_ path: String) throws(DiskError) {
-    try system.removeFile(path)
-    note { state in
-      guard state.image.names.current[path] != nil else { return }
-      state.image.names.change(.remove(path), in: Self.parent(path))
-    }
-  }
-
-  func removeDirectory(_ path: String) throws(DiskError) {
-    try system.removeDirectory(path)
+  func remove(_ path: String) throws(DiskError) {
+    try system.remove(path)
     note { state in
       guard state.image.names.current[path] != nil else { return }
       state.image.names.change(.remove(path), in: Self.parent(path))

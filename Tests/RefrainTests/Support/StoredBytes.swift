@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
+import Testing
 
 @testable import Refrain
 
@@ -60,9 +61,8 @@ struct StoredBytes {
       while offset < span.upperBound {
         let end = min(offset + (1 << 20), span.upperBound)
         var buffer = [UInt8](repeating: 0, count: Int(end - offset))
-        let count = try buffer.withUnsafeMutableBytes {
-          try file.read(into: $0, at: offset)
-        }
+        let read = buffer.withUnsafeMutableBytes { file.copy(into: $0, at: offset) }
+        let count = try #require(read)
         let right = bytes.bytes(in: offset..<end)
         if count < buffer.count || buffer != right {
           let index = zip(buffer[..<count], right).enumerated().first { $1.0 != $1.1 }?.offset

@@ -150,19 +150,11 @@ final class WatchedDisk: DiskLayer {
     after(.rename)
   }
 
-  func removeFile(_ path: String) throws(DiskError) {
+  func remove(_ path: String) throws(DiskError) {
     try check(.remove, path)
     turn.lock()
     defer { turn.unlock() }
-    try system.removeFile(path)
-    after(.remove)
-  }
-
-  func removeDirectory(_ path: String) throws(DiskError) {
-    try check(.remove, path)
-    turn.lock()
-    defer { turn.unlock() }
-    try system.removeDirectory(path)
+    try system.remove(path)
     after(.remove)
   }
 
@@ -212,8 +204,8 @@ final class WatchedDisk: DiskLayer {
     return try system.lock(descriptor, kind)
   }
 
-  func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
+  func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
     try check(.lock, descriptor)
-    return try system.isLocked(descriptor, byteAt: offset)
+    return try system.isLocked(descriptor, against: kind)
   }
 }

@@ -36,7 +36,7 @@ struct UsageOrderTests {
     }
 
     private func used() -> Int64? {
-      guard let bytes = try? SystemDisk().file(at: "\(path)/usage")?.bytes else { return nil }
+      guard let bytes = try? SystemDisk().contents(of: "\(path)/usage") else { return nil }
       return UsageRecord.decode(bytes)?.used
     }
 
@@ -142,7 +142,7 @@ struct UsageOrderTests {
       let run = try #require(commit?.journal)
       let (number, span) = (run.numbers.next, run.span)
       #expect(span == 0..<start + 100)
-      var bytes = try #require(try disk.file(at: journal.path)).bytes
+      var bytes = try #require(try disk.contents(of: journal.path))
       let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
       bytes += [UInt8](repeating: 0, count: max(0, offset + SpanJournal.recordSize - bytes.count))
       let record = SpanJournal.record(span)
