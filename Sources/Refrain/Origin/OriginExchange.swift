@@ -106,7 +106,6 @@ final class OriginExchange: Sendable {
       } catch {
         throw self.problem(error)?.withoutFirstByte ?? CancellationError()
       }
-      self.requests.note(status: response.status, response.headers, at: response.responseTime)
       return await body(response)
     }
   }

@@ -8,11 +8,11 @@ import RefrainStreams
 /// unchanged and not stored.
 struct CachedAnswer: Sendable {
   let exchange: Exchange
-  /// The requested range; everything for HEAD.
-  let range: RequestedRange
+  /// Nil: all is requested, and for HEAD.
+  let range: RequestedRange?
   let conditions: Preconditions?
   let resource: Resource
-  let resourceKey: CacheKey
+  private let resourceKey: CacheKey
   /// That of the response: in a shared cache another one for each set of credentials.
   let key: CacheKey
   /// The terms of the request.
@@ -28,7 +28,7 @@ struct CachedAnswer: Sendable {
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
     key = exchange.key(of: resource)
-    isGrowing = !range.isWhole && service.parts.isGrowing(url)
+    isGrowing = range != nil && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
     terms.audience = service.rules.servesOnePlay ? .player : .client
@@ -75,9 +75,7 @@ struct CachedAnswer: Sendable {
   enum Elsewhere: Error {
     /// The origin's response to this request is to be relayed, which does not come from the cache for
     /// this reason (RFC 9211 §2.2).
-    ///
-    /// `asksWhole`: whether to request all of the resource despite the client's Range.
-    case relayed(CacheStatus.Forwarded, asksWhole: Bool = false)
+    case relayed(CacheStatus.Forwarded)
     /// The origin's error response, received in place of the resource: no further request is made.
     ///
     /// `isJoined`: whether another client has received it, whose request this one shared.
@@ -88,8 +86,8 @@ struct CachedAnswer: Sendable {
   func run() async throws {
     do {
       try await respond()
-    } catch Elsewhere.relayed(let reason, let asksWhole) {
-      try await exchange.relay(reason, asksWhole: asksWhole)
+    } catch Elsewhere.relayed(let reason) {
+      try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let isJoined) {
       if let target = await newTarget(refusedWith: response.status) {
         return try await exchange.redirect(to: target)
@@ -100,9 +98,7 @@ struct CachedAnswer: Sendable {
   }
 
   private func respond() async throws {
-    if let stored = await responseInMemory() {
-      return try await exchange.pass(stored, key: resourceKey)
-    }
+    if let stored = responseInMemory { return try await exchange.pass(stored) }
     try checkIsForCache()
     let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
@@ -125,35 +121,23 @@ struct CachedAnswer: Sendable {
 
   // MARK: What the cache may serve
 
-  /// Returns a response without a resource that answered an earlier request, and may be reused; nil if
-  /// the cache has received a resource since, for whomever.
-  private func responseInMemory() async -> SharedMemory.Response? {
-    guard let shared = service.shared,
-      !terms.directives.noStore || terms.directives.onlyIfCached,
-      let found = shared.response(
-        on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
-    else { return nil }
-    if let date = await service.cache.lastConfirmation(of: resource, key: key),
-      date > found.requestTime
-    {
-      shared.remove(key)
-      return nil
-    }
-    return found
+  /// A response without a resource that answered an earlier request, and may be reused.
+  private var responseInMemory: SharedMemory.Response? {
+    guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
+    return service.shared?.response(
+      on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
   }
 
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
-    let isEncoded = service.uncacheable.note(on: memory, at: .now)
+    let isUncacheable = service.uncacheable.note(on: memory, at: .now) != nil
     if terms.directives.onlyIfCached {
-      guard isEncoded == nil else { throw Self.notThere }
+      guard !isUncacheable else { throw Self.notThere }
     } else if terms.directives.noStore {
       throw Elsewhere.relayed(.request)
-    } else if service.shared != nil, resource.policy.group?.isSecret == true {
-      // It decrypts segments, and is not stored for several people.
+    } else if isUncacheable || service.shared != nil && resource.policy.group?.isSecret == true {
+      // A secret decrypts segments, and is not stored for several people.
       throw Elsewhere.relayed(.bypass)
-    } else if let isEncoded {
-      throw Elsewhere.relayed(.bypass, asksWhole: isEncoded)
     } else if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
       throw Elsewhere.relayed(.stale)
     }
@@ -165,8 +149,8 @@ struct CachedAnswer: Sendable {
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
     if error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
-      noteUncacheable(isEncoded: true)
-      return received(with: error) ?? .relayed(.uriMiss, asksWhole: true)
+      noteUncacheable()
+      return received(with: error) ?? .relayed(.uriMiss)
     }
     // A relayed redirect would only send the client round as well.
     if error.status == 508 { return HTTPError.loop }
@@ -197,8 +181,8 @@ struct CachedAnswer: Sendable {
   }
 
   /// Remembers that the response cannot be stored, for whatever reason.
-  private func noteUncacheable(isEncoded: Bool = false) {
-    service.uncacheable.insert(isEncoded, on: memory, at: .now)
+  private func noteUncacheable() {
+    service.uncacheable.insert(true, on: memory, at: .now)
   }
 
   static let notThere = HTTPError(
@@ -230,8 +214,7 @@ struct CachedAnswer: Sendable {
       if isHEAD { return true }
       switch selection(of: selected.length) {
       case .whole: break
-      case .single(let range): wanted = range
-      case .several: return false
+      case .part(let range): wanted = range
       case .unsatisfiable: return true
       }
     }
@@ -241,10 +224,23 @@ struct CachedAnswer: Sendable {
     return try await reader.contentInformation().length.map { end >= $0 } ?? false
   }
 
-  /// Returns the requested bytes of a resource of that length; nil: it is not known.
-  func selection(of length: Int64?) -> RequestedRange.Selection {
-    length.map { range.selection(length: $0) } ?? .whole
+  /// The bytes that the client requests.
+  enum Selection: Sendable {
+    case whole
+    case part(ByteRange)
+    /// No existing byte (416).
+    case unsatisfiable
   }
+
+  /// Returns the requested bytes of a resource of that length; nil: it is not known.
+  func selection(of length: Int64?) -> Selection {
+    guard let range, let length else { return .whole }
+    return range.resolved(length: length).map { .part($0) } ?? .unsatisfiable
+  }
+
+  /// The first requested byte, and the byte after the last, as far as they are known without the
+  /// length.
+  var bounds: (start: Int64, end: Int64?) { range?.bounds ?? (0, .max) }
 
   /// The most bytes of a new version that are requested without a client that waits for them.
   private static let longestPart: Int64 = 1 << 20
@@ -259,7 +255,7 @@ struct CachedAnswer: Sendable {
       !freshness.isFresh(at: now), freshness.isUsableWhileConfirmed(at: now),
       let length = selected.length
     else { return }
-    let wanted = if case .single(let range) = selection(of: length) { range } else { 0..<length }
+    let wanted = if case .part(let range) = selection(of: length) { range } else { 0..<length }
     // A request for missing bytes confirms the stored ones, too.
     guard isHEAD || reader.spansBefore.byteCount(in: wanted) == wanted.count else { return }
     var terms = terms
@@ -282,8 +278,8 @@ struct CachedAnswer: Sendable {
     else { return }
     service.hits.insert(
       CachedHit(
-        lease: lease, urlText: exchange.url.absoluteString, key: resourceKey,
-        fields: service.fields, isShared: service.shared != nil
+        lease: lease, urlText: exchange.url.absoluteString, fields: service.fields,
+        isShared: service.shared != nil
       ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
         listings.naming(of: resourceKey, in: stream)
       }, for: target)
@@ -310,7 +306,6 @@ struct CachedAnswer: Sendable {
   /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
   private func noteRedirected(_ selected: SelectedResponse) async throws {
     let url = baseURL(of: selected.known)
-    try exchange.noteChain(naming: [VariantChains.hash(url)])
     // Without a stored response the redirect could not be repeated offline, and the manifest would be
     // sent as a whole each time.
     if !isHEAD, !selected.known.freshness.noStore { _ = try await manifestBody(of: selected) }

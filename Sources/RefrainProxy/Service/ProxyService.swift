@@ -18,14 +18,11 @@ package final class ProxyService: Sendable {
   /// Nil if the cache is for one person: who sends which credentials then makes no difference.
   let shared: SharedMemory?
   let hits = CachedHits()
-  /// Keys found not to be cacheable, which are relayed without another attempt; and whether that is
-  /// for a content coding, of which no ranges are requested.
+  /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
-  let rewritten = RewrittenManifests()
-  let chains = VariantChains()
   let listings = LiveListings()
   /// Whether origins could be reached, as the requests for manifests have shown.
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
