@@ -14,8 +14,11 @@ extension CachedAnswer {
     let url = baseURL(of: selected.known)
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
     await exchange.noteListing(body, at: url, in: stream)
+    // The cache makes no request, or the last one has failed.
+    let isUnreachable =
+      service.cache.isOffline || selected.isUnconfirmed || selected.source == .stale
     let stored =
-      isUnreachable(selected)
+      isUnreachable
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
     let isFiltered = stored.map { $0 != body } ?? false
     guard
@@ -71,30 +74,20 @@ extension CachedAnswer {
 
 /// Finds out whether the origin can be reached before a client selects a variant of a stream.
 extension CachedAnswer {
-  /// Whether the origin cannot be asked: the cache makes no request, or the last one failed a moment
-  /// ago.
-  private func isUnreachable(_ selected: SelectedResponse) -> Bool {
-    let source = selected.source
-    return service.cache.isOffline || source == .stale
-      || (source == .hit && hasReachedOrigin == false)
-  }
-
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// An origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
-  /// cost the origin a request every ten seconds for each manifest, however fresh.
+  /// A shared cache does not ask: its clients would cost the origin a request for each manifest,
+  /// however fresh.
   ///
   /// - Throws: `CancellationError`.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
-    guard selected.isManifest == true else { return selected }
-    note(selected)
     let cache = service.cache
-    guard selected.source == .hit,
+    guard selected.isManifest == true, selected.source == .hit,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
       selected.known.freshness.pace?.isLive != true, service.shared == nil,
-      !cache.isOffline, !terms.directives.onlyIfCached, hasReachedOrigin == nil,
+      !cache.isOffline, !terms.directives.onlyIfCached,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
@@ -102,34 +95,14 @@ extension CachedAnswer {
     terms.directives.maxAge = 0
     // It is fresh: an origin that is silent does not hold the client up for long.
     terms.acceptsForbidden = true
+    var latest = selected
     do {
-      let confirmed = try await select(terms)
-      note(confirmed)
+      latest = try await select(terms)
       selected.reader.cancel()
-      return confirmed
-    } catch let error as MediaCacheError {
-      noteOrigin(isReached: ![.unreachable, .offline, .networkNotAllowed].contains(error.code))
-    } catch is Elsewhere, is HTTPError {
-      // After an error of the origin, the fresh response is used, but not as a confirmed one: its
-      // source is `.stale` then.
+    } catch is MediaCacheError, is Elsewhere, is HTTPError {
+      // The fresh response is used, but not as a confirmed one.
     }
-    return selected
-  }
-
-  /// Notes whether the request that brought or confirmed a response has reached its origin.
-  private func note(_ selected: SelectedResponse) {
-    let source = selected.source
-    guard [.stale, .miss, .revalidated].contains(source) else { return }
-    noteOrigin(isReached: source != .stale)
-  }
-
-  private func noteOrigin(isReached: Bool) {
-    guard let origin = WebOrigin(exchange.url) else { return }
-    service.reached.insert(isReached, on: origin, at: service.cache.now.uptime)
-  }
-
-  /// Whether the last attempt has reached the origin; nil if there was none lately.
-  private var hasReachedOrigin: Bool? {
-    WebOrigin(exchange.url).flatMap { service.reached.note(on: $0, at: service.cache.now.uptime) }
+    latest.isUnconfirmed = latest.known.freshness.confirmedAt < latest.started
+    return latest
   }
 }

@@ -13,6 +13,8 @@ struct SelectedResponse: Sendable {
   let isManifest: Bool?
   /// When the request was made.
   let started: Date
+  /// Whether the origin should have confirmed it, and has not.
+  var isUnconfirmed = false
 
   var length: Int64? { known.information.length }
 
@@ -159,11 +161,9 @@ extension CachedAnswer {
   /// Whether the first byte is there, or is requested in any case.
   private func needsBeginning(_ reader: MediaReader) -> Bool {
     // The start of the last bytes is unknown without the length.
-    guard bounds.start == 0, bounds.end != nil, !terms.directives.onlyIfCached else {
-      return false
-    }
-    return !isHEAD && conditions == nil || reader.statistics.requests > 0
-      || reader.spansBefore.contains(0)
+    bounds.start == 0 && bounds.end != nil && !terms.directives.onlyIfCached
+      && (!isHEAD && conditions == nil || reader.statistics.requests > 0
+        || reader.spansBefore.contains(0))
   }
 
   /// Returns bytes of the beginning; none at the end of the resource. Stored ones do not count as

@@ -102,7 +102,7 @@ struct CachedAnswer: Sendable {
     try checkIsForCache()
     let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
-    try await checkIsForClient(selected)
+    try checkIsForClient(selected)
     confirmIfStale(selected)
     if let location = redirection(selected) {
       if selected.isManifest == true { try await noteRedirected(selected) }
@@ -189,7 +189,7 @@ struct CachedAnswer: Sendable {
     504, "The resource is not fully cached, and only-if-cached was requested.")
 
   /// - Throws: `Elsewhere` if the selected response is for other clients.
-  private func checkIsForClient(_ selected: SelectedResponse) async throws {
+  private func checkIsForClient(_ selected: SelectedResponse) throws {
     let (reader, known) = (selected.reader, selected.known)
     guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
       throw Elsewhere.relayed(.varyMiss)
@@ -197,7 +197,7 @@ struct CachedAnswer: Sendable {
     if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 { noteUncacheable() }
-      guard try await isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
+      guard isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
       throw Elsewhere.relayed(.bypass)
@@ -206,22 +206,18 @@ struct CachedAnswer: Sendable {
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
   /// wants: then no further request is made for it.
-  private func isHanded(_ selected: SelectedResponse) async throws -> Bool {
+  private func isHanded(_ selected: SelectedResponse) -> Bool {
     let reader = selected.reader
     guard reader.handed != nil else { return false }
-    var wanted: ByteRange?
+    var wanted = 0..<(selected.length ?? .max)
     if selected.isManifest != true {
-      if isHEAD { return true }
       switch selection(of: selected.length) {
-      case .whole: break
+      case .whole: if isHEAD { return true }
       case .part(let range): wanted = range
       case .unsatisfiable: return true
       }
     }
-    guard let end = reader.announcedEnd(from: wanted?.lowerBound ?? 0) else { return true }
-    if let last = wanted?.upperBound ?? selected.length { return end >= last }
-    // All of it has come by now, and its end has shown the length.
-    return try await reader.contentInformation().length.map { end >= $0 } ?? false
+    return reader.announcedEnd(from: wanted.lowerBound).map { $0 >= wanted.upperBound } ?? true
   }
 
   /// The bytes that the client requests.

@@ -127,7 +127,9 @@ struct Responder: Sendable {
     if service.originFields.hasSent(fields) { throw HTTPError.loop }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.originFields.ofClient(fields) { service.routes.referrer($0, of: request) }
+    let sent = service.originFields.ofClient(fields) {
+      service.routes.isOwn(referrer: $0, of: request)
+    }
     let exchange = Exchange(
       delivery: delivery, url: named.url, session: session,
       sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,

@@ -177,16 +177,12 @@ package struct Routes: Sendable {
     return (isHost ? "/." : "") + target + fragment
   }
 
-  /// Returns the place that a Referer or an Origin names. Whatever contains the token is a URL of
-  /// this proxy, by whichever name the client has reached it.
-  func referrer(_ text: String, of request: ClientRequest) -> Referrer {
-    guard let token else { return .other }
-    let parts = WebURL(text)
-    guard
-      text.contains(token)
-        || parts.map({ isOurs(host: $0.authority, localAddress: request.localAddress) }) == true
-    else { return .other }
-    return .own(parts.flatMap { try? ProxyURL.parse(target: $0.requestTarget, token: token) }?.url)
+  /// Whether a Referer or an Origin names this proxy, by whichever name the client has reached it, or
+  /// contains the token.
+  func isOwn(referrer text: String, of request: ClientRequest) -> Bool {
+    guard let token else { return false }
+    if text.contains(token) { return true }
+    return WebURL(text).map { isOurs(host: $0.authority, localAddress: request.localAddress) } == true
   }
 
   /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.

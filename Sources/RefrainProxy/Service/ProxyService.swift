@@ -24,8 +24,6 @@ package final class ProxyService: Sendable {
   let sessions: StreamSessions
   let parts = KnownParts()
   let listings = LiveListings()
-  /// Whether origins could be reached, as the requests for manifests have shown.
-  let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
   init(
     _ rules: ServingRules, _ routes: Routes, cache: MediaCache, connections: ConnectionCount,
