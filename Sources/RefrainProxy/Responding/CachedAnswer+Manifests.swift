@@ -41,13 +41,10 @@ extension CachedAnswer {
     if let length, length > Manifest.longest { return nil }
     var body: [UInt8] = []
     for try await bytes in selected.reader.chunks() {
-      // The first bytes may come in several pieces.
-      let isBeginning = body.count < 64
       body += bytes
-      if isBeginning, body.count >= 64, !Manifest.mayBegin(with: Data(body.prefix(64))) {
-        return nil
-      }
-      if body.count > Manifest.longest { return nil }
+      // The first bytes may come in several pieces.
+      let isOther = body.count >= 64 && !Manifest.mayBegin(with: Data(body.prefix(64)))
+      if isOther || body.count > Manifest.longest { return nil }
       if Int64(body.count) == length { break }
     }
     return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil

@@ -145,7 +145,11 @@ extension CachedAnswer {
     // An empty resource has no first byte to wait for.
     guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
     let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
-    guard isStored || needsBeginning(reader) else { return nil }
+    // The first byte of a range from the start is requested in any case.
+    guard
+      isStored || bounds.start == 0 && bounds.end != nil && !isHEAD && conditions == nil
+        && !terms.directives.onlyIfCached
+    else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []
     while true {
@@ -154,16 +158,8 @@ extension CachedAnswer {
       let isWhole = found.isEmpty || length == Int64(bytes.count)
       if let answer = Manifest.isBeginning(bytes, isWhole: isWhole) { return answer }
       // The client may have requested less.
-      if isHEAD || bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
+      if bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
     }
-  }
-
-  /// Whether the first byte is there, or is requested in any case.
-  private func needsBeginning(_ reader: MediaReader) -> Bool {
-    // The start of the last bytes is unknown without the length.
-    bounds.start == 0 && bounds.end != nil && !terms.directives.onlyIfCached
-      && (!isHEAD && conditions == nil || reader.statistics.requests > 0
-        || reader.spansBefore.contains(0))
   }
 
   /// Returns bytes of the beginning; none at the end of the resource. Stored ones do not count as

@@ -10,6 +10,7 @@ struct CachedAnswer: Sendable {
   let exchange: Exchange
   /// Nil: all is requested, and for HEAD.
   let range: RequestedRange?
+  /// Nil if there are none.
   let conditions: Preconditions?
   let resource: Resource
   private let resourceKey: CacheKey
@@ -24,7 +25,8 @@ struct CachedAnswer: Sendable {
     let (service, url) = (exchange.service, exchange.url)
     self.exchange = exchange
     range = RequestedRange(exchange.isHEAD ? nil : exchange.fields["Range"])
-    conditions = Preconditions(fields: exchange.fields)
+    let isConditional = exchange.delivery.request.head.isConditional
+    conditions = isConditional ? Preconditions(fields: exchange.fields) : nil
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
     key = exchange.key(of: resource)

@@ -13,22 +13,7 @@ struct Preconditions: Sendable {
     case notModified
   }
 
-  private let fields: HeaderFields
-
-  private static let names = [
-    "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range",
-  ]
-
-  /// Returns nil if there are none.
-  init?(fields: HeaderFields) {
-    let isConditional = Self.names.contains { name in
-      guard let value = fields[name] else { return false }
-      // An invalid date is no condition (§13.1.3, §13.1.4).
-      return !name.hasSuffix("Since") || HTTPDate.parse(value) != nil
-    }
-    guard isConditional else { return nil }
-    self.fields = fields
-  }
+  let fields: HeaderFields
 
   /// Evaluates the conditions of a GET or HEAD.
   ///
