@@ -75,9 +75,7 @@ package struct Routes: Sendable {
     token.map { TokenCheck.begins(target, with: $0) } ?? target.hasPrefix("/")
   }
 
-  /// Whether a host is that of this proxy.
-  ///
-  /// - Parameter localAddress: the one to which the client has connected.
+  /// Whether a host is that of this proxy. The client has connected to the local address.
   func isOurs(host: String, localAddress: String?) -> Bool {
     guard let listening = place.known else { return false }
     let addresses = [localAddress, listening.host].compactMap(\.self)
@@ -133,9 +131,8 @@ package struct Routes: Sendable {
     return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
   }
 
-  /// Returns the target of a request for a URL to which a manifest or a redirect of another URL
-  /// refers; nil if the proxy does not follow such a reference: to a host that is not allowed, or
-  /// from a public host into a private network.
+  /// Returns the same for a URL to which a manifest or a redirect of another URL refers; nil also for
+  /// a host that is not allowed, or from a public host into a private network.
   func target(for url: URL, from referrer: URL, session: String?) -> String? {
     if origin == nil {
       let filter = filter(for: referrer)
@@ -151,12 +148,8 @@ package struct Routes: Sendable {
     origin != nil || !PrivateNetwork.contains(url) ? hostsFilter : privateFilter
   }
 
-  /// Returns where a redirect of the origin leads its clients. A relative one is resolved too: the
-  /// client would resolve it against the URL that it requested.
-  ///
-  /// - Parameters:
-  ///   - url: the URL requested from the origin.
-  ///   - session: that of the request.
+  /// Returns where a redirect of the origin's response for `url` leads its clients. A relative one is
+  /// resolved too: the client would resolve it against the URL that it requested.
   func rewritten(location: String, of url: URL, session: String?) -> String {
     guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
       absolute.host()?.isEmpty == false,
@@ -242,7 +235,7 @@ extension Routes {
   ///
   /// - Throws: 400 for text that names nothing which this proxy serves.
   package func url(named text: String) throws(HTTPError) -> URL {
-    if text.hasPrefix("/") { return try url(of: text) }
+    if text.hasPrefix("/") { return try self.url(of: text) }
     guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
     }
@@ -260,12 +253,7 @@ extension Routes {
   /// without the token.
   private func url(of target: String) throws(HTTPError) -> URL {
     if let origin { return try origin.url(of: target) }
-    guard let token else { throw HTTPError(400, "The path names no resource.") }
-    do throws(HTTPError) {
-      return try ProxyURL.parse(target: "/\(token)\(target)", token: token).url
-    } catch {
-      throw HTTPError(error.status, "The path names no resource. Use /https/example.com/path.")
-    }
+    return try ProxyURL.parse(target: pathPrefix + target, token: token ?? "").url
   }
 }
 

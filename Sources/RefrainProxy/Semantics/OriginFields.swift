@@ -35,8 +35,7 @@ struct OriginFields: Sendable {
 
   /// Returns a client's fields without those that are not for an origin: URLs of this proxy, which
   /// contain its token; and of a browser the cookies that it stores for the proxy's address, and
-  /// its page, which may be none of the origin's. A program that sends Referer or Origin was told
-  /// to. The fields of a stream's session, which are for its origin, are added afterwards.
+  /// its page, which may be none of the origin's. A program that sends Referer or Origin was told to.
   ///
   /// - Parameter isOwn: whether a Referer or an Origin names this proxy.
   func ofClient(_ fields: HeaderFields, isOwn: (String) -> Bool) -> HeaderFields {
@@ -51,15 +50,13 @@ struct OriginFields: Sendable {
     }
   }
 
-  /// Returns the fields of a request that fills the cache.
-  ///
-  /// - Parameter sendsOwn: whether all of the proxy's own fields are sent, and not the harmless ones
-  ///   alone.
+  /// Returns the fields of a request that fills the cache; without `sendsOwn`, the proxy's own fields
+  /// are reduced to the harmless ones.
   func forCache(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
     build(fields, without: Self.ofTheCache, adding: sendsOwn ? own : own.harmless)
   }
 
-  /// Returns the fields of a request that is relayed unchanged. Parameter as `forCache`.
+  /// Returns the fields of a request that is relayed unchanged.
   func forRelay(_ fields: HeaderFields, sendsOwn: Bool) -> HeaderFields {
     var own = sendsOwn ? own : own.harmless
     // Metadata between the bytes is only for clients that request it.

@@ -40,9 +40,7 @@ struct ResponseFields: Sendable {
     return completed(fields)
   }
 
-  /// Returns the fields with those that every response has.
-  ///
-  /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
+  /// Returns the fields with those that every response has, and those for the allowed web origin.
   func completed(
     _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
   ) -> HeaderFields {
@@ -55,7 +53,7 @@ struct ResponseFields: Sendable {
     return fields
   }
 
-  /// Returns those of an origin's fields that clients may receive, without those of the message.
+  /// Returns the origin's valid fields that clients may receive, without those of the message.
   func passable(_ headers: HeaderFields) -> HeaderFields {
     guard isForManyOrigins else { return Self.valid(headers) }
     var fields = Self.valid(headers).filter { !Self.ofOneOrigin.contains($0.name.lowercased()) }
@@ -94,8 +92,7 @@ struct ResponseFields: Sendable {
     fields.append("Via", "1.1 \(node)")
   }
 
-  /// Returns the fields of the response to a CORS preflight (Fetch standard), besides those of every
-  /// response.
+  /// Returns the fields of the response to a CORS preflight (Fetch standard).
   static func preflight(_ request: HeaderFields) -> HeaderFields {
     var fields: HeaderFields = [
       "Access-Control-Allow-Methods": "GET, HEAD", "Access-Control-Max-Age": "600",
@@ -143,8 +140,6 @@ struct CacheStatus: Sendable, Hashable {
   var timeToLive: Int64?
 
   /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
-  ///
-  /// - Parameter node: the name of this cache.
   func value(node: String) -> String {
     var text = node
     if let forwarded {
