@@ -92,12 +92,7 @@ extension CachedAnswer {
     guard let lease = service.cache.hold(reader),
       let known = lease.known(terms, at: service.cache.now), let length = known.information.length
     else { throw Self.notThere }
-    let wanted: ByteRange =
-      switch selection(of: length) {
-      case .whole: 0..<(isHEAD ? 0 : length)
-      case .part(let range): range
-      case .unsatisfiable: 0..<0
-      }
+    let wanted = wanted(of: length)
     guard wanted.isEmpty || lease.file(of: known, holding: wanted) != nil else {
       throw Self.notThere
     }
@@ -158,7 +153,7 @@ extension CachedAnswer {
       let isWhole = found.isEmpty || length == Int64(bytes.count)
       if let answer = Manifest.isBeginning(bytes, isWhole: isWhole) { return answer }
       // The client may have requested less.
-      if bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
+      if isHEAD || bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
     }
   }
 

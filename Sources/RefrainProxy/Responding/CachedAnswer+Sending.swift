@@ -9,22 +9,20 @@ import RefrainStreams
 extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
-    var selection = selection(of: length)
-    if length == nil, let part = try await settledRange(of: selected.reader) {
-      selection = .part(part)
-    }
+    var range = range
     switch try conditions?.evaluate(known, etag: known.etag, hasRange: range != nil) {
-    case .ignoreRange: selection = .whole
+    case .ignoreRange: range = nil
     case .notModified: return try await delivery.send(head(304, selected, nil), length: nil)
     case .proceed, nil: break
     }
-    switch selection {
-    case .whole:
+    let settled =
+      range != nil && length == nil ? try await settledRange(of: selected.reader) : nil
+    if let part = settled ?? length.flatMap({ range?.resolved(length: $0) }) {
+      try await send(part, of: selected, status: 206)
+    } else if range == nil || length == nil {
       let isTransformed = selected.reader.handed?.status == 203
       try await send(0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
-    case .part(let range):
-      try await send(range, of: selected, status: 206)
-    case .unsatisfiable:
+    } else {
       try await delivery.send(
         ProxyResponse(
           status: 416,

@@ -211,29 +211,19 @@ struct CachedAnswer: Sendable {
   private func isHanded(_ selected: SelectedResponse) -> Bool {
     let reader = selected.reader
     guard reader.handed != nil else { return false }
-    var wanted = 0..<(selected.length ?? .max)
-    if selected.isManifest != true {
-      switch selection(of: selected.length) {
-      case .whole: if isHEAD { return true }
-      case .part(let range): wanted = range
-      case .unsatisfiable: return true
-      }
+    let all = 0..<(selected.length ?? .max)
+    let wanted = selected.isManifest == true ? all : wanted(of: selected.length)
+    guard !wanted.isEmpty, let end = reader.announcedEnd(from: wanted.lowerBound) else {
+      return true
     }
-    return reader.announcedEnd(from: wanted.lowerBound).map { $0 >= wanted.upperBound } ?? true
+    return end >= wanted.upperBound
   }
 
-  /// The bytes that the client requests.
-  enum Selection: Sendable {
-    case whole
-    case part(ByteRange)
-    /// No existing byte (416).
-    case unsatisfiable
-  }
-
-  /// Returns the requested bytes of a resource of that length; nil: it is not known.
-  func selection(of length: Int64?) -> Selection {
-    guard let range, let length else { return .whole }
-    return range.resolved(length: length).map { .part($0) } ?? .unsatisfiable
+  /// Returns the bytes to send of a resource of that length; nil: it is not known.
+  func wanted(of length: Int64?) -> ByteRange {
+    if isHEAD { return 0..<0 }
+    guard let range, let length else { return 0..<(length ?? .max) }
+    return range.resolved(length: length) ?? 0..<0
   }
 
   /// The first requested byte, and the byte after the last, as far as they are known without the
@@ -253,16 +243,16 @@ struct CachedAnswer: Sendable {
       !freshness.isFresh(at: now), freshness.isUsableWhileConfirmed(at: now),
       let length = selected.length
     else { return }
-    let wanted = if case .part(let range) = selection(of: length) { range } else { 0..<length }
+    let wanted = wanted(of: length)
     // A request for missing bytes confirms the stored ones, too.
-    guard isHEAD || reader.spansBefore.byteCount(in: wanted) == wanted.count else { return }
+    guard reader.spansBefore.byteCount(in: wanted) == wanted.count else { return }
     var terms = terms
     (terms.directives, terms.followsStaleDirectives) = (RequestDirectives(), false)
     terms.directives.maxAge = 0
     var resource = resource
     resource.key = reader.key
-    let part = wanted.lowerBound..<min(wanted.upperBound, wanted.lowerBound + Self.longestPart)
-    service.fills.confirm(resource, on: terms, part)
+    let end = min(max(wanted.upperBound, 1), wanted.lowerBound + Self.longestPart)
+    service.fills.confirm(resource, on: terms, wanted.lowerBound..<end)
   }
 
   /// Holds the entry open: further requests for it are served at once.
