@@ -142,8 +142,9 @@ extension CachedAnswer {
     let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
     // The first byte of a range from the start is requested in any case.
     guard
-      isStored || bounds.start == 0 && bounds.end != nil && !isHEAD && conditions == nil
-        && !terms.directives.onlyIfCached
+      isStored
+        || bounds.start == 0 && bounds.end != nil && !isHEAD && conditions == nil
+          && !terms.directives.onlyIfCached
     else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []

@@ -34,7 +34,7 @@ struct CachedAnswer: Sendable {
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
     terms.audience = service.rules.servesOnePlay ? .player : .client
-    terms.hasCookies = exchange.isPersonal(resource)
+    terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil
     if service.shared == nil { relaxTerms() }
     if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
@@ -46,9 +46,8 @@ struct CachedAnswer: Sendable {
   /// Relaxes the conditions of a request for a manifest or a part of a stream.
   ///
   /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
-  /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
-  /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
-  /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
+  /// origins send it with every playlist. RFC 9111 §4.2.4 forbids to use such a response while the
+  /// origin is unavailable; a private cache does so all the same, so that a stored stream plays.
   private mutating func relaxTerms() {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
@@ -84,7 +83,6 @@ struct CachedAnswer: Sendable {
     case received(ErrorResponse, isJoined: Bool)
   }
 
-  /// - Throws: what `Responder` responds to.
   func run() async throws {
     do {
       try await respond()
@@ -182,7 +180,6 @@ struct CachedAnswer: Sendable {
     return .received(response, isJoined: isJoined)
   }
 
-  /// Remembers that the response cannot be stored, for whatever reason.
   private func noteUncacheable() {
     service.uncacheable.insert(true, on: memory, at: .now)
   }
@@ -230,12 +227,8 @@ struct CachedAnswer: Sendable {
   /// length.
   var bounds: (start: Int64, end: Int64?) { range?.bounds ?? (0, .max) }
 
-  /// The most bytes of a new version that are requested without a client that waits for them.
-  private static let longestPart: Int64 = 1 << 20
-
   /// Begins to confirm a response that is stale, and is served without a request, where the origin
-  /// permits that to shared caches (RFC 5861 §3). The new version, if there is one, comes with the
-  /// confirmation.
+  /// permits that to shared caches (RFC 5861 §3). Up to 1 MiB of a new version comes with that.
   private func confirmIfStale(_ selected: SelectedResponse) {
     let (reader, freshness) = (selected.reader, selected.known.freshness)
     let now = service.cache.now.wall
@@ -251,7 +244,7 @@ struct CachedAnswer: Sendable {
     terms.directives.maxAge = 0
     var resource = resource
     resource.key = reader.key
-    let end = min(max(wanted.upperBound, 1), wanted.lowerBound + Self.longestPart)
+    let end = min(max(wanted.upperBound, 1), wanted.lowerBound + (1 << 20))
     service.fills.confirm(resource, on: terms, wanted.lowerBound..<end)
   }
 

@@ -70,10 +70,8 @@ extension Exchange {
 
   // MARK: The response
 
-  /// Passes on an error response that the cache has received in place of the resource: no further
-  /// request is made.
-  ///
-  /// - Parameter isJoined: whether the request was shared with other clients.
+  /// Passes on an error response that the cache has received in place of the resource, by a request
+  /// that may have been shared with other clients.
   func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
     delivery.note { $0.served.source = .relayed }
     // The origin did not receive the client's condition, and confirms nothing.
@@ -102,12 +100,7 @@ extension Exchange {
     }
   }
 
-  /// Sends a response.
-  ///
-  /// - Parameters:
-  ///   - length: that of the body; nil: unknown.
-  ///   - next: returns the next part of the body after its beginning; nil at its end. Not called if
-  ///     none is sent.
+  /// Sends a response; `next` returns the next part of the body after its beginning, nil at its end.
   private func send(
     _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
     isFetched: Bool = false, _ next: () async throws -> Data? = { nil }
@@ -187,8 +180,6 @@ extension Exchange {
 
   /// Returns the whole body of a manifest; of one that is too long, and of a resource that proves to be
   /// none, the beginning, and false.
-  ///
-  /// - Parameter isNamed: whether the response is a manifest by its type or its name.
   private func receiveManifest(
     isNamed: Bool, _ next: () async throws -> Data?
   ) async throws -> (Data, Bool) {

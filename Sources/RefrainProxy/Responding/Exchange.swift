@@ -28,21 +28,13 @@ struct Exchange: Sendable {
     return resource
   }
 
-  /// Returns the key of the response: in a shared cache another one for each set of credentials
-  /// (RFC 9111 §3.5).
+  /// Returns the key of the response, in a shared cache one for each set of credentials (RFC 9111 §3.5).
   func key(of resource: Resource) -> CacheKey {
     let key = service.cache.key(for: resource)
     guard service.shared != nil else { return key }
     return Credentials.key(key, for: Resource(url: url, headers: fields))
   }
 
-  /// Whether the response may be personal: the request has cookies, and the cache serves several
-  /// people.
-  func isPersonal(_ resource: Resource) -> Bool {
-    service.shared != nil && resource.headers["Cookie"] != nil
-  }
-
-  /// Responds with a redirect.
   func redirect(to location: String) async throws {
     try await delivery.send(
       ProxyResponse(status: 302, fields: ["Location": location, "Cache-Control": "no-cache"]))
@@ -63,10 +55,8 @@ extension Exchange {
     return session?.observer ?? service.cache.cookieObserver(of: beginning)
   }
 
-  /// Returns the session in which a manifest's children are requested; nil if they need nothing of
-  /// this exchange.
-  ///
-  /// - Parameter variables: those of the manifest, which its children may import.
+  /// Returns the session in which a manifest's children are requested, which may import its variables;
+  /// nil if they need nothing of this exchange.
   func session(defining variables: [String: String] = [:]) -> StreamSession? {
     guard service.rules.origin == nil else { return nil }
     let (sessions, inherited, own) = (service.sessions, inherited, service.originFields.own)
@@ -101,14 +91,9 @@ extension Exchange {
   func edit(
     manifest body: [UInt8], at base: URL, in stream: CacheKey
   ) async throws -> (ManifestRewriting.Rewritten, redirect: String?)? {
-    if Manifest.isWide(body) {
-      throw HTTPError(
-        502,
-        "The manifest is in UTF-16 or UTF-32; this proxy rewrites UTF-8 alone. "
-          + "Play it from its origin.")
-    }
     let rewritten: ManifestRewriting.Rewritten?
     do throws(ManifestRewriting.TooLarge) {
+      guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
       rewritten =
         Manifest.mayTakeLong(body)
         ? try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
@@ -120,8 +105,8 @@ extension Exchange {
     } catch {
       throw HTTPError(
         502,
-        "The manifest has more references than this proxy can rewrite, or too long ones. "
-          + "Play it from its origin.")
+        "The manifest is in UTF-16 or UTF-32, or has more references than this proxy can rewrite, "
+          + "or too long ones. Play it from its origin.")
     }
     guard let rewritten else { return nil }
     if session == nil, let new = session(defining: rewritten.variables),
@@ -145,8 +130,7 @@ extension Exchange {
     return try rewriting.rewrite(body, imported: session?.importable ?? [:])
   }
 
-  /// Notes which resources a live manifest names again (`LiveListings`), before the client can
-  /// request them. Parameters as `edit`.
+  /// Notes which resources a live manifest names again, before the client can request them.
   func noteListing(_ body: [UInt8], at base: URL, in stream: CacheKey) async {
     let imported = session?.importable ?? [:]
     let note = { @Sendable [service, url] in

@@ -171,7 +171,8 @@ package struct Routes: Sendable {
   func isOwn(referrer text: String, of request: ClientRequest) -> Bool {
     guard let token else { return false }
     if text.contains(token) { return true }
-    return WebURL(text).map { isOurs(host: $0.authority, localAddress: request.localAddress) } == true
+    return WebURL(text).map { isOurs(host: $0.authority, localAddress: request.localAddress) }
+      == true
   }
 
   /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
