@@ -14,11 +14,8 @@ extension CachedAnswer {
     let url = baseURL(of: selected.known)
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
     await exchange.noteListing(body, at: url, in: stream)
-    // The cache makes no request, or the last one has failed.
-    let isUnreachable =
-      service.cache.isOffline || selected.isUnconfirmed || selected.source == .stale
     let stored =
-      isUnreachable
+      service.cache.isOffline || selected.source == .stale
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
     let isFiltered = stored.map { $0 != body } ?? false
     guard
@@ -92,14 +89,13 @@ extension CachedAnswer {
     terms.directives.maxAge = 0
     // It is fresh: an origin that is silent does not hold the client up for long.
     terms.acceptsForbidden = true
-    var latest = selected
     do {
-      latest = try await select(terms)
+      let confirmed = try await select(terms)
       selected.reader.cancel()
+      return confirmed
     } catch is MediaCacheError, is Elsewhere, is HTTPError {
-      // The fresh response is used, but not as a confirmed one.
+      // The fresh response is used, but not as a confirmed one: its source is `.stale` now.
+      return selected
     }
-    latest.isUnconfirmed = latest.known.freshness.confirmedAt < latest.started
-    return latest
   }
 }

@@ -13,8 +13,6 @@ struct SelectedResponse: Sendable {
   let isManifest: Bool?
   /// When the request was made.
   let started: Date
-  /// Whether the origin should have confirmed it, and has not.
-  var isUnconfirmed = false
 
   var length: Int64? { known.information.length }
 
