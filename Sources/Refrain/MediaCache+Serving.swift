@@ -6,48 +6,13 @@ extension MediaCache {
   /// Records that a request may have changed the resource: stored bytes are used again only after
   /// the origin has confirmed them (RFC 9111 §4.4).
   package func invalidate(_ resource: Resource) async throws {
-    try await withStored(key(for: resource), resource) { $0.invalidate() }
-  }
-
-  /// Compares stored bytes with a response to a request that bypassed the cache: if it shows
-  /// that they are out of date, they are used again only after revalidation (RFC 9111 §4.3.5).
-  ///
-  /// - Parameter headers: of a response to HEAD, or to GET for the whole resource.
-  package func compare(_ resource: Resource, key: CacheKey, with headers: HeaderFields) async throws
-  {
-    let key = await storedKey(from: key, for: resource)
-    try await withStored(key, resource) { entry in
-      guard let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
-        let known,
-        // It may have been opened only now, with the response to another request.
-        known.otherKey(than: key, for: resource.headers) == nil
-      else { return }
-      let lengthDiffers = headers.bodyLength.map { $0 != known.information.length } ?? false
-      if lengthDiffers || validator.matches(Validator(headers: headers)) == .different {
-        entry.invalidate()
-      }
-    }
-  }
-
-  /// Returns when the origin sent or last confirmed what is stored under a key; nil if nothing is.
-  package func lastConfirmation(of resource: Resource, key: CacheKey) async -> Date? {
-    // What cannot be opened is of no use.
-    try? await withStored(key, resource) { entry in
-      entry.current?.withState { $0.known?.freshness.confirmedAt }
-    }
-  }
-
-  /// - Returns: nil if nothing is stored under the key.
-  @discardableResult
-  private func withStored<Result>(
-    _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result?
-  ) async throws -> Result? {
+    let key = key(for: resource)
     if table.openEntry(for: key) == nil {
-      guard try await self.entry(for: key) != nil else { return nil }
+      guard try await self.entry(for: key) != nil else { return }
     }
     let entry = try await entry(for: key, completed(resource))
     defer { entry.release() }
-    return body(entry)
+    entry.invalidate()
   }
 
   /// Whether a response is arriving for others that a request on these terms cannot share: it is

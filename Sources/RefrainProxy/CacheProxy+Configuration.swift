@@ -135,29 +135,10 @@ extension ProxyService {
         "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
         remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
     }
-    let routes = try Routes(configuration)
     self.init(
-      ServingRules(
-        origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
-        relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
-        servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
-        redirectsPages: configuration.redirectsPages, log: configuration.log,
-        logsClientFields: configuration.logsClientFields),
-      routes, cache: cache,
+      configuration, try Routes(configuration), cache: cache,
       connections: ConnectionCount { [most = configuration.maximumConnections] in
         min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-      },
-      headers: configuration.headers, nodeName: node, token: configuration.token)
-  }
-}
-
-extension Routes {
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    try self.init(
-      at: ListeningPlace(
-        ListeningAddress(host: configuration.address, port: configuration.port),
-        configuration.socket),
-      token: configuration.token, origin: configuration.origin,
-      allowedHosts: configuration.allowedHosts, names: configuration.names)
+      })
   }
 }

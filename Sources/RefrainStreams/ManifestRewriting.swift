@@ -19,10 +19,6 @@ package struct ManifestRewriting {
     /// The resources of a playlist's parts, by the hashes of their URLs: segments that may still
     /// grow. Empty once the playlist has ended.
     package var growing: [UInt64] = []
-    /// The variants and renditions of a multivariant playlist, by the hashes of their URLs
-    /// (`StreamParts.hash`), without those that no player follows: I-frame playlists, and more than
-    /// a thousand. Also the URL of any other playlist that is a segment of itself.
-    package var playlists: Set<UInt64> = []
   }
 
   /// References of the manifest have to change, but this would take too much time or memory.
@@ -39,7 +35,6 @@ package struct ManifestRewriting {
 
   /// The longest rewritten manifest: a short reference may have a long replacement.
   private static let longest = 8 * Int(Manifest.longest)
-  private static let mostPlaylists = 1000
 
   /// - Parameters:
   ///   - url: the URL of the manifest after redirects.
@@ -83,19 +78,15 @@ package struct ManifestRewriting {
     var edits = ByteEdits()
     var parts = StreamParts()
     var growing: [UInt64] = []
-    var playlists: Set<UInt64> = []
-    let own = StreamParts.hash(url.absoluteString.utf8)
-    var (isMultivariant, hasEnded, isOwnSegment) = (false, false, false)
+    var (isMultivariant, hasEnded) = (false, false)
     var type: HLSMediaPlaylist.PlaylistType?
     var seconds = 0.0
     while let line = reader.next() {
-      var isIFrames = false
       switch line.content {
       case .tag(.contentSteering, _):
         if removesSteering, !line.references.isEmpty { edits.replace(line.whole, with: []) }
         continue
       case .tag(.variant, _): isMultivariant = true
-      case .tag(.iFrameVariant, _): isIFrames = true
       case .tag(.end, _): hasEnded = true
       case .tag(.playlistType, let value): type = .init(value) ?? type
       case .tag(.segment, let value): seconds += value.seconds ?? 0
@@ -106,13 +97,7 @@ package struct ManifestRewriting {
           continue
         }
         parts.insert(hash: hash, as: role)
-        switch kind {
-        case .part, .preloadHint: if growing.last != hash { growing.append(hash) }
-        case .segment: isOwnSegment = isOwnSegment || hash == own
-        case .playlist where !isIFrames && playlists.count < Self.mostPlaylists:
-          playlists.insert(hash)
-        default: break
-        }
+        if kind == .part || kind == .preloadHint, growing.last != hash { growing.append(hash) }
       }
     }
     // A definition was left out, so that its references are undefined.
@@ -124,12 +109,7 @@ package struct ManifestRewriting {
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
     if !hasEnded { rewritten.growing = growing }
-    if isMultivariant {
-      rewritten.variables = reader.variables
-      rewritten.playlists = playlists
-    } else if isOwnSegment, parts.isStream {
-      rewritten.playlists = [own]
-    }
+    if isMultivariant { rewritten.variables = reader.variables }
     return rewritten
   }
 

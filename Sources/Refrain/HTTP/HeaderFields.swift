@@ -229,16 +229,6 @@ enum StoredFields {
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
 
-  /// Fields in which the proxies and caches on the way of one response name themselves.
-  private static let ofWay: Set<String> = ["via", "cache-status"]
-
-  /// Returns Via and Cache-Status of a response, in order, without those that are too long. They are
-  /// not stored: a client receives them with that response, and not with later ones (RFC 9110
-  /// §7.6.3, RFC 9211 §2).
-  static func way(of headers: HeaderFields) -> HeaderFields {
-    bounded(headers.fields.filter { ofWay.contains($0.name.lowercased()) }, to: longestField)
-  }
-
   /// Returns the fields to store after a response.
   ///
   /// - Parameter isConfirmation: whether the response has no bytes, and confirms the stored ones.

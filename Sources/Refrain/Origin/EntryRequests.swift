@@ -16,7 +16,6 @@ final class EntryRequests: Sendable {
     var given: Resource
     var chain: (of: Resource, RequestChain)?
     var sums: (received: Int64, requests: Int) = (0, 0)
-    var last: (status: Int, way: HeaderFields, at: Date)?
   }
 
   let key: CacheKey
@@ -92,19 +91,6 @@ final class EntryRequests: Sendable {
   func countRequest() {
     state.withLock { $0.sums.requests += 1 }
     origin.counters.originRequests.add(1, ordering: .relaxed)
-  }
-
-  /// Records the status of the origin's last response, and the way on which it came.
-  func note(status: Int, _ headers: HeaderFields, at time: Date) {
-    let way = StoredFields.way(of: headers)
-    state.withLock { $0.last = (status, way, time) }
-  }
-
-  var lastStatus: Int? { state.withLock { $0.last?.status } }
-
-  func way(since time: Date) -> HeaderFields {
-    guard let last = state.withLock({ $0.last }), last.at >= time else { return [:] }
-    return last.way
   }
 
   var sums: (received: Int64, requests: Int) { state.withLock { $0.sums } }

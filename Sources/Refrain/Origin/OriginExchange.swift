@@ -91,7 +91,6 @@ final class OriginExchange: Sendable {
       } catch {
         throw self.problem(error) ?? CancellationError()
       }
-      self.requests.note(status: response.status, response.headers, at: response.responseTime)
       return await body(response)
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 import RefrainLocks
 
 /// One consumer's view of an entry: a player, a request of a proxy, a tool.
@@ -311,13 +311,6 @@ extension MediaReader {
   }
 
   package var key: CacheKey { entry.key }
-
-  /// The status of the origin's last response for the resource, to any reader of the open entry.
-  package var originStatus: Int? { entry.requests.lastStatus }
-
-  /// Returns Via and Cache-Status of that response, as the caches and proxies behind this one have
-  /// set them; none if it came before that time.
-  package func originWay(since time: Date) -> HeaderFields { entry.requests.way(since: time) }
 
   /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
   /// the response back until that byte exists.

@@ -232,7 +232,7 @@ extension OriginRequest {
 
 extension MediaCacheError {
   /// Creates the error for callers from an error of the transport, with its remedy.
-  init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
+  package init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
     let (code, retry, remedy): (Code, RetryPolicy.Failure?, String) =
       switch error.code {
       case .unreachable where error.cause == .noDescriptors:

@@ -27,7 +27,7 @@ public struct ServedRequest: Sendable, Hashable, Codable {
   /// proxy's token.
   public var url: String
   public var status: Int
-  /// The range that was sent; nil for the whole, or for several.
+  /// The range that was sent; nil for the whole.
   public var range: ByteRange?
   /// Body bytes passed to the connection.
   public var bytesSent: Int64

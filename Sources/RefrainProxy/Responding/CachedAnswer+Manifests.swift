@@ -15,7 +15,7 @@ extension CachedAnswer {
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
     await exchange.noteListing(body, at: url, in: stream)
     let stored =
-      isUnreachable(selected)
+      service.cache.isOffline || selected.source == .stale
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
     let isFiltered = stored.map { $0 != body } ?? false
     guard
@@ -38,13 +38,10 @@ extension CachedAnswer {
     if let length, length > Manifest.longest { return nil }
     var body: [UInt8] = []
     for try await bytes in selected.reader.chunks() {
-      // The first bytes may come in several pieces.
-      let isBeginning = body.count < 64
       body += bytes
-      if isBeginning, body.count >= 64, !Manifest.mayBegin(with: Data(body.prefix(64))) {
-        return nil
-      }
-      if body.count > Manifest.longest { return nil }
+      // The first bytes may come in several pieces.
+      let isOther = body.count >= 64 && !Manifest.mayBegin(with: Data(body.prefix(64)))
+      if isOther || body.count > Manifest.longest { return nil }
       if Int64(body.count) == length { break }
     }
     return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
@@ -54,10 +51,10 @@ extension CachedAnswer {
   private func sendManifest(
     _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
   ) async throws {
-    let etag = Exchange.etag(ofEdited: body, original: selected.known.etag)
+    let etag = Exchange.etag(ofEdited: body)
     let isModified =
       try conditions?.evaluate(selected.known, etag: etag, hasRange: false) != .notModified
-    var head = head(isModified ? 200 : 304, selected, [0..<(selected.length ?? .max)])
+    var head = head(isModified ? 200 : 304, selected, 0..<(selected.length ?? .max))
     Exchange.describeEdited(&head.fields, etag: etag)
     if isFiltered {
       head.fields["Expires"] = nil
@@ -71,30 +68,20 @@ extension CachedAnswer {
 
 /// Finds out whether the origin can be reached before a client selects a variant of a stream.
 extension CachedAnswer {
-  /// Whether the origin cannot be asked: the cache makes no request, or the last one failed a moment
-  /// ago.
-  private func isUnreachable(_ selected: SelectedResponse) -> Bool {
-    let source = selected.source
-    return service.cache.isOffline || source == .stale
-      || (source == .hit && hasReachedOrigin == false)
-  }
-
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// An origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
-  /// cost the origin a request every ten seconds for each manifest, however fresh.
+  /// A shared cache does not ask: its clients would cost the origin a request for each manifest,
+  /// however fresh.
   ///
   /// - Throws: `CancellationError`.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
-    guard selected.isManifest == true else { return selected }
-    note(selected)
     let cache = service.cache
-    guard selected.source == .hit,
+    guard selected.isManifest == true, selected.source == .hit,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
       selected.known.freshness.pace?.isLive != true, service.shared == nil,
-      !cache.isOffline, !terms.directives.onlyIfCached, hasReachedOrigin == nil,
+      !cache.isOffline, !terms.directives.onlyIfCached,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
     else { return selected }
@@ -104,32 +91,11 @@ extension CachedAnswer {
     terms.acceptsForbidden = true
     do {
       let confirmed = try await select(terms)
-      note(confirmed)
       selected.reader.cancel()
       return confirmed
-    } catch let error as MediaCacheError {
-      noteOrigin(isReached: ![.unreachable, .offline, .networkNotAllowed].contains(error.code))
-    } catch is Elsewhere, is HTTPError {
-      // After an error of the origin, the fresh response is used, but not as a confirmed one: its
-      // source is `.stale` then.
+    } catch is MediaCacheError, is Elsewhere, is HTTPError {
+      // The fresh response is used, but not as a confirmed one: its source is `.stale` now.
+      return selected
     }
-    return selected
-  }
-
-  /// Notes whether the request that brought or confirmed a response has reached its origin.
-  private func note(_ selected: SelectedResponse) {
-    let source = selected.source
-    guard [.stale, .miss, .revalidated].contains(source) else { return }
-    noteOrigin(isReached: source != .stale)
-  }
-
-  private func noteOrigin(isReached: Bool) {
-    guard let origin = WebOrigin(exchange.url) else { return }
-    service.reached.insert(isReached, on: origin, at: service.cache.now.uptime)
-  }
-
-  /// Whether the last attempt has reached the origin; nil if there was none lately.
-  private var hasReachedOrigin: Bool? {
-    WebOrigin(exchange.url).flatMap { service.reached.note(on: $0, at: service.cache.now.uptime) }
   }
 }

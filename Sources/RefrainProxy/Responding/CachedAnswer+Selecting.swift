@@ -16,29 +16,24 @@ struct SelectedResponse: Sendable {
 
   var length: Int64? { known.information.length }
 
-  /// Returns the source of ranges as it is now, and what Cache-Status reports of it.
+  /// Returns the source of a range as it is now, and what Cache-Status reports of it.
   ///
-  /// - Parameter isStale: whether a stale response is served because the origin must not be asked
-  ///   now.
+  /// - Parameters:
+  ///   - wanted: nil for the head alone.
+  ///   - isStale: whether a stale response is served because the origin must not be asked now.
   func source(
-    of wanted: [ByteRange], isStale: Bool = false
+    of wanted: ByteRange?, isStale: Bool = false
   ) -> (ServedRequest.Source, CacheStatus) {
     let before = reader.spansBefore
-    let bounded = wanted.map { $0.lowerBound..<min($0.upperBound, length ?? $0.upperBound) }
-    let there = bounded.reduce(0) { $0 + before.byteCount(in: $1) }
-    let all = bounded.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+    let range = wanted?.clamped(to: 0..<(length ?? .max)) ?? 0..<0
+    let there = before.byteCount(in: range)
     let isAsked = reader.statistics.requests > 0
     // Why the request was forwarded although a response was stored.
     let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }
-    if there == all, !(wanted.isEmpty && before.isEmpty && isAsked) {
-      if !isAsked {
-        return isStale
-          ? (.stale, CacheStatus(detail: "stale, because the origin asked for a pause"))
-          : (.hit, CacheStatus())
-      }
+    if there == range.count, !(wanted == nil && before.isEmpty && isAsked) {
+      if !isAsked { return (isStale ? .stale : .hit, CacheStatus()) }
       return known.freshness.confirmedAt >= started
-        ? (.revalidated, CacheStatus(forwarded: reason ?? .stale))
-        : (.stale, CacheStatus(detail: "stale, because the origin could not be asked"))
+        ? (.revalidated, CacheStatus(forwarded: reason ?? .stale)) : (.stale, CacheStatus())
     }
     if there > 0 {
       return (.partial, CacheStatus(forwarded: .partial, isStored: reader.isStoring))
@@ -51,7 +46,7 @@ struct SelectedResponse: Sendable {
   }
 
   /// The source of all of it.
-  var source: ServedRequest.Source { source(of: [0..<(length ?? .max)]).0 }
+  var source: ServedRequest.Source { source(of: 0..<(length ?? .max)).0 }
 }
 
 /// Selects the representation.
@@ -95,14 +90,8 @@ extension CachedAnswer {
     guard let lease = service.cache.hold(reader),
       let known = lease.known(terms, at: service.cache.now), let length = known.information.length
     else { throw Self.notThere }
-    let ranges: [ByteRange] =
-      switch range.selection(length: length) {
-      case .whole: isHEAD ? [] : [0..<length]
-      case .single(let range): [range]
-      case .several(let ranges): ranges
-      case .unsatisfiable: []
-      }
-    guard ranges.allSatisfy({ $0.isEmpty || lease.file(of: known, holding: $0) != nil }) else {
+    let wanted = wanted(of: length)
+    guard wanted.isEmpty || lease.file(of: known, holding: wanted) != nil else {
       throw Self.notThere
     }
   }
@@ -111,7 +100,7 @@ extension CachedAnswer {
   /// way: the response that brings it may be of another version than the one that is stored. The
   /// first request to the origin begins at that offset.
   private func learn(_ reader: MediaReader) async throws -> StoredResponse {
-    let (start, end) = range.bounds
+    let (start, end) = bounds
     if let end { reader.setEnd(end, readsOn: true) }
     if isGrowing { reader.requestNothingBeyondEnd() }
     if isHEAD { reader.setEnd(1) }
@@ -149,7 +138,12 @@ extension CachedAnswer {
     // An empty resource has no first byte to wait for.
     guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
     let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
-    guard isStored || needsBeginning(reader) else { return nil }
+    // The first byte of a range from the start is requested in any case.
+    guard
+      isStored
+        || bounds.start == 0 && bounds.end != nil && !isHEAD && conditions == nil
+          && !terms.directives.onlyIfCached
+    else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []
     while true {
@@ -158,18 +152,8 @@ extension CachedAnswer {
       let isWhole = found.isEmpty || length == Int64(bytes.count)
       if let answer = Manifest.isBeginning(bytes, isWhole: isWhole) { return answer }
       // The client may have requested less.
-      if isHEAD || range.bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
+      if isHEAD || bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
     }
-  }
-
-  /// Whether the first byte is there, or is requested in any case.
-  private func needsBeginning(_ reader: MediaReader) -> Bool {
-    // The start of several ranges, or of the last bytes, is unknown without the length.
-    guard range.bounds.start == 0, range.bounds.end != nil, !terms.directives.onlyIfCached else {
-      return false
-    }
-    return !isHEAD && conditions == nil || reader.statistics.requests > 0
-      || reader.spansBefore.contains(0)
   }
 
   /// Returns bytes of the beginning; none at the end of the resource. Stored ones do not count as

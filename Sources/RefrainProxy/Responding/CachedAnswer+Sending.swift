@@ -9,30 +9,20 @@ import RefrainStreams
 extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
-    var selection = selection(of: length)
-    if length == nil, let part = try await settledRange(of: selected.reader) {
-      selection = .single(part)
-    }
-    switch try conditions?.evaluate(known, etag: known.etag, hasRange: !range.isWhole) {
-    case .ignoreRange: selection = .whole
-    case .notModified: return try await delivery.send(head(304, selected, []), length: nil)
+    var range = range
+    switch try conditions?.evaluate(known, etag: known.etag, hasRange: range != nil) {
+    case .ignoreRange: range = nil
+    case .notModified: return try await delivery.send(head(304, selected, nil), length: nil)
     case .proceed, nil: break
     }
-    switch selection {
-    case .whole:
+    let settled =
+      range != nil && length == nil ? try await settledRange(of: selected.reader) : nil
+    if let part = settled ?? length.flatMap({ range?.resolved(length: $0) }) {
+      try await send(part, of: selected, status: 206)
+    } else if range == nil || length == nil {
       let isTransformed = selected.reader.handed?.status == 203
-      try await send([0..<(length ?? .max)], of: selected, status: isTransformed ? 203 : 200)
-    case .single(let range):
-      try await send([range], of: selected, status: 206)
-    case .several(let ranges):
-      let parts = MultipartByteRanges(
-        ranges: ranges, length: length ?? 0,
-        contentType: service.fields.passable(known.headers)["Content-Type"])
-      if parts.contentLength != nil {
-        return try await send(ranges, of: selected, status: 206, as: parts)
-      }
-      fallthrough
-    case .unsatisfiable:
+      try await send(0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
+    } else {
       try await delivery.send(
         ProxyResponse(
           status: 416,
@@ -43,11 +33,13 @@ extension CachedAnswer {
     }
   }
 
-  func head(_ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange]) -> ResponseHead {
-    let (reader, known) = (selected.reader, selected.known)
+  /// - Parameter wanted: nil if no body is sent.
+  func head(_ status: Int, _ selected: SelectedResponse, _ wanted: ByteRange?) -> ResponseHead {
+    let known = selected.known
     let now = service.cache.now.wall
-    let handed = reader.handed?.headers
-    var fields = handed.map { service.fields.handed($0) } ?? service.fields.stored(known)
+    var fields =
+      selected.reader.handed.map { service.fields.handed($0.headers) }
+      ?? service.fields.stored(known)
     fields.append("Age", String(ResponseFields.age(known.freshness, at: now)))
     if status == 304 {
       // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
@@ -56,37 +48,22 @@ extension CachedAnswer {
       }
     }
     var (source, cacheStatus) = selected.source(
-      of: isHEAD || status == 304 ? [] : wanted,
+      of: isHEAD || status == 304 ? nil : wanted,
       isStale: service.cache.rest(of: resource) != nil && !known.freshness.isFresh(at: now))
-    // A request for missing parts may not have been answered yet.
-    if [.uriMiss, .stale, .request].contains(cacheStatus.forwarded), !cacheStatus.isCollapsed,
-      let forwardedStatus = reader.originStatus, forwardedStatus != status
-    {
-      cacheStatus.forwardedStatus = forwardedStatus
-    }
     cacheStatus.timeToLive = ResponseFields.timeToLive(known, at: now)
-    cacheStatus.key = resourceKey.rawValue
-    if handed == nil, [.miss, .revalidated].contains(source) {
-      service.fields.add(way: reader.originWay(since: selected.started), to: &fields)
-    }
     service.fields.add(cacheStatus, to: &fields)
     delivery.note { $0.served.source = source }
     return ResponseHead(
       status: status, fields: fields, isFetched: source == .miss || source == .partial)
   }
 
-  /// - Parameter parts: the form of several ranges; nil: there is one.
   private func send(
-    _ ranges: [ByteRange], of selected: SelectedResponse, status: Int,
-    as parts: MultipartByteRanges? = nil
+    _ range: ByteRange, of selected: SelectedResponse, status: Int
   ) async throws {
     let length = selected.length
-    var head = head(status, selected, ranges)
+    var head = head(status, selected, range)
     var size = length
-    if let parts {
-      head.fields["Content-Type"] = parts.type
-      size = parts.contentLength
-    } else if status == 206, let range = ranges.first {
+    if status == 206 {
       let total = length.map { String($0) } ?? "*"
       head.fields.append(
         "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total)")
@@ -96,12 +73,8 @@ extension CachedAnswer {
       delivery.note { $0.served.range = range }
     }
     try await delivery.send(head, length: size) {
-      for range in ranges {
-        if let parts { try await delivery.write(ByteBuffer(string: parts.heading(before: range))) }
-        selected.reader.setEnd(range.upperBound, readsOn: true)
-        try await copy(selected.reader, range, isFetched: head.isFetched)
-      }
-      if let parts { try await delivery.write(ByteBuffer(string: parts.closing)) }
+      selected.reader.setEnd(range.upperBound, readsOn: true)
+      try await copy(selected.reader, range, isFetched: head.isFetched)
     }
   }
 
@@ -139,7 +112,7 @@ extension CachedAnswer {
   /// exists if the client requests all that follows. Nil if the client, or the request to the
   /// origin, is for the whole segment.
   private func settledRange(of reader: MediaReader) async throws -> ByteRange? {
-    let (start, end) = range.bounds
+    let (start, end) = bounds
     guard isGrowing, let end, var announced = reader.announcedEnd(from: start) else { return nil }
     if end - start < Self.longest {
       while announced < end {

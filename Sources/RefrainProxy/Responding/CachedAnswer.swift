@@ -8,11 +8,12 @@ import RefrainStreams
 /// unchanged and not stored.
 struct CachedAnswer: Sendable {
   let exchange: Exchange
-  /// The requested range; everything for HEAD.
-  let range: RequestedRange
+  /// Nil: all is requested, and for HEAD.
+  let range: RequestedRange?
+  /// Nil if there are none.
   let conditions: Preconditions?
   let resource: Resource
-  let resourceKey: CacheKey
+  private let resourceKey: CacheKey
   /// That of the response: in a shared cache another one for each set of credentials.
   let key: CacheKey
   /// The terms of the request.
@@ -24,15 +25,16 @@ struct CachedAnswer: Sendable {
     let (service, url) = (exchange.service, exchange.url)
     self.exchange = exchange
     range = RequestedRange(exchange.isHEAD ? nil : exchange.fields["Range"])
-    conditions = Preconditions(fields: exchange.fields)
+    let isConditional = exchange.delivery.request.head.isConditional
+    conditions = isConditional ? Preconditions(fields: exchange.fields) : nil
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
     key = exchange.key(of: resource)
-    isGrowing = !range.isWhole && service.parts.isGrowing(url)
+    isGrowing = range != nil && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
     terms.audience = service.rules.servesOnePlay ? .player : .client
-    terms.hasCookies = exchange.isPersonal(resource)
+    terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil
     if service.shared == nil { relaxTerms() }
     if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
@@ -44,9 +46,8 @@ struct CachedAnswer: Sendable {
   /// Relaxes the conditions of a request for a manifest or a part of a stream.
   ///
   /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
-  /// origins send `no-cache` with every playlist. RFC 9111 §4.2.4 forbids to use such a response while
-  /// the origin is unavailable; a private cache does so all the same, so that a stored stream plays.
-  /// A live playlist is used for a short time only (`UpdatePace.longestUnconfirmedUse`).
+  /// origins send it with every playlist. RFC 9111 §4.2.4 forbids to use such a response while the
+  /// origin is unavailable; a private cache does so all the same, so that a stored stream plays.
   private mutating func relaxTerms() {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
@@ -75,21 +76,18 @@ struct CachedAnswer: Sendable {
   enum Elsewhere: Error {
     /// The origin's response to this request is to be relayed, which does not come from the cache for
     /// this reason (RFC 9211 §2.2).
-    ///
-    /// `asksWhole`: whether to request all of the resource despite the client's Range.
-    case relayed(CacheStatus.Forwarded, asksWhole: Bool = false)
+    case relayed(CacheStatus.Forwarded)
     /// The origin's error response, received in place of the resource: no further request is made.
     ///
     /// `isJoined`: whether another client has received it, whose request this one shared.
     case received(ErrorResponse, isJoined: Bool)
   }
 
-  /// - Throws: what `Responder` responds to.
   func run() async throws {
     do {
       try await respond()
-    } catch Elsewhere.relayed(let reason, let asksWhole) {
-      try await exchange.relay(reason, asksWhole: asksWhole)
+    } catch Elsewhere.relayed(let reason) {
+      try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let isJoined) {
       if let target = await newTarget(refusedWith: response.status) {
         return try await exchange.redirect(to: target)
@@ -100,13 +98,11 @@ struct CachedAnswer: Sendable {
   }
 
   private func respond() async throws {
-    if let stored = await responseInMemory() {
-      return try await exchange.pass(stored, key: resourceKey)
-    }
+    if let stored = responseInMemory { return try await exchange.pass(stored) }
     try checkIsForCache()
     let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
-    try await checkIsForClient(selected)
+    try checkIsForClient(selected)
     confirmIfStale(selected)
     if let location = redirection(selected) {
       if selected.isManifest == true { try await noteRedirected(selected) }
@@ -125,35 +121,23 @@ struct CachedAnswer: Sendable {
 
   // MARK: What the cache may serve
 
-  /// Returns a response without a resource that answered an earlier request, and may be reused; nil if
-  /// the cache has received a resource since, for whomever.
-  private func responseInMemory() async -> SharedMemory.Response? {
-    guard let shared = service.shared,
-      !terms.directives.noStore || terms.directives.onlyIfCached,
-      let found = shared.response(
-        on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
-    else { return nil }
-    if let date = await service.cache.lastConfirmation(of: resource, key: key),
-      date > found.requestTime
-    {
-      shared.remove(key)
-      return nil
-    }
-    return found
+  /// A response without a resource that answered an earlier request, and may be reused.
+  private var responseInMemory: SharedMemory.Response? {
+    guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
+    return service.shared?.response(
+      on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
   }
 
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
-    let isEncoded = service.uncacheable.note(on: memory, at: .now)
+    let isUncacheable = service.uncacheable.note(on: memory, at: .now) != nil
     if terms.directives.onlyIfCached {
-      guard isEncoded == nil else { throw Self.notThere }
+      guard !isUncacheable else { throw Self.notThere }
     } else if terms.directives.noStore {
       throw Elsewhere.relayed(.request)
-    } else if service.shared != nil, resource.policy.group?.isSecret == true {
-      // It decrypts segments, and is not stored for several people.
+    } else if isUncacheable || service.shared != nil && resource.policy.group?.isSecret == true {
+      // A secret decrypts segments, and is not stored for several people.
       throw Elsewhere.relayed(.bypass)
-    } else if let isEncoded {
-      throw Elsewhere.relayed(.bypass, asksWhole: isEncoded)
     } else if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
       throw Elsewhere.relayed(.stale)
     }
@@ -165,8 +149,8 @@ struct CachedAnswer: Sendable {
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
     if error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
-      noteUncacheable(isEncoded: true)
-      return received(with: error) ?? .relayed(.uriMiss, asksWhole: true)
+      noteUncacheable()
+      return received(with: error) ?? .relayed(.uriMiss)
     }
     // A relayed redirect would only send the client round as well.
     if error.status == 508 { return HTTPError.loop }
@@ -196,16 +180,15 @@ struct CachedAnswer: Sendable {
     return .received(response, isJoined: isJoined)
   }
 
-  /// Remembers that the response cannot be stored, for whatever reason.
-  private func noteUncacheable(isEncoded: Bool = false) {
-    service.uncacheable.insert(isEncoded, on: memory, at: .now)
+  private func noteUncacheable() {
+    service.uncacheable.insert(true, on: memory, at: .now)
   }
 
   static let notThere = HTTPError(
     504, "The resource is not fully cached, and only-if-cached was requested.")
 
   /// - Throws: `Elsewhere` if the selected response is for other clients.
-  private func checkIsForClient(_ selected: SelectedResponse) async throws {
+  private func checkIsForClient(_ selected: SelectedResponse) throws {
     let (reader, known) = (selected.reader, selected.known)
     guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
       throw Elsewhere.relayed(.varyMiss)
@@ -213,7 +196,7 @@ struct CachedAnswer: Sendable {
     if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 { noteUncacheable() }
-      guard try await isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
+      guard isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
       throw Elsewhere.relayed(.bypass)
@@ -222,36 +205,30 @@ struct CachedAnswer: Sendable {
 
   /// Whether a response that is not stored was handed to this request, and brings all that the client
   /// wants: then no further request is made for it.
-  private func isHanded(_ selected: SelectedResponse) async throws -> Bool {
+  private func isHanded(_ selected: SelectedResponse) -> Bool {
     let reader = selected.reader
     guard reader.handed != nil else { return false }
-    var wanted: ByteRange?
-    if selected.isManifest != true {
-      if isHEAD { return true }
-      switch selection(of: selected.length) {
-      case .whole: break
-      case .single(let range): wanted = range
-      case .several: return false
-      case .unsatisfiable: return true
-      }
+    let all = 0..<(selected.length ?? .max)
+    let wanted = selected.isManifest == true ? all : wanted(of: selected.length)
+    guard !wanted.isEmpty, let end = reader.announcedEnd(from: wanted.lowerBound) else {
+      return true
     }
-    guard let end = reader.announcedEnd(from: wanted?.lowerBound ?? 0) else { return true }
-    if let last = wanted?.upperBound ?? selected.length { return end >= last }
-    // All of it has come by now, and its end has shown the length.
-    return try await reader.contentInformation().length.map { end >= $0 } ?? false
+    return end >= wanted.upperBound
   }
 
-  /// Returns the requested bytes of a resource of that length; nil: it is not known.
-  func selection(of length: Int64?) -> RequestedRange.Selection {
-    length.map { range.selection(length: $0) } ?? .whole
+  /// Returns the bytes to send of a resource of that length; nil: it is not known.
+  func wanted(of length: Int64?) -> ByteRange {
+    if isHEAD { return 0..<0 }
+    guard let range, let length else { return 0..<(length ?? .max) }
+    return range.resolved(length: length) ?? 0..<0
   }
 
-  /// The most bytes of a new version that are requested without a client that waits for them.
-  private static let longestPart: Int64 = 1 << 20
+  /// The first requested byte, and the byte after the last, as far as they are known without the
+  /// length.
+  var bounds: (start: Int64, end: Int64?) { range?.bounds ?? (0, .max) }
 
   /// Begins to confirm a response that is stale, and is served without a request, where the origin
-  /// permits that to shared caches (RFC 5861 §3). The new version, if there is one, comes with the
-  /// confirmation.
+  /// permits that to shared caches (RFC 5861 §3). Up to 1 MiB of a new version comes with that.
   private func confirmIfStale(_ selected: SelectedResponse) {
     let (reader, freshness) = (selected.reader, selected.known.freshness)
     let now = service.cache.now.wall
@@ -259,16 +236,16 @@ struct CachedAnswer: Sendable {
       !freshness.isFresh(at: now), freshness.isUsableWhileConfirmed(at: now),
       let length = selected.length
     else { return }
-    let wanted = if case .single(let range) = selection(of: length) { range } else { 0..<length }
+    let wanted = wanted(of: length)
     // A request for missing bytes confirms the stored ones, too.
-    guard isHEAD || reader.spansBefore.byteCount(in: wanted) == wanted.count else { return }
+    guard reader.spansBefore.byteCount(in: wanted) == wanted.count else { return }
     var terms = terms
     (terms.directives, terms.followsStaleDirectives) = (RequestDirectives(), false)
     terms.directives.maxAge = 0
     var resource = resource
     resource.key = reader.key
-    let part = wanted.lowerBound..<min(wanted.upperBound, wanted.lowerBound + Self.longestPart)
-    service.fills.confirm(resource, on: terms, part)
+    let end = min(max(wanted.upperBound, 1), wanted.lowerBound + (1 << 20))
+    service.fills.confirm(resource, on: terms, wanted.lowerBound..<end)
   }
 
   /// Holds the entry open: further requests for it are served at once.
@@ -282,8 +259,8 @@ struct CachedAnswer: Sendable {
     else { return }
     service.hits.insert(
       CachedHit(
-        lease: lease, urlText: exchange.url.absoluteString, key: resourceKey,
-        fields: service.fields, isShared: service.shared != nil
+        lease: lease, urlText: exchange.url.absoluteString, fields: service.fields,
+        isShared: service.shared != nil
       ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
         listings.naming(of: resourceKey, in: stream)
       }, for: target)
@@ -310,7 +287,6 @@ struct CachedAnswer: Sendable {
   /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
   private func noteRedirected(_ selected: SelectedResponse) async throws {
     let url = baseURL(of: selected.known)
-    try exchange.noteChain(naming: [VariantChains.hash(url)])
     // Without a stored response the redirect could not be repeated offline, and the manifest would be
     // sent as a whole each time.
     if !isHEAD, !selected.known.freshness.noStore { _ = try await manifestBody(of: selected) }

@@ -6,25 +6,19 @@ import Refrain
 import RefrainStreams
 
 /// Relays the origin's response unchanged, for responses that are not stored. The cache may have
-/// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one
-/// (`pass(_:key:)`).
+/// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one (`pass(_:)`).
 extension Exchange {
-  /// - Parameters:
-  ///   - reason: why the response does not come from the cache, in the terms of RFC 9211 §2.2.
-  ///   - asksWhole: whether to request all of the resource despite the client's Range: a range of an
-  ///     encoded body is of no use without the bytes before it.
-  func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {
+  /// - Parameter reason: why the response does not come from the cache, in the terms of RFC 9211 §2.2.
+  func relay(_ reason: CacheStatus.Forwarded) async throws {
     let request = delivery.request.head
     let isSafe = request.isGET || request.isHEAD
     var fields = service.originFields.forRelay(fields, sendsOwn: sendsOwnFields)
     fields.addDefaults()
-    let isNamedManifest = isSafe && Manifest.isNamed(mimeType: nil, url: url)
-    if asksWhole || isNamedManifest {
-      fields["Range"] = nil
-      fields["If-Range"] = nil
+    if isSafe, Manifest.isNamed(mimeType: nil, url: url) {
+      // A part of a manifest, or an encoded one, could not be rewritten.
+      (fields["Range"], fields["If-Range"]) = (nil, nil)
+      fields["Accept-Encoding"] = "identity"
     }
-    // An encoded manifest could not be rewritten.
-    if isNamedManifest, !asksWhole { fields["Accept-Encoding"] = "identity" }
     delivery.note { $0.served.source = .relayed }
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
@@ -38,7 +32,6 @@ extension Exchange {
     }
     observer?.received(response.headers, from: url)
     await invalidate(request.method, response)
-    await compare(resource, response)
     try await pass(response, reason)
   }
 
@@ -68,27 +61,17 @@ extension Exchange {
           502, "\(url.host() ?? "The origin") answered \(response.status), not a final status.")
       }
       return response
+    } catch let error as TransportError where error.cause == .privateAddress {
+      throw HTTPError(403, "\(error.reason) \(AllowedHosts.remedy)")
     } catch let error as TransportError {
-      let (cause, reason) = (error.cause, error.reason)
-      let failure =
-        switch error.code {
-        case .badURL where cause == .privateAddress:
-          HTTPError(403, "\(reason) \(AllowedHosts.remedy)")
-        case .badURL: HTTPError(400, reason)
-        case .timedOut: HTTPError(504, reason)
-        case .unreachable where cause == .noDescriptors: HTTPError(503, reason)
-        default: HTTPError(502, reason)
-        }
-      throw failure
+      throw MediaCacheError(error, .playback)
     }
   }
 
   // MARK: The response
 
-  /// Passes on an error response that the cache has received in place of the resource: no further
-  /// request is made.
-  ///
-  /// - Parameter isJoined: whether the request was shared with other clients.
+  /// Passes on an error response that the cache has received in place of the resource, by a request
+  /// that may have been shared with other clients.
   func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
     delivery.note { $0.served.source = .relayed }
     // The origin did not receive the client's condition, and confirms nothing.
@@ -104,11 +87,10 @@ extension Exchange {
   }
 
   /// Passes on a response that answered an earlier request, and may be reused.
-  func pass(_ stored: SharedMemory.Response, key: CacheKey) async throws {
+  func pass(_ stored: SharedMemory.Response) async throws {
     let now = service.cache.now.wall
     let timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
-    var fields = passable(
-      stored.fields, CacheStatus(timeToLive: timeToLive, key: key.rawValue))
+    var fields = passable(stored.fields, CacheStatus(timeToLive: timeToLive))
     fields["Age"] = String(ResponseFields.age(stored.freshness, at: now))
     delivery.note { $0.served.source = .hit }
     try await send(stored.status, fields, stored.body, length: Int64(stored.body.count)) {
@@ -118,12 +100,7 @@ extension Exchange {
     }
   }
 
-  /// Sends a response.
-  ///
-  /// - Parameters:
-  ///   - length: that of the body; nil: unknown.
-  ///   - next: returns the next part of the body after its beginning; nil at its end. Not called if
-  ///     none is sent.
+  /// Sends a response; `next` returns the next part of the body after its beginning, nil at its end.
   private func send(
     _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
     isFetched: Bool = false, _ next: () async throws -> Data? = { nil }
@@ -188,17 +165,12 @@ extension Exchange {
   /// Returns whether the response is a manifest by its type or its name, or may be one by its
   /// content alone (false); nil if it is none.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
-    guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty else {
-      return nil
-    }
-    if response.status == 206 {
-      // The whole resource as the range that ffmpeg and mpv request (`bytes=0-`).
-      guard let content = response.headers.contentRange, let range = content.range,
-        range.lowerBound == 0, range.upperBound == content.total
-      else { return nil }
-    } else if !WholeResponse.statuses.contains(response.status) {
-      return nil
-    }
+    let content = response.headers.contentRange
+    guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty,
+      WholeResponse.statuses.contains(response.status)
+        // The whole resource as the range that ffmpeg and mpv request (`bytes=0-`).
+        || response.status == 206 && content?.range == 0..<(content?.total ?? .max)
+    else { return nil }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: url) { return true }
     // The response to HEAD has no bytes that could show it.
@@ -208,25 +180,21 @@ extension Exchange {
 
   /// Returns the whole body of a manifest; of one that is too long, and of a resource that proves to be
   /// none, the beginning, and false.
-  ///
-  /// - Parameter isNamed: whether the response is a manifest by its type or its name.
   private func receiveManifest(
     isNamed: Bool, _ next: () async throws -> Data?
   ) async throws -> (Data, Bool) {
     var body = Data()
     var isManifest: Bool? = isNamed ? true : nil
-    func look(isWhole: Bool) {
-      guard isManifest == nil else { return }
-      let beginning = Array(body.prefix(Manifest.longestBeginning))
-      isManifest = Manifest.isBeginning(beginning, isWhole: isWhole)
+    while isManifest != false, body.count <= Manifest.longest {
+      let bytes = try await next()
+      if let bytes { body += bytes }
+      isManifest =
+        isManifest
+        ?? Manifest.isBeginning(
+          Array(body.prefix(Manifest.longestBeginning)), isWhole: bytes == nil)
+      if bytes == nil { return (body, isManifest == true) }
     }
-    while let bytes = try await next() {
-      body += bytes
-      look(isWhole: false)
-      if isManifest == false || body.count > Manifest.longest { return (body, false) }
-    }
-    look(isWhole: true)
-    return (body, isManifest == true)
+    return (body, false)
   }
 
   private func send(manifest body: Data, _ fields: HeaderFields) async throws {
@@ -239,8 +207,7 @@ extension Exchange {
       if let target { return try await redirect(to: target) }
       if edited.isChanged {
         sent = Data(edited.body)
-        let etag = Self.etag(ofEdited: edited.body, original: fields["ETag"])
-        Self.describeEdited(&fields, etag: etag)
+        Self.describeEdited(&fields, etag: Self.etag(ofEdited: edited.body))
       }
     }
     try await send(200, fields, sent, length: Int64(sent.count), isFetched: true)
@@ -248,40 +215,15 @@ extension Exchange {
 
   // MARK: What it may have changed
 
-  /// Invalidates the stored responses of an unsafe request's target, and of the URLs that its
-  /// response names, if it succeeded (RFC 9111 §4.4).
+  /// Invalidates the stored responses of an unsafe request's target, if it succeeded (RFC 9111 §4.4).
   private func invalidate(_ method: String, _ response: OriginResponse) async {
     guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
       (200..<400).contains(response.status)
     else { return }
-    let named = ["Location", "Content-Location"].compactMap { name in
-      response.headers[name].flatMap { URL(text: $0, relativeTo: url) }
-    }.filter { other in
-      other.host()?.lowercased() == url.host()?.lowercased() && other.port == url.port
-        && other.scheme == url.scheme
-    }
-    for url in [url] + named {
-      var resource = Resource(url: url)
-      resource.filter = service.routes.filter(for: url)
-      service.shared?.noteChange(
-        of: service.cache.key(for: resource), at: service.cache.now.wall)
-      // If it cannot be opened, no usable response is stored.
-      try? await service.cache.invalidate(resource)
-    }
-  }
-
-  /// Compares the stored response with the relayed one, which may show that it is stale
-  /// (RFC 9111 §4.3.5).
-  private func compare(_ resource: Resource, _ response: OriginResponse) async {
-    guard isHEAD || delivery.request.head.isGET,
-      WholeResponse.statuses.contains(response.status),
-      response.headers.contentCodings.isEmpty,
-      // A response to cookies is no evidence about the one stored for others.
-      !isPersonal(resource)
-    else { return }
-    let key = key(of: resource)
-    service.shared?.remove(key)
+    var resource = Resource(url: url)
+    resource.filter = service.routes.filter(for: url)
+    service.shared?.noteChange(of: service.cache.key(for: resource), at: service.cache.now.wall)
     // If it cannot be opened, no usable response is stored.
-    try? await service.cache.compare(resource, key: key, with: response.headers)
+    try? await service.cache.invalidate(resource)
   }
 }

@@ -28,21 +28,13 @@ struct Exchange: Sendable {
     return resource
   }
 
-  /// Returns the key of the response: in a shared cache another one for each set of credentials
-  /// (RFC 9111 §3.5).
+  /// Returns the key of the response, in a shared cache one for each set of credentials (RFC 9111 §3.5).
   func key(of resource: Resource) -> CacheKey {
     let key = service.cache.key(for: resource)
     guard service.shared != nil else { return key }
     return Credentials.key(key, for: Resource(url: url, headers: fields))
   }
 
-  /// Whether the response may be personal: the request has cookies, and the cache serves several
-  /// people.
-  func isPersonal(_ resource: Resource) -> Bool {
-    service.shared != nil && resource.headers["Cookie"] != nil
-  }
-
-  /// Responds with a redirect.
   func redirect(to location: String) async throws {
     try await delivery.send(
       ProxyResponse(status: 302, fields: ["Location": location, "Cache-Control": "no-cache"]))
@@ -63,10 +55,8 @@ extension Exchange {
     return session?.observer ?? service.cache.cookieObserver(of: beginning)
   }
 
-  /// Returns the session in which a manifest's children are requested; nil if they need nothing of
-  /// this exchange.
-  ///
-  /// - Parameter variables: those of the manifest, which its children may import.
+  /// Returns the session in which a manifest's children are requested, which may import its variables;
+  /// nil if they need nothing of this exchange.
   func session(defining variables: [String: String] = [:]) -> StreamSession? {
     guard service.rules.origin == nil else { return nil }
     let (sessions, inherited, own) = (service.sessions, inherited, service.originFields.own)
@@ -97,19 +87,13 @@ extension Exchange {
   /// - Returns: the edited manifest, and where the client has to request it instead, in a session
   ///   that has begun; nil if the body is no manifest that can be edited.
   /// - Throws: `HTTPError`, if too many or too long references would have to change, or the manifest
-  ///   is not in UTF-8: the original would lead clients past this proxy. Also if a playlist leads
-  ///   back to itself.
+  ///   is not in UTF-8: the original would lead clients past this proxy.
   func edit(
     manifest body: [UInt8], at base: URL, in stream: CacheKey
   ) async throws -> (ManifestRewriting.Rewritten, redirect: String?)? {
-    if Manifest.isWide(body) {
-      throw HTTPError(
-        502,
-        "The manifest is in UTF-16 or UTF-32; this proxy rewrites UTF-8 alone. "
-          + "Play it from its origin.")
-    }
     let rewritten: ManifestRewriting.Rewritten?
     do throws(ManifestRewriting.TooLarge) {
+      guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
       rewritten =
         Manifest.mayTakeLong(body)
         ? try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
@@ -121,10 +105,9 @@ extension Exchange {
     } catch {
       throw HTTPError(
         502,
-        "The manifest has more references than this proxy can rewrite, or too long ones. "
-          + "Play it from its origin.")
+        "The manifest is in UTF-16 or UTF-32, or has more references than this proxy can rewrite, "
+          + "or too long ones. Play it from its origin.")
     }
-    try noteChain(naming: rewritten?.playlists ?? [])
     guard let rewritten else { return nil }
     if session == nil, let new = session(defining: rewritten.variables),
       let target = service.routes.target(for: url, session: new.id)
@@ -139,36 +122,15 @@ extension Exchange {
   private func rewrite(
     _ body: [UInt8], at base: URL
   ) throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? {
-    let target = delivery.request.head.target
-    let key = RewrittenManifests.Key(
-      url: base,
-      clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
-      session: session?.id, imported: session?.importable ?? [:])
-    if let known = service.rewritten.rewritten(body, key) { return known }
-    let routes = service.routes
+    let (target, routes) = (delivery.request.head.target, service.routes)
     var rewriting = ManifestRewriting(
-      url: base, clientTarget: key.clientTarget, removesSteering: routes.origin == nil,
-      keepsPaths: routes.origin == nil
-    ) { routes.target(for: $0, from: base, session: key.session) }
-    guard let rewritten = try rewriting.rewrite(body, imported: key.imported) else { return nil }
-    service.rewritten.insert(rewritten, of: body, key)
-    return rewritten
+      url: base, clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
+      removesSteering: routes.origin == nil, keepsPaths: routes.origin == nil
+    ) { [id = session?.id] in routes.target(for: $0, from: base, session: id) }
+    return try rewriting.rewrite(body, imported: session?.importable ?? [:])
   }
 
-  /// Records the playlists that the response names (`VariantChains`).
-  ///
-  /// - Throws: `HTTPError`, if a client would follow them for ever.
-  func noteChain(naming playlists: Set<UInt64>) throws(HTTPError) {
-    guard service.chains.insert(url, naming: playlists, at: service.cache.now.uptime) else {
-      throw HTTPError(
-        508,
-        "The playlist leads back to itself, or to one playlist after another, through its "
-          + "variants or segments. Check the stream's first playlist.")
-    }
-  }
-
-  /// Notes which resources a live manifest names again (`LiveListings`), before the client can
-  /// request them. Parameters as `edit`.
+  /// Notes which resources a live manifest names again, before the client can request them.
   func noteListing(_ body: [UInt8], at base: URL, in stream: CacheKey) async {
     let imported = session?.importable ?? [:]
     let note = { @Sendable [service, url] in
@@ -180,12 +142,9 @@ extension Exchange {
 
   // MARK: The response
 
-  /// Returns the strong entity tag of an edited manifest, derived from the original's.
-  static func etag(ofEdited body: [UInt8], original: String?) -> String {
-    let tag = original.map { EntityTag($0) }
-    let opaque = tag.flatMap { $0.kind == .malformed ? nil : $0.opaque }
-    let prefix = opaque.map { "\($0.dropFirst().dropLast())-" } ?? ""
-    return "\"\(prefix)\(String(BodyHash.of(body), radix: 36))\""
+  /// Returns the strong entity tag of an edited manifest.
+  static func etag(ofEdited body: [UInt8]) -> String {
+    "\"\(String(BodyHash.of(body), radix: 36))\""
   }
 
   /// Removes the fields that describe the original's bytes, and sets the entity tag of the edited ones.

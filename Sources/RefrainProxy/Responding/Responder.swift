@@ -61,11 +61,9 @@ struct Responder: Sendable {
       return try await ask([open.handler], target: head.target)
     }
     let own = service.rules.handlers
-    let whole = ProxyURL.splitAbsolute(head.target)?.target ?? head.target
-    guard !front.handlers.isEmpty || !own.isEmpty, service.routes.mayBeOurs(target: whole) else {
-      return false
-    }
+    guard !front.handlers.isEmpty || !own.isEmpty else { return false }
     var target = String(try service.routes.ownTarget(of: request))
+    guard service.routes.mayBeOurs(target: target) else { return false }
     if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
     delivery.note { $0.isSilent = true }
     if try await ask(front.handlers, target: target) { return true }
@@ -117,9 +115,7 @@ struct Responder: Sendable {
 
   // MARK: The origin's resources
 
-  /// Determines the URL, and the session of its stream.
-  ///
-  /// - Throws: `HTTPError` if the request names none that may be requested.
+  /// - Throws: `HTTPError` if the request names no URL that may be requested.
   private func exchange() async throws -> Exchange {
     let fields = request.head.fields
     let named = try service.routes.named(by: request)
@@ -127,7 +123,9 @@ struct Responder: Sendable {
     if service.originFields.hasSent(fields) { throw HTTPError.loop }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
-    let sent = service.originFields.ofClient(fields) { service.routes.referrer($0, of: request) }
+    let sent = service.originFields.ofClient(fields) {
+      service.routes.isOwn(referrer: $0, of: request)
+    }
     let exchange = Exchange(
       delivery: delivery, url: named.url, session: session,
       sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,

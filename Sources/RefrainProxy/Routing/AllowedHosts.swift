@@ -44,8 +44,7 @@ struct HostCheck: Sendable {
   private let localNames: Set<String>
 
   /// - Parameters:
-  ///   - names: those that the user gave. Invalid ones are ignored, and loopback addresses are
-  ///     recognized with the listening port only.
+  ///   - names: those that the user gave. Loopback addresses among them need the listening port, too.
   ///   - machine: the name of this machine besides `localhost`.
   init(names: [String], machine: String) {
     let given = Set(names.compactMap { Authority($0)?.plainHost })
@@ -67,8 +66,7 @@ struct HostCheck: Sendable {
     return localNames.contains(host) || Self.hosts(addresses).contains(host)
   }
 
-  /// Whether an authority is one of the names that the user gave, with any port: clients then know the
-  /// origin's resources by it.
+  /// Whether an authority is one of the names that the user gave, with any port.
   func isPublic(_ authority: String) -> Bool {
     Authority(authority).map { names.contains($0.plainHost) } ?? false
   }

@@ -17,9 +17,8 @@ enum ProxyURL {
     var session: String?
   }
 
-  /// Returns the URL that a request names.
+  /// Returns the URL that a target in origin form names.
   ///
-  /// - Parameter target: in origin form.
   /// - Throws: 404 if the token is wrong, 400 if no URL follows it.
   static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> Named {
     // The same for every wrong token, and for none: the response reveals nothing.
@@ -45,9 +44,7 @@ enum ProxyURL {
   }
 
   /// Returns the target of a request to the proxy for that URL, without user information and
-  /// fragment.
-  ///
-  /// - Returns: nil for URLs that `parse` would refuse.
+  /// fragment; nil for URLs that `parse` would refuse.
   static func target(for url: URL, token: String, session: String? = nil) -> String? {
     guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
     else { return nil }
@@ -59,8 +56,6 @@ enum ProxyURL {
 
   /// Returns authority and origin-form target of a target in absolute form (RFC 9112 §3.2.2), which
   /// a client sends if it uses this server as its proxy. Nil for the other forms.
-  ///
-  /// `HostCheck` decides whether the authority is the proxy's.
   static func splitAbsolute(
     _ target: some StringProtocol
   ) -> (authority: String, target: String)? {
@@ -107,7 +102,6 @@ struct ServedOrigin: Sendable {
   let text: String
   private let origin: WebOrigin
   private let path: String
-  private let hasTrailingDot: Bool
 
   /// - Parameter url: its query is ignored. Returns nil if it is not an http or https URL.
   init?(_ url: URL) {
@@ -116,7 +110,6 @@ struct ServedOrigin: Sendable {
     guard let parts = WebURL(String(text)), let origin = WebOrigin(parts) else { return nil }
     let path = parts.requestTarget
     (self.text, self.origin, self.path) = (String(text), origin, path == "/" ? "" : path)
-    hasTrailingDot = url.host()?.hasSuffix(".") == true
   }
 
   /// Returns the URL that is requested for a target in origin form.
@@ -129,13 +122,9 @@ struct ServedOrigin: Sendable {
   }
 
   /// Returns the target for a URL, without its fragment; nil if it is not of this origin. A client
-  /// sends the user and the password in a URL itself, and servers may distinguish a name with a
-  /// trailing dot: such a URL stays as it is.
+  /// sends the user and the password in a URL itself: such a URL stays as it is.
   func target(of url: URL) -> String? {
-    guard url.withoutUserInfo == url, (url.host()?.hasSuffix(".") == true) == hasTrailingDot else {
-      return nil
-    }
-    return anyTarget(of: url)
+    url.withoutUserInfo == url ? anyTarget(of: url) : nil
   }
 
   private func anyTarget(of url: URL) -> String? {
@@ -155,8 +144,7 @@ struct ServedOrigin: Sendable {
 
 /// The unguessable part of a proxy's URLs.
 enum TokenCheck {
-  /// Whether a target begins with a slash and the token, in a time that does not reveal how much of
-  /// it is right.
+  /// Whether a target begins with a slash and the token, in constant time.
   static func begins(_ target: some StringProtocol, with token: String) -> Bool {
     guard target.utf8.first == UInt8(ascii: "/") else { return false }
     let text = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }

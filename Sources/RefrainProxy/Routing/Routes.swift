@@ -17,26 +17,22 @@ package struct Routes: Sendable {
   private let privateFilter: URLFilter
   private let hostCheck: HostCheck
 
-  /// - Parameters:
-  ///   - token: nil: a new random one, unless there is an `origin`.
-  ///   - names: those of the proxy besides its addresses.
-  /// - Throws: `.invalidConfiguration`, if one of them is not valid, or the proxy would be an open one.
-  init(
-    at place: ListeningPlace, token: String?, origin url: URL?, allowedHosts: [String],
-    names: [String]
-  ) throws(CacheProxyError) {
-    self.place = place
-    hostCheck = HostCheck(names: names, machine: ProcessInfo.processInfo.hostName)
-    for name in names where Authority(name) == nil {
+  /// - Throws: `.invalidConfiguration`, if a part of it is not valid, or the proxy would be an open one.
+  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
+    place = ListeningPlace(
+      ListeningAddress(host: configuration.address, port: configuration.port),
+      configuration.socket)
+    hostCheck = HostCheck(names: configuration.names, machine: ProcessInfo.processInfo.hostName)
+    for name in configuration.names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
         remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
     }
-    let hosts = try AllowedHosts(allowedHosts)
+    let hosts = try AllowedHosts(configuration.allowedHosts)
     self.hosts = hosts
     privateFilter = URLFilter(remedy: AllowedHosts.remedy) { hosts.allows($0) }
-    if let url {
+    if let url = configuration.origin {
       guard url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url,
         let origin = ServedOrigin(url)
       else {
@@ -56,7 +52,7 @@ package struct Routes: Sendable {
       ? URLFilter(remedy: AllowedHosts.remedy, checksAddresses: true) {
         !PrivateNetwork.contains($0)
       } : privateFilter
-    let token = token ?? TokenCheck.random()
+    let token = configuration.token ?? TokenCheck.random()
     guard TokenCheck.isValid(token) else {
       throw CacheProxyError(
         .invalidConfiguration,
@@ -79,9 +75,7 @@ package struct Routes: Sendable {
     token.map { TokenCheck.begins(target, with: $0) } ?? target.hasPrefix("/")
   }
 
-  /// Whether a host is that of this proxy.
-  ///
-  /// - Parameter localAddress: the one to which the client has connected.
+  /// Whether a host is that of this proxy. The client has connected to the local address.
   func isOurs(host: String, localAddress: String?) -> Bool {
     guard let listening = place.known else { return false }
     let addresses = [localAddress, listening.host].compactMap(\.self)
@@ -137,9 +131,8 @@ package struct Routes: Sendable {
     return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
   }
 
-  /// Returns the target of a request for a URL to which a manifest or a redirect of another URL
-  /// refers; nil if the proxy does not follow such a reference: to a host that is not allowed, or
-  /// from a public host into a private network.
+  /// Returns the same for a URL to which a manifest or a redirect of another URL refers; nil also for
+  /// a host that is not allowed, or from a public host into a private network.
   func target(for url: URL, from referrer: URL, session: String?) -> String? {
     if origin == nil {
       let filter = filter(for: referrer)
@@ -155,12 +148,8 @@ package struct Routes: Sendable {
     origin != nil || !PrivateNetwork.contains(url) ? hostsFilter : privateFilter
   }
 
-  /// Returns where a redirect of the origin leads its clients. A relative one is resolved too: the
-  /// client would resolve it against the URL that it requested.
-  ///
-  /// - Parameters:
-  ///   - url: the URL requested from the origin.
-  ///   - session: that of the request.
+  /// Returns where a redirect of the origin's response for `url` leads its clients. A relative one is
+  /// resolved too: the client would resolve it against the URL that it requested.
   func rewritten(location: String, of url: URL, session: String?) -> String {
     guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
       absolute.host()?.isEmpty == false,
@@ -177,16 +166,13 @@ package struct Routes: Sendable {
     return (isHost ? "/." : "") + target + fragment
   }
 
-  /// Returns the place that a Referer or an Origin names. Whatever contains the token is a URL of
-  /// this proxy, by whichever name the client has reached it.
-  func referrer(_ text: String, of request: ClientRequest) -> Referrer {
-    guard let token else { return .other }
-    let parts = WebURL(text)
-    guard
-      text.contains(token)
-        || parts.map({ isOurs(host: $0.authority, localAddress: request.localAddress) }) == true
-    else { return .other }
-    return .own(parts.flatMap { try? ProxyURL.parse(target: $0.requestTarget, token: token) }?.url)
+  /// Whether a Referer or an Origin names this proxy, by whichever name the client has reached it, or
+  /// contains the token.
+  func isOwn(referrer text: String, of request: ClientRequest) -> Bool {
+    guard let token else { return false }
+    if text.contains(token) { return true }
+    return WebURL(text).map { isOurs(host: $0.authority, localAddress: request.localAddress) }
+      == true
   }
 
   /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
@@ -250,7 +236,7 @@ extension Routes {
   ///
   /// - Throws: 400 for text that names nothing which this proxy serves.
   package func url(named text: String) throws(HTTPError) -> URL {
-    if text.hasPrefix("/") { return try url(of: text) }
+    if text.hasPrefix("/") { return try self.url(of: text) }
     guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
     }
@@ -268,12 +254,7 @@ extension Routes {
   /// without the token.
   private func url(of target: String) throws(HTTPError) -> URL {
     if let origin { return try origin.url(of: target) }
-    guard let token else { throw HTTPError(400, "The path names no resource.") }
-    do throws(HTTPError) {
-      return try ProxyURL.parse(target: "/\(token)\(target)", token: token).url
-    } catch {
-      throw HTTPError(error.status, "The path names no resource. Use /https/example.com/path.")
-    }
+    return try ProxyURL.parse(target: pathPrefix + target, token: token ?? "").url
   }
 }
 

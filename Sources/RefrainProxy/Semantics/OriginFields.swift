@@ -2,13 +2,6 @@
 import Foundation
 import Refrain
 
-/// The place that a client's Referer or Origin names.
-enum Referrer: Sendable, Hashable {
-  /// A URL of this proxy, with the origin's URL that it stands for, if there is one.
-  case own(URL?)
-  case other
-}
-
 /// The fields of a client's request that are sent to the origin.
 struct OriginFields: Sendable {
   /// Sent in place of the client's fields of the same name; they may grant access.
@@ -42,38 +35,28 @@ struct OriginFields: Sendable {
 
   /// Returns a client's fields without those that are not for an origin: URLs of this proxy, which
   /// contain its token; and of a browser the cookies that it stores for the proxy's address, and
-  /// its page, which may be none of the origin's. A program that sends Referer or Origin was told
-  /// to. The fields of a stream's session, which are for its origin, are added afterwards.
+  /// its page, which may be none of the origin's. A program that sends Referer or Origin was told to.
   ///
-  /// - Parameter referrer: returns the place that a Referer or an Origin names.
-  func ofClient(_ fields: HeaderFields, referrer: (String) -> Referrer) -> HeaderFields {
+  /// - Parameter isOwn: whether a Referer or an Origin names this proxy.
+  func ofClient(_ fields: HeaderFields, isOwn: (String) -> Bool) -> HeaderFields {
     guard isForManyOrigins else { return fields }
     let isBrowser = fields["Sec-Fetch-Mode"] != nil
-    return HeaderFields(
-      fields.fields.compactMap { field -> (String, String)? in
-        switch (field.name.lowercased(), isBrowser) {
-        case ("cookie", true): return nil
-        case ("referer", _), ("origin", _):
-          switch referrer(field.value) {
-          case .other: return isBrowser ? nil : (field.name, field.value)
-          case .own(let url):
-            guard let url, field.name.lowercased() == "referer" else { return nil }
-            return (field.name, url.absoluteString)
-          }
-        default: return (field.name, field.value)
-        }
-      })
+    return fields.filter { field in
+      switch field.name.lowercased() {
+      case "cookie": !isBrowser
+      case "referer", "origin": !isBrowser && !isOwn(field.value)
+      default: true
+      }
+    }
   }
 
-  /// Returns the fields of a request that fills the cache.
-  ///
-  /// - Parameter sendsOwn: whether all of the proxy's own fields are sent, and not the harmless ones
-  ///   alone.
+  /// Returns the fields of a request that fills the cache; without `sendsOwn`, the proxy's own fields
+  /// are reduced to the harmless ones.
   func forCache(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
     build(fields, without: Self.ofTheCache, adding: sendsOwn ? own : own.harmless)
   }
 
-  /// Returns the fields of a request that is relayed unchanged. Parameter as `forCache`.
+  /// Returns the fields of a request that is relayed unchanged.
   func forRelay(_ fields: HeaderFields, sendsOwn: Bool) -> HeaderFields {
     var own = sendsOwn ? own : own.harmless
     // Metadata between the bytes is only for clients that request it.

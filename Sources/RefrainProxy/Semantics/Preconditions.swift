@@ -13,22 +13,7 @@ struct Preconditions: Sendable {
     case notModified
   }
 
-  private let fields: HeaderFields
-
-  private static let names = [
-    "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range",
-  ]
-
-  /// Returns nil if there are none.
-  init?(fields: HeaderFields) {
-    let isConditional = Self.names.contains { name in
-      guard let value = fields[name] else { return false }
-      // An invalid date is no condition (§13.1.3, §13.1.4).
-      return !name.hasSuffix("Since") || HTTPDate.parse(value) != nil
-    }
-    guard isConditional else { return nil }
-    self.fields = fields
-  }
+  let fields: HeaderFields
 
   /// Evaluates the conditions of a GET or HEAD.
   ///
@@ -74,25 +59,13 @@ struct Preconditions: Sendable {
   }
 
   /// Returns the tags of If-Match or If-None-Match (§13.1.1, §13.1.2); nil for `*`, which matches any
-  /// existing representation.
+  /// existing representation. A tag that contains a comma matches only where it is the only one.
   ///
   /// An invalid tag is kept unchanged: some servers omit the quotes, and clients return the tag that
   /// they received. It matches only the same text, and only weakly (§8.8.3.2).
   private static func list(_ value: String) -> [EntityTag]? {
-    if value.trimmingOWS == "*" { return nil }
-    var tags: [EntityTag] = []
-    var rest = value.utf8[...]
-    while !rest.isEmpty {
-      // A comma within quotes belongs to the tag. There are no escapes (§8.8.3).
-      var isQuoted = false
-      let element = rest.prefix { byte in
-        if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
-        return isQuoted || byte != UInt8(ascii: ",")
-      }
-      rest = rest[element.endIndex...].dropFirst()
-      let text = Substring(element).trimmingOWS
-      if !text.isEmpty { tags.append(EntityTag(String(text))) }
-    }
-    return tags
+    let value = value.trimmingOWS
+    if value == "*" { return nil }
+    return (value.split(separator: ",") + [value]).map { EntityTag(String($0.trimmingOWS)) }
   }
 }

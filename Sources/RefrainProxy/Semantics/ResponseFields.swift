@@ -24,7 +24,12 @@ struct ResponseFields: Sendable {
   func stored(_ known: StoredResponse) -> HeaderFields {
     var fields = passable(known.headers)
     if known.information.length != nil { fields.append("Accept-Ranges", "bytes") }
-    if known.freshness.isBounded == true { Self.bound(&fields, by: known.freshness) }
+    if known.freshness.isBounded == true {
+      // The client knows nothing of the redirects that led to the response, and would keep it for as
+      // long as its own fields permit.
+      fields.append("Cache-Control", "no-cache")
+      (fields["CDN-Cache-Control"], fields["Expires"]) = (nil, nil)
+    }
     return completed(fields, date: known.freshness.confirmedAt)
   }
 
@@ -35,9 +40,7 @@ struct ResponseFields: Sendable {
     return completed(fields)
   }
 
-  /// Returns the fields with those that every response has.
-  ///
-  /// - Parameter isForWebOrigin: whether pages of the allowed web origin may read it.
+  /// Returns the fields with those that every response has, and those for the allowed web origin.
   func completed(
     _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
   ) -> HeaderFields {
@@ -50,7 +53,7 @@ struct ResponseFields: Sendable {
     return fields
   }
 
-  /// Returns those of an origin's fields that clients may receive, without those of the message.
+  /// Returns the origin's valid fields that clients may receive, without those of the message.
   func passable(_ headers: HeaderFields) -> HeaderFields {
     guard isForManyOrigins else { return Self.valid(headers) }
     var fields = Self.valid(headers).filter { !Self.ofOneOrigin.contains($0.name.lowercased()) }
@@ -77,12 +80,6 @@ struct ResponseFields: Sendable {
       .contains(essence)
   }
 
-  /// Adds what the caches and proxies behind this one have set of Cache-Status and Via. This proxy's
-  /// own parts follow: the first ones are the origin's (RFC 9211 §2).
-  func add(way: HeaderFields, to fields: inout HeaderFields) {
-    for field in way.fields where field.isValid { fields.append(field.name, field.value) }
-  }
-
   /// Adds this proxy's part of Cache-Status, and of Via (RFC 9110 §7.6.3) if the proxy stands for
   /// one origin, where several proxies may follow each other.
   func add(_ status: CacheStatus, to fields: inout HeaderFields) {
@@ -95,8 +92,7 @@ struct ResponseFields: Sendable {
     fields.append("Via", "1.1 \(node)")
   }
 
-  /// Returns the fields of the response to a CORS preflight (Fetch standard), besides those of every
-  /// response.
+  /// Returns the fields of the response to a CORS preflight (Fetch standard).
   static func preflight(_ request: HeaderFields) -> HeaderFields {
     var fields: HeaderFields = [
       "Access-Control-Allow-Methods": "GET, HEAD", "Access-Control-Max-Age": "600",
@@ -106,38 +102,14 @@ struct ResponseFields: Sendable {
   }
 
   /// Returns the whole seconds for which a response is fresh, negative if it is stale (RFC 9211
-  /// §2.3).
+  /// §2.3). The integers of RFC 8941 §3.3.1 have fifteen digits.
   static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64 {
-    Int64(min(max(known.timeToLive(at: now), -1e15), 1e15).rounded(.down))
+    Int64(min(max(known.timeToLive(at: now), -1e14), 1e14).rounded(.down))
   }
 
   /// Returns whole seconds since the origin made or confirmed the stored response (RFC 9111 §5.1).
   static func age(_ freshness: Freshness, at now: Date) -> Int64 {
     Int64(min(max(freshness.age(at: now), 0), Double(1 << 31)))
-  }
-
-  private static let ofLifetime: Set<String> = [
-    "max-age", "s-maxage", "immutable", "must-revalidate", "stale-while-revalidate",
-    "stale-if-error",
-  ]
-
-  /// Replaces what the fields state of the response's freshness. The client knows nothing of the
-  /// redirects that led to the response, and would keep it for as long as its own fields permit.
-  private static func bound(_ fields: inout HeaderFields, by freshness: Freshness) {
-    var directives = CacheDirective.all(in: fields["Cache-Control"] ?? "")
-      .filter { !ofLifetime.contains($0.name) }.map(text)
-    directives.append("max-age=\(Int64(min(max(freshness.lifetime, 0), Double(1 << 31))))")
-    if freshness.mustRevalidate { directives.append("must-revalidate") }
-    fields["Cache-Control"] = directives.joined(separator: ", ")
-    fields["CDN-Cache-Control"] = nil
-    fields["Expires"] = nil
-  }
-
-  private static func text(_ directive: CacheDirective) -> String {
-    guard let argument = directive.argument else { return directive.name }
-    if argument.isToken { return "\(directive.name)=\(argument)" }
-    let escaped = argument.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    return "\(directive.name)=\"\(escaped)\""
   }
 }
 
@@ -161,56 +133,23 @@ struct CacheStatus: Sendable, Hashable {
 
   /// Why the origin was asked; nil: it was not.
   var forwarded: Forwarded?
-  /// The origin's status, if the client received another one.
-  var forwardedStatus: Int?
   var isStored = false
   /// Whether the request shared one to the origin with others.
   var isCollapsed = false
   /// Seconds for which the response stays fresh; negative if it is stale.
   var timeToLive: Int64?
-  /// A text for people.
-  var detail: String?
-  /// The cache key of the response.
-  var key: String?
 
   /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
-  ///
-  /// - Parameter node: the name of this cache.
   func value(node: String) -> String {
     var text = node
     if let forwarded {
       text += "; fwd=\(forwarded.rawValue)"
-      if let forwardedStatus { text += "; fwd-status=\(forwardedStatus)" }
       if isStored { text += "; stored" }
       if isCollapsed { text += "; collapsed" }
     } else {
       text += "; hit"
     }
-    if let timeToLive {
-      // The integers of RFC 8941 §3.3.1 have fifteen digits.
-      let most: Int64 = 999_999_999_999_999
-      text += "; ttl=\(min(max(timeToLive, -most), most))"
-    }
-    if let key { text += Self.parameter(for: key) }
-    if let detail { text += "; detail=\(Self.quoted(detail))" }
+    if let timeToLive { text += "; ttl=\(timeToLive)" }
     return text
-  }
-
-  /// Returns the parameter for a key, with its semicolon; an empty text for a key that would make every
-  /// response much longer.
-  static func parameter(for key: String) -> String {
-    key.utf8.count <= 512 ? "; key=\(quoted(key))" : ""
-  }
-
-  /// Returns a string of RFC 8941 §3.3.3: visible ASCII and spaces. Other characters become `?`.
-  private static func quoted(_ text: String) -> String {
-    let characters = text.unicodeScalars.map { scalar in
-      switch scalar {
-      case "\"", "\\": "\\\(scalar)"
-      case " "..."~": "\(scalar)"
-      default: "?"
-      }
-    }
-    return "\"\(characters.joined())\""
   }
 }

@@ -78,7 +78,6 @@ final class CachedHit: Sendable {
   private let naming: @Sendable () -> ReadTerms.Naming?
   /// The line Cache-Status, without the parameter that changes with time.
   private let statusStart: [UInt8]
-  private let statusEnd: [UInt8]
   /// The rendered fields of the last response.
   private let rendering = Mutex<(of: StoredResponse?, fields: [UInt8])>((nil, []))
   private let lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
@@ -87,13 +86,12 @@ final class CachedHit: Sendable {
   ///   - isShared: whether the cache serves several people.
   ///   - naming: returns when a live playlist last named the resource again.
   init(
-    lease: EntryLease, urlText: String, key: CacheKey, fields: ResponseFields, isShared: Bool,
+    lease: EntryLease, urlText: String, fields: ResponseFields, isShared: Bool,
     naming: @escaping @Sendable () -> ReadTerms.Naming?
   ) {
     (self.lease, self.urlText, self.fields) = (lease, urlText, fields)
     (self.isShared, self.naming) = (isShared, naming)
     statusStart = Array("Cache-Status: \(fields.node); hit".utf8)
-    statusEnd = Array("\(CacheStatus.parameter(for: key.rawValue))\r\n".utf8)
   }
 
   func wasUsed(since deadline: NIODeadline) -> Bool {
@@ -120,7 +118,7 @@ final class CachedHit: Sendable {
     var range = 0..<length
     var status = 200
     if !head.isHEAD, head.range != nil {
-      let asked = head.withRange { $0.flatMap { SimpleRange($0) } }
+      let asked = head.withRange { $0.flatMap { RequestedRange($0) } }
       guard let part = asked?.resolved(length: length) else { return nil }
       range = part
       status = 206
@@ -159,7 +157,7 @@ final class CachedHit: Sendable {
     let seconds = ResponseFields.timeToLive(known, at: now)
     buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
     buffer.writeDecimal(seconds)
-    buffer.writeBytes(statusEnd)
+    buffer.writeStaticString("\r\n")
     buffer.writeBytes(rendered(known))
   }
 

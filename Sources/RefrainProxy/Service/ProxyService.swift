@@ -7,7 +7,7 @@ import RefrainStreams
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
-  let rules: ServingRules
+  let rules: CacheProxy.Configuration
   package let routes: Routes
   package let phase = ProxyPhase()
   package let traffic = Traffic()
@@ -18,35 +18,32 @@ package final class ProxyService: Sendable {
   /// Nil if the cache is for one person: who sends which credentials then makes no difference.
   let shared: SharedMemory?
   let hits = CachedHits()
-  /// Keys found not to be cacheable, which are relayed without another attempt; and whether that is
-  /// for a content coding, of which no ranges are requested.
+  /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
-  let rewritten = RewrittenManifests()
-  let chains = VariantChains()
   let listings = LiveListings()
-  /// Whether origins could be reached, as the requests for manifests have shown.
-  let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
   init(
-    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, connections: ConnectionCount,
-    headers: HeaderFields, nodeName: String, token: String?
+    _ rules: CacheProxy.Configuration, _ routes: Routes, cache: MediaCache,
+    connections: ConnectionCount
   ) {
     let isForManyOrigins = rules.origin == nil
     (self.rules, self.routes, self.cache) = (rules, routes, cache)
     self.connections = connections
     fields = ResponseFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin,
+      node: rules.nodeName)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
+      own: rules.headers, isForManyOrigins: isForManyOrigins,
+      viaName: "\(rules.nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? rules.token : nil)
   }
 
   package var nodeName: String { fields.node }

@@ -99,8 +99,6 @@ final class SharedMemory: Sendable {
     }
   }
 
-  func remove(_ key: CacheKey) { state.withLock { $0.remove(key) } }
-
   /// Forgets all responses, and those that answer requests made until now.
   func removeAll(at now: Date) {
     state.withLock { ($0.responses, $0.bytes, $0.purge) = ([:], 0, now) }

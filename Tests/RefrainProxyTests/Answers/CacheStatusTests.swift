@@ -31,24 +31,20 @@ import Testing
       }, body)
   }
 
-  @Test func `A miss, a hit and a confirmation name the node, the key and the time left`()
+  @Test func `A miss, a hit and a confirmation name the node and the time left`()
     async throws
   {
     try await withNode { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=60"])
-      let key = "\"\(test.key("/a").rawValue)\""
       let miss = try members(try await test.get("/a"))
       #expect(miss.name == "node-1")
       #expect(miss.parameters["fwd"] == "uri-miss" && miss.parameters["stored"] == "")
-      // The proxy always requests a range.
-      #expect(miss.parameters["fwd-status"] == "206")
-      #expect(miss.parameters["key"] == key)
       #expect(["59", "60"].contains(miss.parameters["ttl"]))
       for _ in 0..<3 {
         let reply = try await test.get("/a")
         let hit = try members(reply)
         #expect(hit.name == "node-1" && hit.parameters["hit"] == "")
-        #expect(hit.parameters["key"] == key && hit.parameters["fwd"] == nil)
+        #expect(hit.parameters["fwd"] == nil)
         let (age, left) = (reply["Age"].flatMap { Int($0) }, hit.parameters["ttl"])
         #expect(age.map { (58...60).contains($0 + (left.flatMap { Int($0) } ?? 0)) } == true)
       }
@@ -56,7 +52,6 @@ import Testing
       _ = try await test.get("/b")
       let confirmed = try members(try await test.get("/b"))
       #expect(confirmed.parameters["fwd"] == "stale")
-      #expect(confirmed.parameters["fwd-status"] == "304")
       #expect(confirmed.parameters["ttl"]?.hasPrefix("-") == true)
     }
   }
@@ -72,7 +67,6 @@ import Testing
       _ = try await test.get("/a")
       let confirmed = try members(try await test.get("/a", [field]))
       #expect(confirmed.parameters["fwd"] == "request")
-      #expect(confirmed.parameters["fwd-status"] == "304")
       #expect(confirmed.parameters["ttl"]?.hasPrefix("-") == false)
       test.serve("/a", 2, fields)
       let reply = try await test.get("/a", [field])
@@ -95,9 +89,7 @@ import Testing
   @Test func `Responses of a node carry its name in Via`() async throws {
     try await withNode { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=60", "Via": "1.1 origin"])
-      let first = try await test.get("/a").fields.filter { $0.name == "Via" }.map(\.value)
-      #expect(first == ["1.1 origin", "1.1 node-1"])
-      for _ in 0..<3 { #expect(try await test.get("/a")["Via"] == "1.1 node-1") }
+      for _ in 0..<4 { #expect(try await test.get("/a")["Via"] == "1.1 node-1") }
       test.serve("/b", ["Cache-Control": "no-store", "Via": "1.1 origin"])
       _ = try await test.get("/b")
       let via = try await test.get("/b").fields.filter { $0.name == "Via" }.map(\.value)
@@ -112,46 +104,6 @@ import Testing
       test.serve("/a", ["Cache-Control": "max-age=60"])
       for _ in 0..<3 { #expect(try await test.get("/a")["Via"] == nil) }
     }
-  }
-
-  @Test func `Each cache on the way is named, the one next to the origin first`() async throws {
-    try await withNode { inner async throws in
-      inner.serve("/fresh", ["Cache-Control": "max-age=60"])
-      inner.serve("/stale", Caching.stale())
-      inner.serve("/unstored", ["Cache-Control": "no-store"])
-      try await withNode(proxy: {
-        $0.origin = inner.proxy.baseURL
-        $0.nodeName = "edge"
-      }) { edge async throws in
-        for (path, members) in [
-          ("/fresh", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
-          ("/fresh", ["edge; hit"]), ("/fresh", ["edge; hit"]),
-          ("/stale", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
-          ("/stale", ["node-1; fwd=stale", "edge; fwd=stale"]),
-          ("/unstored", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
-          ("/unstored", ["node-1; fwd=bypass", "edge; fwd=bypass"]),
-        ] as [(String, [String])] {
-          let host = edge.host
-          let reply = try await edge.reply(to: path, host: host)
-          #expect(reply.body == Caching.bytes(1), "\(path)")
-          let found = reply.fields.filter { $0.name == "Cache-Status" }.map {
-            $0.value.split(separator: ";").prefix(2).joined(separator: ";")
-          }
-          #expect(found == members, "\(path)")
-          let via = reply.fields.filter { $0.name == "Via" }.map(\.value)
-          #expect(via == (members.count == 2 ? ["1.1 node-1", "1.1 edge"] : ["1.1 edge"]))
-        }
-      }
-    }
-  }
-
-  @Test func `Texts in Cache-Status are quoted and bounded`() {
-    let detailed = CacheStatus(forwarded: .bypass, detail: "a \"b\" \\ é\r\n")
-    #expect(
-      detailed.value(node: "n1") == "n1; fwd=bypass; detail=\"a \\\"b\\\" \\\\ ???\"")
-    #expect(CacheStatus(key: "http://a/\"b").value(node: "n1") == "n1; hit; key=\"http://a/\\\"b\"")
-    let long = CacheStatus(timeToLive: .max, key: String(repeating: "a", count: 513))
-    #expect(long.value(node: "n1") == "n1; hit; ttl=999999999999999")
   }
 
   @Test func `A name of a node that does not fit into every field is refused`() async throws {

@@ -7,16 +7,6 @@ import Testing
 
 /// The bytes of responses as they are counted: for the log.
 @Suite(.timeLimit(.minutes(2))) struct CountedBytesTests {
-  @Test func `Several ranges count with what is between them`() async throws {
-    try await withProxy { test async throws in
-      test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
-      let reply = try await test.get("/a", ["Range: bytes=0-99,50000-50099"])
-      #expect(reply.status == 206 && reply.body.count > 200)
-      try await eventually("it is logged") { test.log.all.count == 1 }
-      #expect(test.log.all[0].bytesSent == Int64(reply.body.count))
-    }
-  }
-
   @Test(arguments: [true, false])
   func `The bytes that a client has received count, although it leaves`(
     sendsFiles: Bool

@@ -18,7 +18,6 @@ import Testing
   enum Body: Sendable, Equatable {
     case whole, none
     case part(Int64, Int64)
-    case parts([ClosedRange<Int64>])
   }
 
   struct Row: Sendable, CustomTestStringConvertible {
@@ -81,34 +80,14 @@ import Testing
     ranged("bytes=99999999999999999999999-", 416, .none),
     ranged("bytes=20000-20000", 416, .none),
     ranged("bytes=9223372036854775807-9223372036854775807", 416, .none),
-    ranged("bytes=300000-400000,500000-", 416, .none),
-    ranged("bytes=20000-,30000-40000,-0", 416, .none),
-    ranged("bytes=0-9,1000-1009", 206, .parts([0...9, 1000...1009])),
-    ranged("bytes=1000-1009, 0-9", 206, .parts([1000...1009, 0...9])),
-    ranged("bytes=0-9,400000-", 206, .part(0, 9)),
-    ranged("bytes=0-9,10-19", 206, .part(0, 19)),
-    ranged("bytes=0-9,5-14", 206, .part(0, 14)),
-    ranged("bytes=,0-9,", 206, .part(0, 9)),
-    ranged("bytes=,, 0-9 ,,", 206, .part(0, 9)),
-    ranged("bytes=-0,4-5", 206, .part(4, 5)),
-    ranged("bytes=-1,0-", 206, .part(0, last)),
-    ranged("bytes=500-599, 0-9,20000-, -100", 206, .parts([500...599, 0...9, 19_900...last])),
-    ranged("bytes=0-9,89-99", 206, .part(0, 99)),
-    ranged("bytes=0-9,90-99", 206, .parts([0...9, 90...99])),
-    // A merged range takes the place of its first part; one may join others.
-    ranged("bytes=800-899,0-9,400-409,5-405", 206, .parts([800...899, 0...409])),
-    ranged("bytes=0-99,300-399,150-330", 206, .part(0, 399)),
-    ranged(
-      "bytes=" + (0..<200).map { "\($0 * 90)-\($0 * 90)" }.joined(separator: ","), 416, .none),
-    ranged("bytes=" + Array(repeating: "0-", count: 33).joined(separator: ","), 416, .none),
-    ranged(
-      "bytes=" + (0..<32).map { "\($0 * 600)-\($0 * 600)" }.joined(separator: ","), 206,
-      .parts((0..<32 as Range<Int64>).map { $0 * 600...$0 * 600 })),
     Row(["Range: bytes=0-9"], 200, .none, method: "HEAD"),
   ]
 
-  /// Values that are ignored.
-  static let invalidRanges: [Row] = [
+  /// Values that are ignored: invalid ones, and several ranges.
+  static let ignoredRanges: [Row] = [
+    "bytes=0-9,1000-1009", "bytes=0-9,400000-", "bytes=0-9,10-19", "bytes=,0-9,", "bytes= 0-9",
+    "bytes=300000-400000,500000-",
+    "bytes=" + (0..<200).map { "\($0 * 90)-\($0 * 90)" }.joined(separator: ","),
     "", "bytes", "bytes=", "bytes= ", "bytes=,", "bytes= , ,", "bytes=-", "bytes=a-b", "bytes=1",
     "bytes=5-4", "bytes=0-1,5-4", "bytes=0-1,x", "bytes=0 -1", "bytes=0- 1", "bytes =0-1",
     "items=0-5", "bytes:0-1", "bytes 0-5", "bytes=0-1-2", "bytes=--1", "bytes=+1-2",
@@ -146,7 +125,7 @@ import Testing
     Row(["If-Match: *"], 200, .whole, etag: nil),
     Row(["If-Match: \(etag)"], 412, .none, etag: nil),
     Row(["If-Match: W/\(etag)"], 412, .none, etag: "W/\(etag)"),
-    Row(["If-Match: \"x,\(etag),y\""], 412, .none),
+    Row(["If-Match: \"x,y\""], 200, .whole, etag: "\"x,y\""),
     Row(["If-Match: v1"], 412, .none),
     Row(["If-Match: "], 412, .none),
     Row(["If-Match: \"V1\""], 412, .none),
@@ -186,7 +165,7 @@ import Testing
 
   @Test(arguments: State.allCases)
   func `Range requests follow RFC 9110`(state: State) async throws {
-    try await check(Self.ranges + Self.invalidRanges, state)
+    try await check(Self.ranges + Self.ignoredRanges, state)
   }
 
   @Test(arguments: State.allCases)
@@ -194,7 +173,7 @@ import Testing
     try await check(Self.conditions, state)
   }
 
-  @Test func `Ranges of an empty resource, and parts of an unknown type`() async throws {
+  @Test func `Ranges of an empty resource`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 3, length: 0), at: "/empty")
       for round in 0..<2 {
@@ -204,16 +183,6 @@ import Testing
         }
         #expect(try await test.get("/empty", ["Range: bytes=x"]).status == 200)
       }
-      test.origin.serve(.synthetic(seed: 3, length: Self.length), at: "/untyped")
-      test.origin.script("/untyped", .on(.all, .header("Content-Type", nil)))
-      var boundaries: Set<String> = []
-      for _ in 0..<2 {
-        let reply = try await test.get("/untyped", ["Range: bytes=0-0,500-500"])
-        #expect(reply.status == 206 && reply.text.contains("\r\nContent-Range: bytes 0-0/"))
-        #expect(!reply.text.contains("Content-Type"))
-        boundaries.insert(reply["Content-Type"] ?? "")
-      }
-      #expect(boundaries.count == 2)
     }
   }
 
@@ -318,27 +287,6 @@ import Testing
       #expect(reply["Content-Length"] == "\(last - first + 1)", what)
       #expect(reply["Content-Type"] == "audio/mpeg", what)
       #expect(reply.body == Array(bytes[Int(first)...Int(last)]), what)
-    case .parts(let parts):
-      let type = try #require(reply["Content-Type"], what)
-      #expect(type.hasPrefix("multipart/byteranges; boundary="), what)
-      #expect(reply["Content-Length"] == "\(reply.body.count)", what)
-      #expect(reply["Content-Range"] == nil, what)
-      let boundary = type.split(separator: "=")[1].replacing("\"", with: "")
-      #expect(boundary.count == 32 && boundary.allSatisfy { $0.isLetter || $0.isNumber }, what)
-      #expect(reply.body == expectedParts(parts, bytes, String(boundary)), what)
     }
-  }
-
-  private static func expectedParts(
-    _ parts: [ClosedRange<Int64>], _ bytes: [UInt8], _ boundary: String
-  ) -> [UInt8] {
-    var body: [UInt8] = []
-    for part in parts {
-      body +=
-        "\r\n--\(boundary)\r\nContent-Type: audio/mpeg\r\nContent-Range: bytes \(part.lowerBound)-\(part.upperBound)/\(length)\r\n\r\n"
-        .utf8
-      body += bytes[Int(part.lowerBound)...Int(part.upperBound)]
-    }
-    return body + "\r\n--\(boundary)--\r\n".utf8
   }
 }

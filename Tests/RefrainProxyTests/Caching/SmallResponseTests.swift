@@ -191,18 +191,6 @@ import Testing
     }
   }
 
-  @Test func `A newer resource that the cache has fetched by itself outlives it`() async throws {
-    try await withReverseProxy { test async throws in
-      serve(404, [Field("Cache-Control", "max-age=60")], at: "/a", test)
-      for _ in 0..<2 { #expect(try await test.get("/a").status == 404) }
-      #expect(try await test.asked("/a") == 1)
-      test.origin.script("/a", FaultScript())
-      test.serve("/a", ["Cache-Control": "max-age=60"])
-      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
-      for _ in 0..<2 { #expect(try await test.get("/a").body == Caching.bytes(1)) }
-    }
-  }
-
   @Test func `It answers the URL alone that was requested, whatever the key ignores`() async throws
   {
     try await withReverseProxy(cache: {

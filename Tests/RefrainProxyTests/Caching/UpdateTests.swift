@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Updates of stored responses by later ones (RFC 9111 §3.2, §4.3.4, §4.3.5, §4.4).
+/// Updates of stored responses by later ones (RFC 9111 §3.2, §4.3.4, §4.4).
 @Suite(.timeLimit(.minutes(2))) struct UpdateTests {
   @Test func `A revalidation updates the stored fields, which survive a restart`() async throws {
     try await withSuccession { origin, directory in
@@ -65,9 +65,9 @@ import Testing
   }
 
   @Test
-  func `A HEAD request that finds a changed resource invalidates the stored one`() async throws {
+  func `A HEAD request that finds a changed resource replaces the stored one`() async throws {
     try await withProxy { test async throws in
-      for headers in [[], ["Cache-Control: no-store"], ["Cache-Control: no-cache"]] {
+      for headers in [[], ["Cache-Control: no-cache"]] {
         test.serve("/a", 1, ["Cache-Control": "max-age=600"])
         _ = try await test.get("/a", ["Cache-Control: no-cache"])
         #expect(try await test.get("/a").body == Caching.bytes(1))
@@ -84,51 +84,31 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "MKCOL"])
-  func `An unsafe request invalidates its URL, Location and Content-Location`(
+  func `An unsafe request invalidates its URL alone`(
     method: String
   ) async throws {
     try await withReverseProxy { test async throws in
-      for path in ["/a", "/there", "/content", "/other"] {
+      for path in ["/a", "/other"] {
         test.serve(path, 1, ["Cache-Control": "max-age=600"])
         _ = try await test.get(path)
-      }
-      for path in ["/a", "/there", "/content", "/other"] {
         test.serve(path, 2, ["Cache-Control": "max-age=600"])
       }
-      let there = test.origin.url("/there").absoluteString
-      test.origin.script(
-        "/a",
-        .on(
-          .where { $0.method == method },
-          .status(
-            200, headers: [Field("Location", there), Field("Content-Location", "/content")])))
+      test.origin.script("/a", .on(.where { $0.method == method }, .status(200)))
       #expect(try await test.get("/a", ["Content-Length: 0"], method: method).status == 200)
-      for path in ["/a", "/there", "/content"] {
-        #expect(try await test.get(path).body == Caching.bytes(2), "\(path)")
-      }
+      #expect(try await test.get("/a").body == Caching.bytes(2))
       #expect(try await test.get("/other").body == Caching.bytes(1))
     }
   }
 
   @Test
-  func `An unsafe request that fails or names another host invalidates nothing`() async throws {
+  func `An unsafe request that fails invalidates nothing`() async throws {
     try await withReverseProxy { test async throws in
-      for path in ["/a", "/b"] {
-        test.serve(path, 1, ["Cache-Control": "max-age=600"])
-        _ = try await test.get(path)
-        test.serve(path, 2, ["Cache-Control": "max-age=600"])
-      }
+      test.serve("/a", 1, ["Cache-Control": "max-age=600"])
+      _ = try await test.get("/a")
+      test.serve("/a", 2, ["Cache-Control": "max-age=600"])
       test.origin.script("/a", .on(.where { $0.method == "POST" }, .status(500)))
       #expect(try await test.get("/a", ["Content-Length: 0"], method: "POST").status == 500)
-      test.origin.script(
-        "/c",
-        .on(
-          .where { $0.method == "POST" },
-          .status(201, headers: [Field("Location", "http://elsewhere.example/b")])))
-      #expect(try await test.get("/c", ["Content-Length: 0"], method: "POST").status == 201)
-      for path in ["/a", "/b"] {
-        #expect(try await test.get(path).body == Caching.bytes(1), "\(path)")
-      }
+      #expect(try await test.get("/a").body == Caching.bytes(1))
     }
   }
 

@@ -35,17 +35,14 @@ import Testing
       ]
       for more in [[], ["Cache-Control: no-store"]] {
         let own = "http://\(test.host)\(try test.target("/list.m3u8?a=b"))"
-        let references = [
-          (own, test.origin.url("/list.m3u8?a=b").absoluteString as String?),
-          ("http://page.example/x", nil), ("http://\(test.host)/wrong/http/h/", nil),
-        ]
-        for (referrer, expected) in references {
+        for referrer in [own, "http://page.example/x", "http://\(test.host)/wrong/http/h/"] {
           _ = try await test.get("/a", browser + more + ["Referer: \(referrer)"])
           let seen = try #require(try await test.settledLog("/a").requests.last).request.headers
-          for name in ["Cookie", "Sec-Fetch-Mode", "Origin", "Upgrade-Insecure-Requests"] {
+          for name in [
+            "Cookie", "Sec-Fetch-Mode", "Origin", "Referer", "Upgrade-Insecure-Requests",
+          ] {
             #expect(seen.first(name) == nil, "\(name)")
           }
-          #expect(seen.first("Referer") == expected)
           #expect(!seen.contains { $0.value.contains(String(test.port)) })
         }
       }

@@ -109,7 +109,7 @@ import Testing
       #expect(changed != text)
       try changed.write(to: place, atomically: true, encoding: .utf8)
       try await withProxy(directory: directory, origin: origin) { test async throws in
-        for headers in [[], [], ["Range: bytes=0-1,500-501"]] {
+        for headers in [[], [], ["Range: bytes=0-1"]] {
           let reply = try await test.get("/a", headers)
           #expect(reply.status == (headers.isEmpty ? 200 : 206))
           #expect(reply["X-Evil"] == nil && reply["X-Note"] == nil)

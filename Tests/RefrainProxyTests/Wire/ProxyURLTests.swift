@@ -131,7 +131,7 @@ import Testing
   @Test(arguments: [
     ("https://a.example/p/x?y", "/x?y"), ("HTTPS://A.example:443/p", "/"),
     // The client sends these itself.
-    ("https://user:pass@a.example/p/x", nil), ("https://a.example./p/x", nil),
+    ("https://user:pass@a.example/p/x", nil), ("https://a.example./p/x", "/x"),
     ("https://a.example/q/x", nil), ("http://a.example/p/x", nil),
   ])
   func `A URL of the origin has a target, unless it names a user or another host`(

@@ -23,14 +23,6 @@ import Testing
     #expect(merged([:], all) == ["Content-Type: audio/mpeg", "ETag: \"a\"", "x-note: 1"])
   }
 
-  @Test func `The way of a response is kept in order, up to a length`() {
-    var headers: HeaderFields = ["Cache-Status": "a; hit", "ETag": "\"a\"", "via": "1.1 a"]
-    headers.append("Cache-Status", String(repeating: "b", count: StoredFields.longestField))
-    headers.append("Cache-Status", "c; fwd=miss")
-    let way = StoredFields.way(of: headers).fields.map { "\($0.name): \($0.value)" }
-    #expect(way == ["Cache-Status: a; hit", "via: 1.1 a", "Cache-Status: c; fwd=miss"])
-  }
-
   @Test func `New fields replace all stored ones of the same name`() {
     let stored: HeaderFields = ["X-A": "1", "X-B": "2", "x-a": "3"]
     #expect(merged(stored, ["X-a": "4", "X-C": "5"]) == ["X-B: 2", "X-a: 4", "X-C: 5"])
