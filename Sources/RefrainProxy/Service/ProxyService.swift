@@ -30,23 +30,43 @@ package final class ProxyService: Sendable {
   /// Whether origins could be reached, as the requests for manifests have shown.
   let reached = RecentNotes<WebOrigin, Bool>(capacity: 256, patience: 10)
 
-  init(
-    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, connections: ConnectionCount,
-    headers: HeaderFields, nodeName: String, token: String?
-  ) {
-    let isForManyOrigins = rules.origin == nil
-    (self.rules, self.routes, self.cache) = (rules, routes, cache)
-    self.connections = connections
+  /// Creates the parts of a proxy, each with what it needs of the configuration.
+  ///
+  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  package init(
+    cache: MediaCache, configuration: CacheProxy.Configuration
+  ) throws(CacheProxyError) {
+    let node = configuration.nodeName
+    // A token of RFC 9110 §5.6.2, for Via, and of RFC 8941 §3.3.4, for Cache-Status, alike.
+    guard node.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
+        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
+    }
+    let isForManyOrigins = configuration.origin == nil
+    self.cache = cache
+    routes = try Routes(configuration)
+    rules = ServingRules(
+      origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
+      relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
+      servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
+      redirectsPages: configuration.redirectsPages, log: configuration.log,
+      logsClientFields: configuration.logsClientFields)
+    connections = ConnectionCount { [most = configuration.maximumConnections] in
+      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+    }
     fields = ResponseFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin, node: nodeName)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
+      node: node)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
+      own: configuration.headers, isForManyOrigins: isForManyOrigins, viaName: "\(node)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? configuration.token : nil)
   }
 
   package var nodeName: String { fields.node }
