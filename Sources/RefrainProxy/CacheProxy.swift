@@ -112,7 +112,7 @@ public final class CacheProxy: Sendable {
   /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted. Call `stop()`
   /// once the balancers have noticed.
   public func beginDraining() {
-    service.phase.drain()
+    service.drain()
     service.sessions.save(after: .zero)
   }
 

@@ -22,16 +22,16 @@ final class Delivery: Sendable {
   private let connection: NIOLoopBound<ProxyConnection>
   /// That of the connection's request: late writes must not reach the next response.
   private let number: UInt64
-  /// The pace of the body; nil: as fast as the client accepts it.
-  private let pace: ResponsePace?
+  /// Nil: the client has no limits.
+  private let gate: (any ClientGate)?
   private let record: Mutex<Record>
 
   init(
     _ setup: ConnectionSetup, _ request: ClientRequest,
-    on connection: NIOLoopBound<ProxyConnection>, number: UInt64, pace: ResponsePace?
+    on connection: NIOLoopBound<ProxyConnection>, number: UInt64, gate: (any ClientGate)?
   ) {
     (self.setup, self.request, self.connection) = (setup, request, connection)
-    (self.number, self.pace) = (number, pace)
+    (self.number, self.gate) = (number, gate)
     record = Mutex(
       Record(
         served: ServedRequest(
@@ -133,7 +133,7 @@ final class Delivery: Sendable {
       let isOpen = try? await perform { [connection] in
         connection.eventLoop.makeSucceededFuture(!$0.isClosing)
       }
-      return isOpen == true && !service.phase.isStopping
+      return isOpen == true && !service.isStopping
     }
   }
 
@@ -150,7 +150,7 @@ final class Delivery: Sendable {
   /// - Parameter stored: the ranges that were stored before the request.
   func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {
     let sendsFiles = setup.configuration.sendsFiles
-    let step = min(pace.map { Int64($0.step) } ?? .max, sendsFiles ? .max : Self.longestCopy)
+    let step = Int64(min(gate?.longestPiece ?? .max, sendsFiles ? .max : Self.longestCopy))
     var offset = range.lowerBound
     while offset < range.upperBound {
       let part = offset..<(range.upperBound - offset > step ? offset + step : range.upperBound)
@@ -168,7 +168,7 @@ final class Delivery: Sendable {
   }
 
   /// The most bytes read from a file at a time.
-  static let longestCopy: Int64 = 256 << 10
+  static let longestCopy = 256 << 10
 
   /// Counts bytes that the socket has accepted, and waits until more may be sent.
   ///
@@ -180,7 +180,7 @@ final class Delivery: Sendable {
       return record.isSilent
     }
     if !isSilent { service.traffic.noteSent(count) }
-    try await pace?.wait(Int(count))
+    try await gate?.pace(request.client, after: Int(count))
   }
 
   /// Returns the next part of the request's body; nil at its end.

@@ -155,7 +155,7 @@ package final class Listener: Sendable {
   }
 
   private func beginStopping() {
-    setup.service.phase.stop()
+    setup.service.stop()
     connections.close()
     state.withLock { if $0.isRunning { $0.phase = .stopping } }
     guard let channel = place.channel else { return }
@@ -170,7 +170,7 @@ package final class Listener: Sendable {
 
   /// Gives running responses their time, then ends them, and waits for what responds.
   func settle(within time: Duration) async {
-    setup.service.phase.stop()
+    setup.service.stop()
     let deadline = ContinuousClock.now + time
     while true {
       let channels = connections.channels

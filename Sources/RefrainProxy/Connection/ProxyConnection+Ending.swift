@@ -27,7 +27,7 @@ extension ProxyConnection {
     }
     let bytesSent = Int64(data.count)
     ResponseHead(status: response.status, fields: response.fields, length: bytesSent, hasBody: true)
-      .write(into: &headBuffer, isChunked: false, connection: "close")
+      .write(into: &headBuffer, closes: true)
     headBuffer.writeBytes(data)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }

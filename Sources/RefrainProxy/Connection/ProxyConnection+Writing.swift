@@ -14,15 +14,12 @@ extension ProxyConnection {
       self.answering?.framing = .length(left: length)
     } else {
       self.answering?.framing = answering.isHTTP10 ? .toEnd : .chunked
-      if answering.isHTTP10 { keepsAlive = false }
     }
     // A body that no task reads is not waited for.
     if case .unread = body, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closeAfterResponse() }
     boundSending(head.isFetched, context)
-    head.write(
-      into: &headBuffer, isChunked: !answering.isHTTP10,
-      connection: !keepsAlive ? "close" : answering.isHTTP10 ? "keep-alive" : nil)
+    head.write(into: &headBuffer, isChunked: !answering.isHTTP10, closes: !keepsAlive)
     return writeAndFlush(headBuffer, context)
   }
 
@@ -33,7 +30,7 @@ extension ProxyConnection {
       (102..<200).contains(status), context.channel.isWritable
     else { return }
     ResponseHead(status: status, fields: fields)
-      .write(into: &headBuffer, isChunked: false, connection: nil)
+      .write(into: &headBuffer)
     _ = writeAndFlush(headBuffer, context)
   }
 

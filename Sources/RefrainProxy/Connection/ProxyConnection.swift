@@ -231,15 +231,15 @@ final class ProxyConnection: ChannelInboundHandler {
       number: number, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
     // A balancer's request has no limits.
-    let gate = setup.front?.open?.isAsked(by: head) == true ? nil : setup.front?.gate
-    let (refusal, pace) = (gate?.admit(clientText), gate?.pace(of: clientText))
-    if refusal == nil, pace == nil, answerAtOnce(head, started) { return }
+    let gate = setup.front?.isOpen(to: head) == true ? nil : setup.front?.gate
+    let refusal = gate?.admit(clientText)
+    if refusal == nil, gate?.longestPiece == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let delivery = Delivery(
       setup, request, on: NIOLoopBound(self, eventLoop: context.eventLoop), number: number,
-      pace: pace)
+      gate: gate)
     setup.responders.add(1, ordering: .acquiringAndReleasing)
     answering?.task = Task { [setup] in
       await setup.respond(delivery)
@@ -285,5 +285,5 @@ final class ConnectionSetup: Sendable {
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
-  var isEnding: Bool { front == nil ? service.phase.isStopping : service.phase.isEnding }
+  var isEnding: Bool { front == nil ? service.isStopping : service.isEnding }
 }

@@ -9,7 +9,6 @@ package final class ProxyService: Sendable {
   package let cache: MediaCache
   let rules: ServingRules
   package let routes: Routes
-  package let phase = ProxyPhase()
   package let traffic = Traffic()
   /// The clients that are connected now, without the operator's.
   package let connections: ConnectionCount
@@ -69,6 +68,24 @@ package final class ProxyService: Sendable {
     sessions = StreamSessions(cache, token: isForManyOrigins ? configuration.token : nil)
   }
 
+  // MARK: The end
+
+  private let stopping = Atomic(false)
+  private let draining = Atomic(false)
+
+  /// Whether the proxy ends.
+  package var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+  /// Whether connections end with the responses under way: their clients are to go elsewhere. The
+  /// proxy ends, or is about to end.
+  package var isEnding: Bool { isStopping || draining.load(ordering: .relaxed) }
+
+  func drain() { draining.store(true, ordering: .relaxed) }
+
+  func stop() { stopping.store(true, ordering: .relaxed) }
+
+  // MARK: For the operator
+
   package var nodeName: String { fields.node }
 
   /// The only origin; nil if the proxy serves many, under a token.
@@ -91,16 +108,13 @@ package final class ProxyService: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
-    // Responses that were stored for credentials are confirmed before they are used.
-    for key in selection.keys { shared?.noteChange(of: key, at: cache.now.wall) }
-    // Entries held for fast responses keep removed files. Some are removed even if others cannot be.
+    // Entries held for fast responses keep removed files; responses that were stored for credentials
+    // are confirmed before they are used. Some are removed even if others cannot be.
     defer {
       hits.releaseAll()
       shared?.removeAll(at: cache.now.wall)
     }
-    let purged = try await cache.purge(selection)
-    for key in purged.resources { shared?.noteChange(of: key, at: cache.now.wall) }
-    return purged
+    return try await cache.purge(selection)
   }
 
   // MARK: The log
@@ -153,23 +167,4 @@ package final class ProxyService: Sendable {
     policy(of: manifest).group?.first ?? recorded
       ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
   }
-}
-
-/// How far a proxy is from its end.
-package final class ProxyPhase: Sendable {
-  private let stopping = Atomic(false)
-  private let draining = Atomic(false)
-
-  /// Whether the proxy ends.
-  package var isStopping: Bool { stopping.load(ordering: .relaxed) }
-
-  /// Whether the proxy serves, but reports that it is about to end.
-  package var isDraining: Bool { draining.load(ordering: .relaxed) }
-
-  /// Whether connections end with the responses under way: their clients are to go elsewhere.
-  package var isEnding: Bool { isStopping || isDraining }
-
-  func drain() { draining.store(true, ordering: .relaxed) }
-
-  func stop() { stopping.store(true, ordering: .relaxed) }
 }

@@ -30,11 +30,9 @@ final class SharedMemory: Sendable {
   private struct State {
     var responses: [CacheKey: Response] = [:]
     var bytes = 0
-    /// Responses to earlier requests are not kept.
-    var purge = Date.distantPast
     /// The times of requests that may have changed a resource (RFC 9111 §4.4).
     var changes: [CacheKey: Date] = [:]
-    /// Earlier changes are unknown.
+    /// Earlier changes are unknown; responses to earlier requests are not kept.
     var changesSince: Date
 
     mutating func remove(_ key: CacheKey) {
@@ -63,7 +61,7 @@ final class SharedMemory: Sendable {
       requestTime: response.requestTime, freshness: freshness,
       variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
-      guard response.requestTime > state.purge else { return }
+      guard response.requestTime > state.changesSince else { return }
       state.remove(key)
       if state.responses.count >= Self.mostResponses || state.bytes > Self.mostBytes {
         (state.responses, state.bytes) = ([:], 0)
@@ -101,10 +99,8 @@ final class SharedMemory: Sendable {
 
   func remove(_ key: CacheKey) { state.withLock { $0.remove(key) } }
 
-  /// Forgets all responses, and those that answer requests made until now.
-  func removeAll(at now: Date) {
-    state.withLock { ($0.responses, $0.bytes, $0.purge) = ([:], 0, now) }
-  }
+  /// Forgets all responses, and notes that every resource may have changed.
+  func removeAll(at now: Date) { state.withLock { $0 = State(changesSince: now) } }
 
   /// Notes that a resource may have changed. What is stored under keys with credentials learns it from
   /// here alone: the request that has changed it does not know those keys.

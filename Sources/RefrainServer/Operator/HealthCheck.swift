@@ -66,7 +66,7 @@ final class HealthCheck: Sendable {
         ?? "The origin has not answered in \(longestTrial)."
     }
     return Report(
-      isDraining: proxy.phase.isEnding, node: proxy.nodeName, disk: disk, origin: answer)
+      isDraining: proxy.isEnding, node: proxy.nodeName, disk: disk, origin: answer)
   }
 
   /// Any response shows that the origin is there, unless it is a server error.

@@ -43,10 +43,10 @@ struct Metrics: Sendable {
     text.counter(
       "refrain_purged_entries", "Entries that the operator has purged.", purgedEntries)
     text.gauge("refrain_connections", "Connected clients.", Int64(connections))
-    text.histogram(
+    text.summary(
       "refrain_time_to_first_byte_seconds", unit: "seconds",
       "The time from a request to the head of its response, counted when the response ends. Without "
-        + "the proxy's own responses.", traffic.firstByte)
+        + "the proxy's own responses.", count: traffic.firstBytes, sum: traffic.firstByteSeconds)
   }
 
   private func writeCache(_ text: inout MetricsText) {

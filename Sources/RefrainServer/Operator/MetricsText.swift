@@ -56,14 +56,12 @@ struct MetricsText: Sendable {
     sample(name, [], "\(value)")
   }
 
-  mutating func histogram(_ name: String, unit: String, _ help: String, _ values: Histogram) {
-    begin(name, "histogram", unit, help)
-    let bounds = values.bounds.map { "\($0)" } + ["+Inf"]
-    for (bound, count) in zip(bounds, values.cumulative) {
-      sample(name + "_bucket", [("le", bound)], "\(count)")
-    }
-    sample(name + "_sum", [], "\(values.sum)")
-    sample(name + "_count", [], "\(values.count)")
+  mutating func summary(
+    _ name: String, unit: String, _ help: String, count: Int64, sum: Double
+  ) {
+    begin(name, "summary", unit, help)
+    sample(name + "_sum", [], "\(sum)")
+    sample(name + "_count", [], "\(count)")
   }
 
   /// Writes labels that describe the program.

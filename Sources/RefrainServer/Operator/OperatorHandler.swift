@@ -60,7 +60,7 @@ struct OperatorHandler: ProxyHandler {
     case ("GET", "/metrics"):
       let format = MetricsText.Format(fields)
       let metrics = Metrics(
-        node: proxy.nodeName, isDraining: proxy.phase.isDraining,
+        node: proxy.nodeName, isDraining: proxy.isEnding,
         connections: proxy.connections.current, traffic: proxy.traffic.values,
         purgedEntries: removal.count, cache: await proxy.cache.figures(), process: .now())
       var answer = ProxyResponse(type: format.contentType, metrics.text(format).utf8)

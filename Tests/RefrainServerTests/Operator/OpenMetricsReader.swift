@@ -46,7 +46,7 @@ struct OpenMetricsReader {
     if kind == "TYPE" {
       try close()
       guard families[name] == nil else { throw Malformed(description: "\(name) comes twice") }
-      guard ["counter", "gauge", "histogram", "info"].contains(value) else {
+      guard ["counter", "gauge", "summary", "info"].contains(value) else {
         throw Malformed(description: "No such type: \(line)")
       }
       families[name] = Family(type: value)
@@ -77,7 +77,7 @@ struct OpenMetricsReader {
     let suffixes =
       switch family.type {
       case "counter": ["_total"]
-      case "histogram": ["_bucket", "_sum", "_count"]
+      case "summary": ["_sum", "_count"]
       case "info": ["_info"]
       default: [""]
       }
@@ -110,13 +110,5 @@ struct OpenMetricsReader {
     guard family.help != nil, !family.samples.isEmpty else {
       throw Malformed(description: "\(current) has no help or no samples")
     }
-    guard family.type == "histogram" else { return }
-    let buckets = family.samples.filter { $0.name.hasSuffix("_bucket") }
-    let bounds = buckets.map { $0.labels["le"].flatMap { $0 == "+Inf" ? .infinity : Double($0) } }
-    guard bounds.allSatisfy({ $0 != nil }), bounds.last == .infinity,
-      zip(bounds, bounds.dropFirst()).allSatisfy({ $0.0 ?? 0 < $0.1 ?? 0 }),
-      zip(buckets, buckets.dropFirst()).allSatisfy({ $0.0.value <= $0.1.value }),
-      family.samples.first(where: { $0.name.hasSuffix("_count") })?.value == buckets.last?.value
-    else { throw Malformed(description: "\(current) is not a histogram") }
   }
 }
