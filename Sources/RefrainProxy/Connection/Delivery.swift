@@ -46,8 +46,6 @@ final class Delivery: Sendable {
 
   // MARK: Responses
 
-  /// Sends a response.
-  ///
   /// - Parameters:
   ///   - length: that of the body; nil if it is unknown.
   ///   - body: writes the body; not called for HEAD, and for statuses without one.
@@ -84,8 +82,7 @@ final class Delivery: Sendable {
       try await self.write(ByteBuffer(bytes: $0))
     }
     switch response.body {
-    case .data(let data):
-      try await send(head, length: Int64(data.count)) { try await write(data) }
+    case .data(let data): try await send(head, length: Int64(data.count)) { try await write(data) }
     case .stream(let body):
       try await send(head, length: nil) {
         try await body(ProxyBodyWriter(accept: write) { [self] in await isWanted })
@@ -139,7 +136,6 @@ final class Delivery: Sendable {
 
   // MARK: Bodies
 
-  /// Writes a part of the body.
   func write(_ bytes: ByteBuffer) async throws {
     try await perform { $0.write(bytes) }
     try await noteSent(Int64(bytes.readableBytes))
