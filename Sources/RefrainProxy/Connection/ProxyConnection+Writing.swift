@@ -187,8 +187,8 @@ extension ProxyConnection {
     finished(isSent: isSent)
   }
 
-  /// Sends what the socket did not accept at once, a part after the other: the client may leave before
-  /// the end, and what it has received is counted.
+  /// Sends what the socket did not accept at once, a part after the other: what a client has received
+  /// is counted if it leaves before the end.
   private func sendRest(
     of response: HitResponse, after sent: Int64, _ context: ChannelHandlerContext
   ) {

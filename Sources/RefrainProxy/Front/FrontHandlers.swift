@@ -6,8 +6,8 @@ package struct FrontHandlers: Sendable {
   /// Asked, in this order, for requests whose `Host` and token are the proxy's. They decide for
   /// themselves what a page of another site may send.
   package var handlers: [any ProxyHandler] = []
-  /// A path, without a query, that needs no token and has no limits: a balancer asks there. It hides the
-  /// origin's resource of that path. The handler receives GET and HEAD, and responds to both.
+  /// A path, without a query, that needs no token and has no limits: a balancer asks there. It hides
+  /// the origin's resource of that path. The handler receives GET and HEAD, and responds to both.
   package var open: (path: String, handler: any ProxyHandler)?
   /// Nil: clients have no limits.
   package var gate: (any ClientGate)?
@@ -21,8 +21,8 @@ package struct FrontHandlers: Sendable {
   }
 }
 
-/// Decides which connections and requests of a client, named by its numeric address, are served, and how
-/// fast. Called on event loops: it must not block.
+/// Decides which connections and requests of a client, named by its numeric address, are served, and
+/// how fast. Called on event loops: it must not block.
 package protocol ClientGate: Sendable {
   /// Counts a connection. Balanced by `leave` if it is accepted.
   ///
@@ -34,7 +34,7 @@ package protocol ClientGate: Sendable {
   /// Counts a request. Returns the error with which it is refused; nil if it may be served.
   func admit(_ client: String) -> HTTPError?
 
-  /// The most bytes of a body to send at a time; nil: bodies are sent as fast as a client accepts them.
+  /// The most bytes of a body to send at a time; nil: as many as a client accepts.
   var longestPiece: Int? { get }
 
   /// Counts bytes that were sent, and waits until more may be.

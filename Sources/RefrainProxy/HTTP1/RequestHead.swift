@@ -57,7 +57,6 @@ struct RequestHead: Sendable {
     try range.map { try withBytes(at: $0, body) } ?? body(nil)
   }
 
-  /// All fields, in order.
   var fields: HeaderFields {
     bytes.withUnsafeReadableBytes { bytes in
       var fields = HeaderFields()
@@ -125,10 +124,7 @@ extension RequestHead {
     else { throw HTTPError(400, "The request's target is neither a path nor an http URL.") }
   }
 
-  /// Notes what a field of the head decides.
-  ///
-  /// - Parameters:
-  ///   - namePlace: the place of the name in `bytes`, as `valuePlace` is that of the value.
+  /// Notes what a field decides, with the places of its name and its value in `bytes`.
   mutating func note(
     _ namePlace: Range<Int>, _ valuePlace: Range<Int>, in bytes: UnsafeRawBufferPointer
   ) throws(HTTPError) {
@@ -170,7 +166,7 @@ extension RequestHead {
       // Other programs find another end of the body wherever there is more to it (RFC 9112 §6.3).
       if case .length = framing { throw Self.isFramedTwice }
       guard minorVersion >= 1, framing == .none, value.equals("chunked") else {
-        throw HTTPError(400, "The only supported transfer coding is chunked, of HTTP/1.1, and once.")
+        throw HTTPError(400, "The only supported transfer coding is chunked, in HTTP/1.1, once.")
       }
       framing = .chunked
     case 8... where name.starts(with: "if-"): isConditional = true
@@ -192,9 +188,8 @@ extension RequestHead {
 
 /// How the end of a request's body is found (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
-  /// There is no body.
   case none
-  /// A body of this many bytes.
+  /// In bytes.
   case length(Int64)
   case chunked
 }
@@ -204,7 +199,6 @@ struct ClientRequest: Sendable {
   var head: RequestHead
   /// The client's numeric address.
   var client: String
-  /// The local address that received the request.
   var localAddress: String?
   var started: NIODeadline
   /// The error with which the request is refused for a limit of the client's; nil: it is served.

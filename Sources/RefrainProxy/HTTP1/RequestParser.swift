@@ -127,7 +127,7 @@ struct RequestParser: Sendable {
   // MARK: Lines
 
   private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) {
-    while lineStart == 0, buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) == Self.lineEnd {
+    while lineStart == 0, buffer.getInteger(at: buffer.readerIndex) == Self.lineEnd {
       lineStart = 2
       _ = takeLines(&buffer)
       emptyLineCount += 1
@@ -260,11 +260,7 @@ extension UnsafeRawBufferPointer {
     var colon = line.lowerBound
     while colon < line.upperBound, self[colon].isTokenCharacter { colon += 1 }
     guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":") else {
-      throw HTTPError(
-        400,
-        part(line).first?.isOWS == true
-          ? "A header field spans two lines, which HTTP no longer allows."
-          : "A header field does not begin with a name and a colon.")
+      throw HTTPError(400, "A header field does not begin with a name and a colon.")
     }
     let value = trimmed(colon + 1..<line.upperBound)
     guard part(value).allSatisfy(\.isValueByte) else {

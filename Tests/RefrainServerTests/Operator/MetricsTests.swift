@@ -26,15 +26,14 @@ import Testing
   }
 
   @Test func `Text in labels is escaped`() {
-    var text = MetricsText(format: .openMetrics)
-    text.counter("a", "Help\nin two lines.", [([("x", "a\"b\\c\nd")], 3)])
+    var text = MetricsText()
+    text.counter("a_total", "Help\nin two lines.", [([("x", "a\"b\\c\nd")], 3)])
     #expect(
       text.exposition
         == """
-        # TYPE a counter
-        # HELP a Help\\nin two lines.
+        # TYPE a_total counter
+        # HELP a_total Help\\nin two lines.
         a_total{x="a\\"b\\\\c\\nd"} 3
-        # EOF
 
         """)
   }
@@ -141,37 +140,6 @@ import Testing
       #expect(metrics.value("refrain_requests_total", ["source": "proxy"]) == 1)
       #expect(try #require(metrics.value("refrain_evictions_total")) >= 1)
       #expect(metrics.value("refrain_disk_limit_bytes") == 400_000)
-    }
-  }
-
-  @Test func `OpenMetrics is sent to clients that name it`() async throws {
-    try await withNode { test async throws in
-      for accept in [
-        nil, "*/*", "text/plain", "text/plain;version=0.0.4",
-        "text/html, application/xml;q=0.9, */*;q=0.8", "application/openmetrics-text;q=0",
-        "application/openmetrics-text;q=0.4, text/plain;q=0.5", "application/openmetrics-text2",
-      ] {
-        let plain = try await test.admin("/metrics", accept.map { ["Accept: \($0)"] } ?? [])
-        #expect(
-          plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8", "\(accept ?? "")")
-        #expect(plain["Vary"] == "Accept")
-        #expect(plain.text.contains("# TYPE refrain_evictions_total counter\n"))
-        #expect(!plain.text.contains("# UNIT") && !plain.text.contains("# EOF"))
-      }
-      for accept in [
-        "application/openmetrics-text", "Application/OpenMetrics-Text; version=1.0.0; q=0.5, */*",
-        // Prometheus 2 and 3.
-        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
-          + "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-        "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
-          + "application/openmetrics-text;version=0.0.1;q=0.4,"
-          + "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,"
-          + "*/*;q=0.1",
-      ] {
-        let open = try await test.admin("/metrics", ["Accept: \(accept)"])
-        let type = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-        #expect(open["Content-Type"] == type && open["Vary"] == "Accept", "\(accept)")
-      }
     }
   }
 
