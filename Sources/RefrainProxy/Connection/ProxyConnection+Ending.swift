@@ -123,18 +123,18 @@ extension ProxyConnection {
       }
       return
     }
-    if isBodyAwaited {
-      guard now - since > TimeAmount(configuration.headTimeout) else { return }
-      closeAfterResponse()
-      return failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
-    }
     let pending = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     if pending == 0 || pending != pendingBytes { since = now }
     pendingBytes = pending
     // Another program has truncated the file: sendfile(2) finds nothing to send, which SwiftNIO takes
     // for a call to be repeated at once.
     if pending > 0, let sending, !sending.file.reaches(sending.end) { return abortAnswer() }
-    // The client accepts nothing.
-    if now - since > TimeAmount(configuration.sendTimeout) { abortAnswer() }
+    if case .awaited(_, let start) = body, now - start > TimeAmount(configuration.headTimeout) {
+      closeAfterResponse()
+      failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
+    } else if now - since > TimeAmount(configuration.sendTimeout) {
+      // The client accepts nothing.
+      abortAnswer()
+    }
   }
 }

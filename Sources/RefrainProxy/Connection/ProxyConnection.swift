@@ -40,7 +40,7 @@ final class ProxyConnection: ChannelInboundHandler {
 
   /// Looks at the times of the connection. A timer for each request would cost more than the request.
   var clock: RepeatedTask?
-  /// The time since which the client is waited for: to send something, or to accept something.
+  /// The time since which the client is waited for: to send a request, or to accept something.
   var since = NIODeadline.now()
   /// The bytes that waited to be sent when the clock last ticked.
   var pendingBytes = 0
@@ -87,7 +87,7 @@ final class ProxyConnection: ChannelInboundHandler {
     /// No task reads it now. Of a request that has been answered, so many bytes were discarded.
     case unread(discarded: Int)
     /// A task waits for more of it.
-    case awaited(EventLoopPromise<ByteBuffer?>)
+    case awaited(EventLoopPromise<ByteBuffer?>, since: NIODeadline)
   }
 
   /// The most bytes of an unread body that are discarded to keep the connection.
@@ -174,7 +174,7 @@ final class ProxyConnection: ChannelInboundHandler {
 
   // MARK: The body
 
-  var isBodyAwaited: Bool {
+  private var isBodyAwaited: Bool {
     if case .awaited = body { true } else { false }
   }
 
@@ -193,8 +193,7 @@ final class ProxyConnection: ChannelInboundHandler {
         promise: nil)
     }
     let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
-    body = .awaited(promise)
-    since = .now()
+    body = .awaited(promise, since: .now())
     process()
     return promise.futureResult
   }
@@ -214,7 +213,7 @@ final class ProxyConnection: ChannelInboundHandler {
   }
 
   private func takeBodyWaiter() -> EventLoopPromise<ByteBuffer?>? {
-    guard case .awaited(let waiter) = body else { return nil }
+    guard case .awaited(let waiter, _) = body else { return nil }
     body = .unread(discarded: 0)
     return waiter
   }
