@@ -80,9 +80,9 @@ extension CacheProxy {
     /// each of several nodes its own.
     public var nodeName = "refrain"
 
-    /// The most connections at a time; a further one receives 503. Nil: two sevenths of the limit
-    /// of open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
-    /// reduced.
+    /// The most connections at a time; a further one waits until another has ended. Nil: two
+    /// sevenths of the limit of open files (getrlimit(2)), at most 100,000. A greater value than that
+    /// limit permits is reduced.
     public var maximumConnections: Int?
 
     /// Whether `log` receives the protocol version, `Referer` and `User-Agent` of requests.
@@ -90,25 +90,25 @@ extension CacheProxy {
 
     /// The longest wait for the whole head of a request, from its first byte on, and for further
     /// bytes of a request's body.
-    public var headTimeout: Duration {
-      get { connection.headTimeout }
-      set { connection.headTimeout = newValue }
-    }
+    public var headTimeout: Duration = .seconds(30)
 
     /// The longest wait for a request on an idle connection.
-    public var idleTimeout: Duration {
-      get { connection.idleTimeout }
-      set { connection.idleTimeout = newValue }
-    }
+    public var idleTimeout: Duration = .seconds(75)
 
     /// The longest time for which a client may accept no bytes.
-    public var sendTimeout: Duration {
-      get { connection.sendTimeout }
-      set { connection.sendTimeout = newValue }
-    }
+    public var sendTimeout: Duration = .seconds(300)
 
-    /// How connections wait and send: the timeouts above, and others.
-    package var connection = ConnectionSettings()
+    /// The time that a client of a given socket has for its next request once the proxy stops. Those
+    /// that have been silent for longer are closed at once.
+    package var lastRequestTimeout: Duration = .seconds(1)
+
+    // Whether stored bytes are sent by sendfile(2), and not through a buffer.
+    #if os(iOS) || os(tvOS) || os(visionOS)
+      /// A call of sendfile(2) ends the process there (SIGSYS).
+      package var sendsFiles = false
+    #else
+      package var sendsFiles = true
+    #endif
 
     /// The longest time for which running responses continue after `stop()`.
     public var stopTimeout: Duration = .seconds(5)
@@ -117,28 +117,5 @@ extension CacheProxy {
     public var log: (@Sendable (ServedRequest) -> Void)?
 
     public init() {}
-  }
-}
-
-extension ProxyService {
-  /// Creates the parts of a proxy, each with what it needs of the configuration.
-  ///
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
-  package convenience init(
-    cache: MediaCache, configuration: CacheProxy.Configuration
-  ) throws(CacheProxyError) {
-    let node = configuration.nodeName
-    // A token of RFC 9110 §5.6.2, for Via, and of RFC 8941 §3.3.4, for Cache-Status, alike.
-    guard node.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil else {
-      throw CacheProxyError(
-        .invalidConfiguration,
-        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
-        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
-    }
-    self.init(
-      configuration, try Routes(configuration), cache: cache,
-      connections: ConnectionCount { [most = configuration.maximumConnections] in
-        min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-      })
   }
 }

@@ -35,10 +35,7 @@ public final class CacheProxy: Sendable {
       (configuration.address, configuration.port) = (address.host, address.port)
     }
     (self.service, self.configuration) = (service, configuration)
-    var settings = configuration.connection
-    settings.endedInputTimeout = settings.endedInputTimeout ?? service.cache.longestSilence
-    settings.isSocketGiven = configuration.socket != nil
-    setup = ConnectionSetup(settings, service, front) {
+    setup = ConnectionSetup(configuration, service, front) {
       await Responder(delivery: $0).run(front)
     }
     listener = Listener(setup, at: service.routes.place, service.connections)
@@ -53,7 +50,7 @@ public final class CacheProxy: Sendable {
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
     var routes = service.routes
     routes.place = place
-    let setup = ConnectionSetup(setup.settings, service, nil) { [routes] delivery in
+    let setup = ConnectionSetup(configuration, service, nil) { [routes] delivery in
       let (responder, request) = (Responder(delivery: delivery), delivery.request)
       await responder.run {
         _ = try routes.ownTarget(of: request)
@@ -115,7 +112,7 @@ public final class CacheProxy: Sendable {
   /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted. Call `stop()`
   /// once the balancers have noticed.
   public func beginDraining() {
-    service.phase.drain()
+    service.drain()
     service.sessions.save(after: .zero)
   }
 

@@ -38,7 +38,7 @@ public final class ProxyServer: Sendable {
     }
     var front = FrontHandlers()
     if hasToken { front.handlers = handlers(.behindToken) + pages(.behindToken) }
-    front.open = configuration.healthPath.map { .init($0, HealthHandler(health: health)) }
+    front.open = configuration.healthPath.map { ($0, HealthHandler(health: health)) }
     front.gate = configuration.clientLimits.isEmpty ? nil : Clients(configuration.clientLimits)
     let proxy = CacheProxy(operated, configuration.proxy, front: front)
     listener = configuration.adminPlace.map {

@@ -29,8 +29,6 @@ package final class TestProxy: Sendable {
     let log = Log()
     self.log = log
     configuration.proxy.log = { log.append($0) }
-    // No test depends on the speed of the machine.
-    configuration.proxy.connection.endedInputTimeout = .seconds(100)
     // The end of a test does not wait for responses that it has left unfinished.
     configuration.proxy.stopTimeout = .milliseconds(50)
     change(&configuration)

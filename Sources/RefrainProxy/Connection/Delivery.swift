@@ -22,16 +22,16 @@ final class Delivery: Sendable {
   private let connection: NIOLoopBound<ProxyConnection>
   /// That of the connection's request: late writes must not reach the next response.
   private let number: UInt64
-  /// The pace of the body; nil: as fast as the client accepts it.
-  private let pace: ResponsePace?
+  /// Nil: the client has no limits.
+  private let gate: (any ClientGate)?
   private let record: Mutex<Record>
 
   init(
     _ setup: ConnectionSetup, _ request: ClientRequest,
-    on connection: NIOLoopBound<ProxyConnection>, number: UInt64, pace: ResponsePace?
+    on connection: NIOLoopBound<ProxyConnection>, number: UInt64, gate: (any ClientGate)?
   ) {
     (self.setup, self.request, self.connection) = (setup, request, connection)
-    (self.number, self.pace) = (number, pace)
+    (self.number, self.gate) = (number, gate)
     record = Mutex(
       Record(
         served: ServedRequest(
@@ -46,8 +46,6 @@ final class Delivery: Sendable {
 
   // MARK: Responses
 
-  /// Sends a response.
-  ///
   /// - Parameters:
   ///   - length: that of the body; nil if it is unknown.
   ///   - body: writes the body; not called for HEAD, and for statuses without one.
@@ -84,8 +82,7 @@ final class Delivery: Sendable {
       try await self.write(ByteBuffer(bytes: $0))
     }
     switch response.body {
-    case .data(let data):
-      try await send(head, length: Int64(data.count)) { try await write(data) }
+    case .data(let data): try await send(head, length: Int64(data.count)) { try await write(data) }
     case .stream(let body):
       try await send(head, length: nil) {
         try await body(ProxyBodyWriter(accept: write) { [self] in await isWanted })
@@ -127,69 +124,59 @@ final class Delivery: Sendable {
 
   var hasBegun: Bool { record.withLock { $0.firstByte != nil } }
 
-  /// Whether the client may still read what is written: it has not closed its side, as a browser does
-  /// that wants no more, and the proxy does not stop.
+  /// Whether the client has not left, and the proxy does not stop.
   private var isWanted: Bool {
     get async {
-      let isWanted = try? await perform { [connection] in
-        connection.eventLoop.makeSucceededFuture(
-          !$0.isInputClosed && !$0.isClosing && !$0.setup.service.phase.isStopping)
+      let isOpen = try? await perform { [connection] in
+        connection.eventLoop.makeSucceededFuture(!$0.isClosing)
       }
-      return isWanted ?? false
+      return isOpen == true && !service.isStopping
     }
   }
 
   // MARK: Bodies
 
-  /// Writes a part of the body.
   func write(_ bytes: ByteBuffer) async throws {
-    var rest = bytes
-    while rest.readableBytes > 0,
-      let part = rest.readSlice(length: min(rest.readableBytes, pace?.step ?? .max))
-    {
-      try await perform { $0.write(part) }
-      try await pace?.wait(part.readableBytes)
-    }
-    noteSent(Int64(bytes.readableBytes))
+    try await perform { $0.write(bytes) }
+    try await noteSent(Int64(bytes.readableBytes))
   }
 
   /// Writes a part of a file, and counts what the socket has accepted of it, also if this throws.
   ///
   /// - Parameter stored: the ranges that were stored before the request.
   func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {
-    let accepted: @Sendable (ByteRange) -> Void = { [self] part in
-      noteSent(Int64(part.count), stored: stored.byteCount(in: part))
-    }
-    let sendsFiles = setup.settings.sendsFiles
-    let step = min(pace.map { Int64($0.step) } ?? .max, sendsFiles ? .max : Self.longestCopy)
+    let sendsFiles = setup.configuration.sendsFiles
+    let step = Int64(min(gate?.longestPiece ?? .max, sendsFiles ? .max : Self.longestCopy))
     var offset = range.lowerBound
     while offset < range.upperBound {
       let part = offset..<(range.upperBound - offset > step ? offset + step : range.upperBound)
       offset = part.upperBound
       if sendsFiles {
-        try await perform { $0.write(file, part, accepted) }
+        try await perform { $0.write(file, part) }
       } else {
         let bytes = await IOThreads.shared.run { ByteBuffer(file, part) }
         // Truncated by another program, or unreadable: the client must not take a part for the whole.
         guard bytes.readableBytes == part.count else { throw FileEnded() }
         try await perform { $0.write(bytes) }
-        accepted(part)
       }
-      try await pace?.wait(part.count)
+      try await noteSent(Int64(part.count), stored: stored.byteCount(in: part))
     }
   }
 
   /// The most bytes read from a file at a time.
-  static let longestCopy: Int64 = 256 << 10
+  static let longestCopy = 256 << 10
 
+  /// Counts bytes that the socket has accepted, and waits until more may be sent.
+  ///
   /// - Parameter stored: the number of those that were stored before the request.
-  private func noteSent(_ count: Int64, stored: Int64 = 0) {
+  private func noteSent(_ count: Int64, stored: Int64 = 0) async throws {
     let isSilent = record.withLock { record in
       record.served.bytesSent += count
       record.served.bytesFromCache += stored
       return record.isSilent
     }
     if !isSilent { service.traffic.noteSent(count) }
+    try await gate?.pace(request.client, after: Int(count))
   }
 
   /// Returns the next part of the request's body; nil at its end.

@@ -33,13 +33,9 @@ package final class Listener: Sendable {
   // MARK: Running
 
   /// - Parameters:
-  ///   - mostFailures: the number of failures in a row to bind the socket again, after which this
-  ///     fails.
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called once nothing listens any more, if `atStart` was called.
-  func run(
-    mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
-  ) async throws {
+  func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
     try state.withLock { state in
       switch state.phase {
       case .idle: state.phase = .running
@@ -53,7 +49,7 @@ package final class Listener: Sendable {
     do {
       try await atStart()
       try await withTaskCancellationHandler {
-        try await listenUntilStopped(mostFailures)
+        try await listenUntilStopped()
       } onCancel: {
         beginStopping()
       }
@@ -66,12 +62,12 @@ package final class Listener: Sendable {
     try Task.checkCancellation()
   }
 
-  /// Listens until `stop()`, whatever becomes of the socket meanwhile.
+  /// Listens until `stop()`.
   ///
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   package func start() async throws {
     Task {
-      try? await run(mostFailures: .max) {
+      try? await run {
       } atEnd: {
         await settle(within: .zero)
       }
@@ -80,13 +76,14 @@ package final class Listener: Sendable {
     try await waitUntilListening()
   }
 
-  private func listenUntilStopped(_ mostFailures: Int) async throws {
+  /// The failures in a row to bind a lost socket again, after which it is given up.
+  private static let mostFailures = 40
+
+  private func listenUntilStopped() async throws {
     var (failures, hasListened) = (0, false)
     repeat {
       do {
-        let channel = try await place.open(connections) { [setup, connections] in
-          ProxyConnection(setup, isSurplus: connections.isSurplus($0))
-        }
+        let channel = try await place.open(connections) { [setup] in ProxyConnection(setup) }
         (failures, hasListened) = (0, true)
         if state.withLock(\.isRunning) {
           // Fails if it is closed already.
@@ -98,7 +95,7 @@ package final class Listener: Sendable {
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard hasListened, failures < mostFailures else { throw error }
+        guard hasListened, failures < Self.mostFailures else { throw error }
         // Once for each time that the socket is lost.
         if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1
@@ -158,7 +155,7 @@ package final class Listener: Sendable {
   }
 
   private func beginStopping() {
-    setup.service.phase.stop()
+    setup.service.stop()
     connections.close()
     state.withLock { if $0.isRunning { $0.phase = .stopping } }
     guard let channel = place.channel else { return }
@@ -173,7 +170,7 @@ package final class Listener: Sendable {
 
   /// Gives running responses their time, then ends them, and waits for what responds.
   func settle(within time: Duration) async {
-    setup.service.phase.stop()
+    setup.service.stop()
     let deadline = ContinuousClock.now + time
     while true {
       let channels = connections.channels

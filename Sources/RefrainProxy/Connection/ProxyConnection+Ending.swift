@@ -27,7 +27,7 @@ extension ProxyConnection {
     }
     let bytesSent = Int64(data.count)
     ResponseHead(status: response.status, fields: response.fields, length: bytesSent, hasBody: true)
-      .write(into: &headBuffer, isChunked: false, connection: "close")
+      .write(into: &headBuffer, closes: true)
     headBuffer.writeBytes(data)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     defer { close() }
@@ -48,27 +48,19 @@ extension ProxyConnection {
     guard answering == nil else { return context.close(promise: nil) }
     input = ByteBuffer()
     let channel = context.channel
-    closeIfOpen(channel, in: TimeAmount(setup.settings.sendTimeout))
+    closeIfOpen(channel, in: TimeAmount(setup.configuration.sendTimeout))
     let said = context.eventLoop.makePromise(of: Void.self)
     said.futureResult.assumeIsolated().whenComplete { [self] _ in
-      guard !isInputClosed else { return channel.close(promise: nil) }
       closeIfOpen(channel, in: .seconds(1))
-      phase = .lingering
-      resumeReading()
     }
-    if isInputClosed {
-      // The input is closed already: the output cannot be closed on its own.
-      context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: said)
-    } else {
-      context.close(mode: .output, promise: said)
-    }
+    context.close(mode: .output, promise: said)
+    resumeReading()
   }
 
   func beginClosing() {
-    phase = max(phase, .closing)
+    phase = .closing
     clock?.cancel()
     clock = nil
-    countNoMore()
     answering?.task?.cancel()
   }
 
@@ -97,25 +89,23 @@ extension ProxyConnection {
   /// connected, or was not told yet that the connection closes, has a moment for its next request,
   /// whose response says so. To be called again then.
   func stop() {
-    let settings = setup.settings
-    if !settings.isSocketGiven { closeAfterResponse() }
+    let configuration = setup.configuration
+    let isSocketGiven = configuration.socket != nil
+    if !isSocketGiven { closeAfterResponse() }
     guard answering == nil else { return }
-    if !settings.isSocketGiven || .now() - since > TimeAmount(settings.lastRequestTimeout) {
-      close()
-    }
+    if !isSocketGiven || .now() - since > TimeAmount(configuration.lastRequestTimeout) { close() }
   }
 }
 
 /// Ends connections on which nothing happens for too long.
 extension ProxyConnection {
-  /// - Parameter longest: the longest time between two looks.
-  func startClock(longest: TimeAmount = .seconds(5)) {
+  func startClock() {
     guard let context else { return }
-    let settings = setup.settings
-    let shortest = min(settings.headTimeout, settings.idleTimeout, settings.sendTimeout)
-    let step = min(max(TimeAmount(shortest / 4), .milliseconds(10)), longest)
+    let configuration = setup.configuration
+    let shortest = min(
+      configuration.headTimeout, configuration.idleTimeout, configuration.sendTimeout)
+    let step = min(max(TimeAmount(shortest / 4), .milliseconds(10)), .seconds(5))
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-    clock?.cancel()
     // Ends with the connection, which stops the clock.
     clock = context.eventLoop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in
       bound.value.tick()
@@ -124,11 +114,11 @@ extension ProxyConnection {
 
   private func tick() {
     guard let context else { return }
-    let (settings, now) = (setup.settings, NIODeadline.now())
+    let (configuration, now) = (setup.configuration, NIODeadline.now())
     guard answering != nil else {
       if parser.isAtStart {
-        if now - since > TimeAmount(settings.idleTimeout) { close() }
-      } else if now - since > TimeAmount(settings.headTimeout) {
+        if now - since > TimeAmount(configuration.idleTimeout) { close() }
+      } else if now - since > TimeAmount(configuration.headTimeout) {
         refuse(HTTPError(408, "The request was not complete in time."))
       }
       return
@@ -139,64 +129,12 @@ extension ProxyConnection {
     // Another program has truncated the file: sendfile(2) finds nothing to send, which SwiftNIO takes
     // for a call to be repeated at once.
     if pending > 0, let sending, !sending.file.reaches(sending.end) { return abortAnswer() }
-    if case .awaited(_, let start) = body, now - start > TimeAmount(settings.headTimeout) {
+    if case .awaited(_, let start) = body, now - start > TimeAmount(configuration.headTimeout) {
       closeAfterResponse()
       failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
-    } else if now - since > TimeAmount(settings.sendTimeout) {
+    } else if now - since > TimeAmount(configuration.sendTimeout) {
       // The client accepts nothing.
       abortAnswer()
-    } else if isInputClosed {
-      watchEndedInput()
     }
-  }
-}
-
-/// Responses to a client that has ended its side of the connection.
-///
-/// It may still wait for its responses (RFC 9112 §9.6), or have closed the connection: both look the
-/// same until something is sent to it, to which only a closed connection responds with a reset.
-/// Nothing can be sent early that all such clients would understand, and TCP's own probes are
-/// acknowledged for a closed connection too, for a minute.
-///
-/// So the client receives what comes, and is taken for gone once nothing has come for as long as an
-/// origin may be silent; if there are many such clients, for a moment only.
-extension ProxyConnection {
-  func inputEnded() {
-    failBodyWaiter(ClientDisconnected())
-    guard answering != nil else { return close() }
-    // Requests received behind this one are still served.
-    if input.readableBytes == 0 { closeAfterResponse() }
-    guard endedInput == nil else { return }
-    endedInput = (writes, setup.settings.endedInputClock())
-    startClock(longest: .milliseconds(250))
-  }
-
-  private func watchEndedInput() {
-    guard let last = endedInput else { return }
-    let (settings, now) = (setup.settings, setup.settings.endedInputClock())
-    // A client that accepts bytes slowly is there.
-    guard pendingBytes == 0, last.writes == writes else {
-      countNoMore()
-      endedInput = (writes, now)
-      return
-    }
-    let waited = now.seconds(since: last.since) ?? .infinity
-    if let timeout = settings.endedInputTimeout, waited >= timeout / .seconds(1) {
-      return abortAnswer()
-    }
-    guard waited >= ConnectionSettings.crowdedEndedInputTimeout / .seconds(1) else { return }
-    let id = ObjectIdentifier(self)
-    let leaves = setup.endedInputs.withLock { waiting in
-      waiting.insert(id)
-      guard waiting.count > settings.mostEndedInputs else { return false }
-      // No more leave than are too many, though others leave at the same time.
-      waiting.remove(id)
-      return true
-    }
-    if leaves { abortAnswer() }
-  }
-
-  private func countNoMore() {
-    if endedInput != nil { setup.endedInputs.withLock { _ = $0.remove(ObjectIdentifier(self)) } }
   }
 }

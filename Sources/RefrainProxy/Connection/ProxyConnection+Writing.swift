@@ -14,15 +14,12 @@ extension ProxyConnection {
       self.answering?.framing = .length(left: length)
     } else {
       self.answering?.framing = answering.isHTTP10 ? .toEnd : .chunked
-      if answering.isHTTP10 { keepsAlive = false }
     }
     // A body that no task reads is not waited for.
     if case .unread = body, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closeAfterResponse() }
     boundSending(head.isFetched, context)
-    head.write(
-      into: &headBuffer, isChunked: !answering.isHTTP10,
-      connection: !keepsAlive ? "close" : answering.isHTTP10 ? "keep-alive" : nil)
+    head.write(into: &headBuffer, isChunked: !answering.isHTTP10, closes: !keepsAlive)
     return writeAndFlush(headBuffer, context)
   }
 
@@ -33,14 +30,13 @@ extension ProxyConnection {
       (102..<200).contains(status), context.channel.isWritable
     else { return }
     ResponseHead(status: status, fields: fields)
-      .write(into: &headBuffer, isChunked: false, connection: nil)
+      .write(into: &headBuffer)
     _ = writeAndFlush(headBuffer, context)
   }
 
   private func writeAndFlush(
     _ bytes: ByteBuffer, _ context: ChannelHandlerContext
   ) -> EventLoopFuture<Void> {
-    writes += 1
     let promise = context.eventLoop.makePromise(of: Void.self)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
     return promise.futureResult
@@ -54,13 +50,9 @@ extension ProxyConnection {
   }
 
   /// As `write(_:)`, for a part of a file.
-  ///
-  /// - Parameter accepted: receives each part that the socket has accepted.
-  func write(
-    _ file: EntryFile, _ range: ByteRange, _ accepted: @escaping (ByteRange) -> Void
-  ) -> EventLoopFuture<Void>? {
+  func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
     framed(range.upperBound - range.lowerBound) { context, promise in
-      write(file, range, inPartsOf: 128 << 10, context, promise, accepted)
+      write(file, range, context, promise)
     }
   }
 
@@ -75,7 +67,6 @@ extension ProxyConnection {
     }
     // A chunk of length 0 would end the body.
     guard count > 0 else { return context.eventLoop.makeSucceededVoidFuture() }
-    writes += 1
     let promise = context.eventLoop.makePromise(of: Void.self)
     if case .chunked = framing {
       let start = ByteBuffer(string: String(count, radix: 16) + "\r\n")
@@ -120,36 +111,23 @@ extension ProxyConnection {
   }
 
   /// Sends a part of a file by sendfile(2).
-  ///
-  /// - Parameters:
-  ///   - step: the bytes that are counted at once.
-  ///   - promise: succeeds with the last part.
   private func write(
-    _ file: EntryFile, _ range: ByteRange, inPartsOf step: Int64,
-    _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?,
-    _ accepted: @escaping (ByteRange) -> Void
+    _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
+    _ promise: EventLoopPromise<Void>?
   ) {
     sending = (file, range.upperBound)
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let part = offset..<min(range.upperBound, offset + step)
-      offset = part.upperBound
-      // The descriptor belongs to the cache.
-      let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
-      let region = FileRegion(
-        fileHandle: handle, readerIndex: Int(part.lowerBound), endIndex: Int(part.upperBound))
-      let written = context.eventLoop.makePromise(of: Void.self)
-      let isLast = part.upperBound == range.upperBound
-      written.futureResult.assumeIsolated().whenComplete { [self] result in
-        withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
-        if case .success = result { accepted(part) }
-        guard isLast else { return }
-        // The next response may begin with the promise.
-        sending = nil
-        promise?.completeWith(result)
-      }
-      context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
+    // The descriptor belongs to the cache.
+    let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+    let region = FileRegion(
+      fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
+    let written = context.eventLoop.makePromise(of: Void.self)
+    written.futureResult.assumeIsolated().whenComplete { [self] result in
+      withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
+      // The next response may begin with the promise.
+      sending = nil
+      promise?.completeWith(result)
     }
+    context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
   }
 
   static func seconds(since start: NIODeadline) -> Double {
@@ -164,8 +142,8 @@ extension ProxyConnection {
   func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
     // The most common kind: for the bytes of a resource, without conditions. What has to be copied is
     // read by a task: a read may block.
-    guard let context, let front = setup.front, front.gate?.isPacing != true,
-      head.isHEAD || head.isGET && setup.settings.sendsFiles,
+    guard let context, setup.front != nil,
+      head.isHEAD || head.isGET && setup.configuration.sendsFiles,
       head.minorVersion == 1, head.framing == .none,
       !head.isConditional, !head.hasDirectives, !head.hasAuthorization,
       let resource = cachedHit(head),
@@ -209,31 +187,27 @@ extension ProxyConnection {
     finished(isSent: isSent)
   }
 
-  /// Sends what the socket did not accept at once: as it accepts it.
+  /// Sends what the socket did not accept at once, a part after the other: what a client has received
+  /// is counted if it leaves before the end.
   private func sendRest(
     of response: HitResponse, after sent: Int64, _ context: ChannelHandlerContext
   ) {
-    let (hit, traffic) = (response.hit, setup.service.traffic)
-    // The bytes of the body that the socket has accepted: the client may leave before the end.
-    var bytesSent = sent
+    let hit = response.hit
+    let start = hit.range.lowerBound + sent
+    let part = start..<start + min(hit.count - sent, 4 << 20)
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
-      end(response, bytesSent, isSent: (try? result.get()) != nil)
+      guard case .success = result else { return end(response, sent, isSent: false) }
+      let sent = sent + Int64(part.count)
+      setup.service.traffic.noteSent(Int64(part.count))
+      if sent == hit.count { return end(response, sent, isSent: true) }
+      sendRest(of: response, after: sent, context)
     }
-    if headBuffer.readableBytes > 0 {
+    if let head = headBuffer.readSlice(length: headBuffer.readableBytes), head.readableBytes > 0 {
       context.write(
-        wrapOutboundOut(.byteBuffer(headBuffer)), promise: hit.file == nil ? promise : nil)
+        wrapOutboundOut(.byteBuffer(head)), promise: hit.file == nil ? promise : nil)
     }
-    if let file = hit.file {
-      // Each region costs memory while the client does not read: at most 64.
-      let step = max(4 << 20, hit.count / 64)
-      let rest = hit.range.lowerBound + sent..<hit.range.upperBound
-      write(file, rest, inPartsOf: step, context, promise) { part in
-        let count = part.upperBound - part.lowerBound
-        bytesSent += count
-        traffic.noteSent(count)
-      }
-    }
+    if let file = hit.file { write(file, part, context, promise) }
     context.flush()
   }
 

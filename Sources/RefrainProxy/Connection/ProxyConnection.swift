@@ -2,7 +2,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
-package import Refrain
+import Refrain
 import RefrainLocks
 
 /// One client's connection: takes its requests one after the other, serves cached resources at
@@ -13,8 +13,6 @@ final class ProxyConnection: ChannelInboundHandler {
   typealias OutboundOut = IOData
 
   let setup: ConnectionSetup
-  /// Whether it exceeds the limit, and is refused.
-  private let isSurplus: Bool
   var context: ChannelHandlerContext?
   /// The channel's descriptor, which may be written to while nothing waits in the channel.
   private(set) var socket: CInt?
@@ -26,11 +24,9 @@ final class ProxyConnection: ChannelInboundHandler {
   var body = RequestBody.ended
   private(set) var parser = RequestParser()
   var input = ByteBuffer()
-  private(set) var isInputClosed = false
   private var isProcessing = false
+  private var requestCount: UInt64 = 0
 
-  /// The number of writes and requests so far.
-  var writes: UInt64 = 0
   /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
   var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
@@ -44,13 +40,10 @@ final class ProxyConnection: ChannelInboundHandler {
 
   /// Looks at the times of the connection. A timer for each request would cost more than the request.
   var clock: RepeatedTask?
-  /// The time since which the client, or what it asked for, is waited for.
+  /// The time since which the client is waited for: to send a request, or to accept something.
   var since = NIODeadline.now()
   /// The bytes that waited to be sent when the clock last ticked.
   var pendingBytes = 0
-  /// Of a client that has ended its side: the number of writes so far, and the time since which there
-  /// was none.
-  var endedInput: (writes: UInt64, since: Uptime)?
 
   /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
   lazy var clientText: String = {
@@ -65,9 +58,8 @@ final class ProxyConnection: ChannelInboundHandler {
     case open
     /// Closes after the response under way, or after the next one.
     case lastResponse
+    /// What is written is still sent; further bytes from the client are discarded.
     case closing
-    /// Everything is sent; further bytes from the client are discarded until it ends its side.
-    case lingering
   }
 
   struct Answering {
@@ -101,18 +93,13 @@ final class ProxyConnection: ChannelInboundHandler {
   /// The most bytes of an unread body that are discarded to keep the connection.
   private static let longestDiscard = 64 << 10
 
-  init(_ setup: ConnectionSetup, isSurplus: Bool) {
-    (self.setup, self.isSurplus) = (setup, isSurplus)
-  }
+  init(_ setup: ConnectionSetup) { self.setup = setup }
 
   // MARK: Coming and going
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
   func channelActive(context: ChannelHandlerContext) {
-    if isSurplus {
-      return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
-    }
     if let gate = setup.front?.gate {
       if let refusal = gate.enter(clientText) { return refuse(refusal) }
       isCounted = true
@@ -136,18 +123,12 @@ final class ProxyConnection: ChannelInboundHandler {
     context.close(promise: nil)
   }
 
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    guard event as? ChannelEvent == .inputClosed else { return }
-    isInputClosed = true
-    if phase == .lingering { context.close(promise: nil) } else { process() }
-  }
-
   // MARK: Reading
 
   /// Reads on, if that is wanted: the channel does not by itself. While a request is being answered,
   /// further bytes wait in the socket.
   func resumeReading() {
-    if isClosing ? phase == .lingering : answering == nil || isBodyAwaited { context?.read() }
+    if isClosing || answering == nil || isBodyAwaited { context?.read() }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -188,9 +169,7 @@ final class ProxyConnection: ChannelInboundHandler {
     }
     // The channel reads into the same memory again, unless a request that is being answered keeps it.
     if input.readableBytes == 0 { input = ByteBuffer() }
-    guard !isClosing else { return }
-    if isInputClosed { inputEnded() }
-    resumeReading()
+    if !isClosing { resumeReading() }
   }
 
   // MARK: The body
@@ -245,22 +224,21 @@ final class ProxyConnection: ChannelInboundHandler {
     body = head.hasBody ? .unread(discarded: 0) : .ended
     let started = NIODeadline.now()
     since = started
-    // A client that has ended its side waits from here on (`endedInput`).
-    writes += 1
-    let number = writes
+    requestCount += 1
+    let number = requestCount
     answering = Answering(
       number: number, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
     // A balancer's request has no limits.
-    let gate = setup.front?.open?.isAsked(by: head) == true ? nil : setup.front?.gate
+    let gate = setup.front?.isOpen(to: head) == true ? nil : setup.front?.gate
     let refusal = gate?.admit(clientText)
-    if refusal == nil, answerAtOnce(head, started) { return }
+    if refusal == nil, gate?.longestPiece == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let delivery = Delivery(
       setup, request, on: NIOLoopBound(self, eventLoop: context.eventLoop), number: number,
-      pace: gate?.pace(of: clientText))
+      gate: gate)
     setup.responders.add(1, ordering: .acquiringAndReleasing)
     answering?.task = Task { [setup] in
       await setup.respond(delivery)
@@ -286,7 +264,7 @@ final class ProxyConnection: ChannelInboundHandler {
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
-  let settings: ConnectionSettings
+  let configuration: CacheProxy.Configuration
   let service: ProxyService
   /// Nil for the connections of the operator, which have no limits, no figures and no log, and
   /// receive nothing at once.
@@ -295,51 +273,16 @@ final class ConnectionSetup: Sendable {
   let respond: @Sendable (Delivery) async -> Void
   /// The number of tasks that respond.
   let responders = Atomic(0)
-  /// The connections whose clients have ended their side, and have received nothing for a while.
-  let endedInputs = Mutex<Set<ObjectIdentifier>>([])
 
   init(
-    _ settings: ConnectionSettings, _ service: ProxyService, _ front: FrontHandlers?,
+    _ configuration: CacheProxy.Configuration, _ service: ProxyService, _ front: FrontHandlers?,
     respond: @escaping @Sendable (Delivery) async -> Void
   ) {
-    (self.settings, self.service, self.front) = (settings, service, front)
+    (self.configuration, self.service, self.front) = (configuration, service, front)
     self.respond = respond
   }
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
-  var isEnding: Bool { front == nil ? service.phase.isStopping : service.phase.isEnding }
-}
-
-/// How connections wait and send (`CacheProxy.Configuration`).
-package struct ConnectionSettings: Sendable {
-  package var headTimeout: Duration = .seconds(30)
-  package var idleTimeout: Duration = .seconds(75)
-  package var sendTimeout: Duration = .seconds(300)
-
-  /// The longest time for which nothing may come for a client that has ended its side of the
-  /// connection: it may still wait for its response, or have closed the connection. Nil: as long as
-  /// an origin may be silent (`silenceTimeout` and `responseTimeout` of the cache).
-  package var endedInputTimeout: Duration?
-  /// The same, while there are more than `mostEndedInputs` clients that have waited for so long.
-  static let crowdedEndedInputTimeout: Duration = .seconds(2)
-  /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader
-  /// and a descriptor.
-  package var mostEndedInputs = 64
-  /// The clock of these timeouts.
-  package var endedInputClock: @Sendable () -> Uptime = { .now }
-
-  /// The time that a client of a given socket has for its next request once the proxy stops. Those
-  /// that have been silent for longer are closed at once.
-  package var lastRequestTimeout: Duration = .seconds(1)
-  /// Whether the socket is somebody else's, who keeps it for the next process.
-  var isSocketGiven = false
-
-  // Whether stored bytes are sent by sendfile(2), and not through a buffer.
-  #if os(iOS) || os(tvOS) || os(visionOS)
-    /// A call of sendfile(2) ends the process there (SIGSYS).
-    package var sendsFiles = false
-  #else
-    package var sendsFiles = true
-  #endif
+  var isEnding: Bool { front == nil ? service.isStopping : service.isEnding }
 }

@@ -28,12 +28,11 @@ struct RequestHead: Sendable {
   private(set) var hasCookie = false
   private(set) var hasExpectation = false
   private var asksToClose = false
-  private var asksToKeepAlive = false
 
   var hasBody: Bool { framing != .none && framing != .length(0) }
 
-  /// Whether another request may follow, by the version and Connection (RFC 9112 §9.3).
-  var keepsAlive: Bool { !asksToClose && (minorVersion >= 1 || asksToKeepAlive) }
+  /// Whether another request may follow (RFC 9112 §9.3); after one of HTTP/1.0 none does.
+  var keepsAlive: Bool { !asksToClose && minorVersion >= 1 }
 
   /// Whether the client waits for 100. A client of HTTP/1.0 does not know it, and without a body
   /// there is nothing to wait for (RFC 9110 §10.1.1).
@@ -58,7 +57,6 @@ struct RequestHead: Sendable {
     try range.map { try withBytes(at: $0, body) } ?? body(nil)
   }
 
-  /// All fields, in order.
   var fields: HeaderFields {
     bytes.withUnsafeReadableBytes { bytes in
       var fields = HeaderFields()
@@ -126,10 +124,7 @@ extension RequestHead {
     else { throw HTTPError(400, "The request's target is neither a path nor an http URL.") }
   }
 
-  /// Notes what a field of the head decides.
-  ///
-  /// - Parameters:
-  ///   - namePlace: the place of the name in `bytes`, as `valuePlace` is that of the value.
+  /// Notes what a field decides, with the places of its name and its value in `bytes`.
   mutating func note(
     _ namePlace: Range<Int>, _ valuePlace: Range<Int>, in bytes: UnsafeRawBufferPointer
   ) throws(HTTPError) {
@@ -157,7 +152,6 @@ extension RequestHead {
     case 10 where name.equals("connection"):
       value.forEachElement { option in
         if option.equals("close") { asksToClose = true }
-        if option.equals("keep-alive") { asksToKeepAlive = true }
       }
     case 13 where name.equals("cache-control"): hasDirectives = true
     case 13 where name.equals("authorization"): hasAuthorization = true
@@ -168,7 +162,13 @@ extension RequestHead {
         throw HTTPError(400, "The request's Content-Length is not one number.")
       }
       framing = .length(length)
-    case 17 where name.equals("transfer-encoding"): try noteTransferEncoding(value)
+    case 17 where name.equals("transfer-encoding"):
+      // Other programs find another end of the body wherever there is more to it (RFC 9112 §6.3).
+      if case .length = framing { throw Self.isFramedTwice }
+      guard minorVersion >= 1, framing == .none, value.equals("chunked") else {
+        throw HTTPError(400, "The only supported transfer coding is chunked, in HTTP/1.1, once.")
+      }
+      framing = .chunked
     case 8... where name.starts(with: "if-"): isConditional = true
     default: break
     }
@@ -182,35 +182,14 @@ extension RequestHead {
     }
   }
 
-  private mutating func noteTransferEncoding(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
-    if case .length = framing { throw Self.isFramedTwice }
-    guard minorVersion >= 1 else { throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.") }
-    if value.equals("chunked"), framing == .none {
-      framing = .chunked
-      return
-    }
-    // With another coding after it, or twice, the end of the body is unknown (RFC 9112 §6.3).
-    var (endsInChunked, isChunkedTwice) = (false, framing == .chunked)
-    value.forEachElement { coding in
-      isChunkedTwice = isChunkedTwice || endsInChunked
-      endsInChunked = coding.equals("chunked")
-    }
-    let comma = UInt8(ascii: ",")
-    guard endsInChunked, !isChunkedTwice, value.first != comma, value.last != comma else {
-      throw HTTPError(400, "The Transfer-Encoding does not end in a single chunked coding.")
-    }
-    throw HTTPError(501, "The only supported transfer coding is chunked.")
-  }
-
   private static let isFramedTwice = HTTPError(
     400, "The request has both Content-Length and Transfer-Encoding.")
 }
 
 /// How the end of a request's body is found (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
-  /// There is no body.
   case none
-  /// A body of this many bytes.
+  /// In bytes.
   case length(Int64)
   case chunked
 }
@@ -220,7 +199,6 @@ struct ClientRequest: Sendable {
   var head: RequestHead
   /// The client's numeric address.
   var client: String
-  /// The local address that received the request.
   var localAddress: String?
   var started: NIODeadline
   /// The error with which the request is refused for a limit of the client's; nil: it is served.

@@ -38,6 +38,9 @@ struct RequestParser: Sendable {
     case refused(HTTPError)
   }
 
+  /// CR LF.
+  private static let lineEnd: UInt16 = 0x0D0A
+
   private let limits: Limits
   private var step = Step.head
   /// The head whose first line has been read.
@@ -100,11 +103,13 @@ struct RequestParser: Sendable {
         _ = takeLines(&buffer)
         step = size > 0 ? .body(remaining: size, isChunk: true) : .trailer
       case .chunkEnd:
-        let line = try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) in
-          try nextLine(bytes, limit: 2, 400, "A chunk does not have the declared size.")
+        guard let end = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) else {
+          return nil
         }
-        guard line != nil else { return nil }
-        _ = takeLines(&buffer)
+        guard end == Self.lineEnd else {
+          throw HTTPError(400, "A chunk does not have the declared size.")
+        }
+        buffer.moveReaderIndex(forwardBy: 2)
         step = .chunkLine
       case .trailer:
         // Fields that are refused before a body are refused after it too, and no code here uses them
@@ -122,7 +127,7 @@ struct RequestParser: Sendable {
   // MARK: Lines
 
   private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) {
-    while lineStart == 0, buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) == 0x0D0A {
+    while lineStart == 0, buffer.getInteger(at: buffer.readerIndex) == Self.lineEnd {
       lineStart = 2
       _ = takeLines(&buffer)
       emptyLineCount += 1
@@ -255,11 +260,7 @@ extension UnsafeRawBufferPointer {
     var colon = line.lowerBound
     while colon < line.upperBound, self[colon].isTokenCharacter { colon += 1 }
     guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":") else {
-      throw HTTPError(
-        400,
-        part(line).first?.isOWS == true
-          ? "A header field spans two lines, which HTTP no longer allows."
-          : "A header field does not begin with a name and a colon.")
+      throw HTTPError(400, "A header field does not begin with a name and a colon.")
     }
     let value = trimmed(colon + 1..<line.upperBound)
     guard part(value).allSatisfy(\.isValueByte) else {

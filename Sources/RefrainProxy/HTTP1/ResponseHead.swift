@@ -17,9 +17,7 @@ struct ResponseHead: Sendable {
 
   /// Replaces what the buffer contains by the head in the form of HTTP/1.1, with the fields that
   /// describe the body's framing.
-  ///
-  /// - Parameter connection: the value of Connection; nil: there is none.
-  func write(into buffer: inout ByteBuffer, isChunked: Bool, connection: String?) {
+  func write(into buffer: inout ByteBuffer, isChunked: Bool = false, closes: Bool = false) {
     buffer.clear()
     buffer.writeString("HTTP/1.1 \(status) \(phrase)\r\n")
     for field in fields.fields {
@@ -33,37 +31,21 @@ struct ResponseHead: Sendable {
     } else if hasBody, isChunked {
       buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
     }
-    if let connection { buffer.writeString("Connection: \(connection)\r\n") }
+    if closes { buffer.writeStaticString("Connection: close\r\n") }
     buffer.writeStaticString("\r\n")
   }
 
-  /// The reason phrase (RFC 9110 §15). Clients ignore it.
+  /// The reason phrase (RFC 9110 §15), which clients ignore: of most, that of their class.
   private var phrase: String {
-    if let phrase = Self.phrases[status] { return phrase }
-    return switch status {
+    switch status {
+    case 206: "Partial Content"
+    case 404: "Not Found"
     case ..<200: "Interim"
-    case ..<300: "Success"
+    case ..<300: "OK"
     case ..<400: "Redirection"
     default: "Error"
     }
   }
-
-  private static let phrases = [
-    102: "Processing", 103: "Early Hints", 200: "OK", 204: "No Content", 206: "Partial Content",
-    301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request",
-    401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    408: "Request Timeout", 409: "Conflict", 410: "Gone", 412: "Precondition Failed",
-    413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type",
-    416: "Range Not Satisfiable", 417: "Expectation Failed", 421: "Misdirected Request",
-    429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
-    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
-    505: "HTTP Version Not Supported", 508: "Loop Detected",
-  ]
-}
-
-extension ByteBuffer {
-  /// Writes the digits of a number. A string of up to 15 is not allocated.
-  mutating func writeDecimal(_ number: Int64) { writeString(String(number.magnitude)) }
 }
 
 /// An error response: a status, and one sentence for people.

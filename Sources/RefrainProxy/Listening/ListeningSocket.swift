@@ -103,24 +103,25 @@ package final class ListeningPlace: Sendable {
   /// - Parameter handler: returns the handler of a connection.
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   func open(
-    _ count: ConnectionCount, handler: @Sendable @escaping (any Channel) -> any ChannelHandler
+    _ count: ConnectionCount, handler: @Sendable @escaping () -> any ChannelHandler
   ) async throws -> any Channel {
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: Self.longestQueue)
       .serverChannelOption(.autoRead, value: false)
+      // Each one only if the limit permits it.
+      .serverChannelOption(.maxMessagesPerRead, value: 1)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
         }
       }
-      .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.maxMessagesPerRead, value: 2)
       .childChannelOption(.autoRead, value: false)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(handler(channel))
+          try channel.pipeline.syncOperations.addHandler(handler())
         }
       }
     let asked = ListeningAddress(host: wanted.host, port: known?.port ?? wanted.port)
@@ -154,29 +155,19 @@ package final class ListeningPlace: Sendable {
 
   /// Returns the error for the user if the proxy cannot listen.
   private static func explained(_ error: any Error, _ place: ListeningAddress) -> CacheProxyError {
-    var explained = CacheProxyError(
-      .addressUnavailable, "The proxy cannot listen on \(place): \(error).",
-      remedy: "Use an address of this machine.")
-    if let unknown = error as? SocketAddressError.UnknownHost {
-      explained.reason =
-        "The proxy cannot listen on \(place): '\(place.host)' is not an address, and no address of that "
-        + "name was found (\(unknown.errorDescription))."
-      explained.remedy =
-        "Use an address of this machine, as in 127.0.0.1, or 0.0.0.0 for all of them."
+    let code = (error as? IOError)?.errnoCode
+    if code == EADDRINUSE {
+      return CacheProxyError(
+        .addressInUse, "\(place) is already in use.",
+        remedy: "Choose another port, or use the proxy there if it is this program.")
     }
-    switch (error as? IOError)?.errnoCode {
-    case nil: break
-    case EADDRINUSE:
-      explained.code = .addressInUse
-      explained.reason = "\(place) is already in use."
-      explained.remedy = "Choose another port, or use the proxy there if it is this program."
-    case EACCES:
-      explained.reason = "Listening on \(place) is not permitted."
-      explained.remedy = "Choose a port above 1023."
-    case let code?:
-      explained.reason = "The proxy cannot listen on \(place): \(String(cString: strerror(code)))."
-    }
-    return explained
+    let cause =
+      error is SocketAddressError.UnknownHost
+      ? "'\(place.host)' is not an address, and no address of that name was found"
+      : code.map { String(cString: strerror($0)) } ?? "\(error)"
+    return CacheProxyError(
+      .addressUnavailable, "The proxy cannot listen on \(place): \(cause).",
+      remedy: "Use an address of this machine, as in 127.0.0.1, and a port above 1023.")
   }
 }
 

@@ -55,7 +55,7 @@ struct Responder: Sendable {
   /// of them has responded.
   private func askHandlers(_ front: FrontHandlers) async throws -> Bool {
     let head = request.head
-    if let open = front.open, open.isAsked(by: head) {
+    if let open = front.open, front.isOpen(to: head) {
       delivery.note { $0.isSilent = true }
       _ = try service.routes.ownTarget(of: request)
       return try await ask([open.handler], target: head.target)

@@ -19,17 +19,11 @@ final class CachedHits: Sendable {
     resources.withLock { $0[target] }
   }
 
-  /// If there are too many, forgets those that were not used in the last second; all others if that
-  /// leaves many, so that not each new one looks through them. What is forgotten is found again by its
-  /// next request.
+  /// If there are too many, forgets the others, which are found again by their next requests.
   func insert(_ resource: CachedHit, for target: String) {
     let dropped = resources.withLock { resources in
-      let replaced = resources.updateValue(resource, forKey: target)
-      guard resources.count > Self.capacity else { return (replaced, [:]) }
-      let deadline = NIODeadline.now() - .seconds(1)
-      let used = resources.filter { $0.value.wasUsed(since: deadline) }
-      let kept = used.count <= Self.capacity / 2 ? used : [target: resource]
-      return (replaced, exchange(&resources, with: kept))
+      let dropped = resources.count < Self.capacity ? [:] : exchange(&resources, with: [:])
+      return (dropped, resources.updateValue(resource, forKey: target))
     }
     withExtendedLifetime(dropped) {}
   }
@@ -76,9 +70,7 @@ final class CachedHit: Sendable {
   private let fields: ResponseFields
   private let isShared: Bool
   private let naming: @Sendable () -> ReadTerms.Naming?
-  /// The line Cache-Status, without the parameter that changes with time.
-  private let statusStart: [UInt8]
-  /// The rendered fields of the last response.
+  /// The rendered fields of the last response, up to the parameter that changes with time.
   private let rendering = Mutex<(of: StoredResponse?, fields: [UInt8])>((nil, []))
   private let lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
 
@@ -91,7 +83,6 @@ final class CachedHit: Sendable {
   ) {
     (self.lease, self.urlText, self.fields) = (lease, urlText, fields)
     (self.isShared, self.naming) = (isShared, naming)
-    statusStart = Array("Cache-Status: \(fields.node); hit".utf8)
   }
 
   func wasUsed(since deadline: NIODeadline) -> Bool {
@@ -140,25 +131,22 @@ final class CachedHit: Sendable {
     buffer.clear()
     if status == 206 {
       buffer.writeStaticString("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes ")
-      buffer.writeDecimal(range.lowerBound)
+      buffer.writeString(String(range.lowerBound))
       buffer.writeStaticString("-")
-      buffer.writeDecimal(range.upperBound - 1)
+      buffer.writeString(String(range.upperBound - 1))
       buffer.writeStaticString("/")
-      buffer.writeDecimal(length)
+      buffer.writeString(String(length))
       buffer.writeStaticString("\r\nContent-Length: ")
     } else {
       buffer.writeStaticString("HTTP/1.1 200 OK\r\nContent-Length: ")
     }
-    buffer.writeDecimal(range.upperBound - range.lowerBound)
+    buffer.writeString(String(range.upperBound - range.lowerBound))
     buffer.writeStaticString("\r\nAge: ")
-    buffer.writeDecimal(ResponseFields.age(known.freshness, at: now))
-    buffer.writeStaticString("\r\n")
-    buffer.writeBytes(statusStart)
-    let seconds = ResponseFields.timeToLive(known, at: now)
-    buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
-    buffer.writeDecimal(seconds)
+    buffer.writeString(String(ResponseFields.age(known.freshness, at: now)))
     buffer.writeStaticString("\r\n")
     buffer.writeBytes(rendered(known))
+    buffer.writeString(String(ResponseFields.timeToLive(known, at: now)))
+    buffer.writeStaticString("\r\n")
   }
 
   /// Returns the constant part of the head, which is rendered once.
@@ -167,7 +155,8 @@ final class CachedHit: Sendable {
       if last.of !== known {
         var fields = fields.stored(known)
         self.fields.addVia(to: &fields)
-        last = (known, Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8))
+        let text = fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+        last = (known, Array("\(text)Cache-Status: \(self.fields.node); hit; ttl=".utf8))
       }
       return last.fields
     }

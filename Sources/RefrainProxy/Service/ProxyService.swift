@@ -9,7 +9,6 @@ package final class ProxyService: Sendable {
   package let cache: MediaCache
   let rules: CacheProxy.Configuration
   package let routes: Routes
-  package let phase = ProxyPhase()
   package let traffic = Traffic()
   /// The clients that are connected now, without the operator's.
   package let connections: ConnectionCount
@@ -25,26 +24,57 @@ package final class ProxyService: Sendable {
   let parts = KnownParts()
   let listings = LiveListings()
 
-  init(
-    _ rules: CacheProxy.Configuration, _ routes: Routes, cache: MediaCache,
-    connections: ConnectionCount
-  ) {
-    let isForManyOrigins = rules.origin == nil
-    (self.rules, self.routes, self.cache) = (rules, routes, cache)
-    self.connections = connections
+  /// Creates the parts of a proxy, each with what it needs of the configuration.
+  ///
+  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  package init(
+    cache: MediaCache, configuration: CacheProxy.Configuration
+  ) throws(CacheProxyError) {
+    let node = configuration.nodeName
+    // A token of RFC 9110 §5.6.2, for Via, and of RFC 8941 §3.3.4, for Cache-Status, alike.
+    guard node.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
+        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
+    }
+    let isForManyOrigins = configuration.origin == nil
+    self.cache = cache
+    routes = try Routes(configuration)
+    rules = configuration
+    connections = ConnectionCount { [most = configuration.maximumConnections] in
+      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+    }
     fields = ResponseFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin,
-      node: rules.nodeName)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
+      node: node)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: rules.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "\(rules.nodeName)-\(number)",
+      own: configuration.headers, isForManyOrigins: isForManyOrigins, viaName: "\(node)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? rules.token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? configuration.token : nil)
   }
+
+  // MARK: The end
+
+  private let stopping = Atomic(false)
+  private let draining = Atomic(false)
+
+  /// Whether the proxy ends.
+  package var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+  /// Whether connections end with the responses under way: their clients are to go elsewhere. The
+  /// proxy ends, or is about to end.
+  package var isEnding: Bool { isStopping || draining.load(ordering: .relaxed) }
+
+  func drain() { draining.store(true, ordering: .relaxed) }
+
+  func stop() { stopping.store(true, ordering: .relaxed) }
+
+  // MARK: For the operator
 
   package var nodeName: String { fields.node }
 
@@ -68,16 +98,13 @@ package final class ProxyService: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
-    // Responses that were stored for credentials are confirmed before they are used.
-    for key in selection.keys { shared?.noteChange(of: key, at: cache.now.wall) }
-    // Entries held for fast responses keep removed files. Some are removed even if others cannot be.
+    // Entries held for fast responses keep removed files; responses that were stored for credentials
+    // are confirmed before they are used. Some are removed even if others cannot be.
     defer {
       hits.releaseAll()
       shared?.removeAll(at: cache.now.wall)
     }
-    let purged = try await cache.purge(selection)
-    for key in purged.resources { shared?.noteChange(of: key, at: cache.now.wall) }
-    return purged
+    return try await cache.purge(selection)
   }
 
   // MARK: The log
@@ -130,23 +157,4 @@ package final class ProxyService: Sendable {
     policy(of: manifest).group?.first ?? recorded
       ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
   }
-}
-
-/// How far a proxy is from its end.
-package final class ProxyPhase: Sendable {
-  private let stopping = Atomic(false)
-  private let draining = Atomic(false)
-
-  /// Whether the proxy ends.
-  package var isStopping: Bool { stopping.load(ordering: .relaxed) }
-
-  /// Whether the proxy serves, but reports that it is about to end.
-  package var isDraining: Bool { draining.load(ordering: .relaxed) }
-
-  /// Whether connections end with the responses under way: their clients are to go elsewhere.
-  package var isEnding: Bool { isStopping || isDraining }
-
-  func drain() { draining.store(true, ordering: .relaxed) }
-
-  func stop() { stopping.store(true, ordering: .relaxed) }
 }

@@ -20,33 +20,22 @@ final class SharedMemory: Sendable {
     let freshness: Freshness
     /// A hash of what Vary names in the answered request.
     let variant: String?
-
-    /// In bytes, about.
-    fileprivate var size: Int {
-      fields.fields.reduce(body.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
-    }
   }
 
   private struct State {
     var responses: [CacheKey: Response] = [:]
-    var bytes = 0
-    /// Responses to earlier requests are not kept.
-    var purge = Date.distantPast
     /// The times of requests that may have changed a resource (RFC 9111 §4.4).
     var changes: [CacheKey: Date] = [:]
-    /// Earlier changes are unknown.
+    /// Earlier changes are unknown; responses to earlier requests are not kept.
     var changesSince: Date
-
-    mutating func remove(_ key: CacheKey) {
-      bytes -= responses.removeValue(forKey: key)?.size ?? 0
-    }
 
     /// Responses to requests until then must not be used without a confirmation.
     func lastChange(of key: CacheKey) -> Date { changes[key] ?? changesSince }
   }
 
   private static let mostResponses = 1024
-  private static let mostBytes = 8 << 20
+  /// In bytes, of the fields and the body.
+  private static let longestResponse = 8 << 10
   private static let mostChanges = 4096
 
   private let state: Mutex<State>
@@ -57,19 +46,18 @@ final class SharedMemory: Sendable {
   ///
   /// - Parameter resource: that of the answered request.
   func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
-    guard let (freshness, fields) = response.reuse() else { return }
+    guard let (freshness, fields) = response.reuse(),
+      fields.fields.reduce(response.body.count, { $0 + $1.name.utf8.count + $1.value.utf8.count })
+        <= Self.longestResponse
+    else { return }
     let stored = Response(
       status: response.status, url: resource.url, fields: fields, body: response.body,
       requestTime: response.requestTime, freshness: freshness,
       variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
-      guard response.requestTime > state.purge else { return }
-      state.remove(key)
-      if state.responses.count >= Self.mostResponses || state.bytes > Self.mostBytes {
-        (state.responses, state.bytes) = ([:], 0)
-      }
+      guard response.requestTime > state.changesSince else { return }
+      if state.responses.count >= Self.mostResponses { state.responses = [:] }
       state.responses[key] = stored
-      state.bytes += stored.size
     }
   }
 
@@ -94,15 +82,13 @@ final class SharedMemory: Sendable {
       {
         return stored
       }
-      state.remove(key)
+      state.responses[key] = nil
       return nil
     }
   }
 
-  /// Forgets all responses, and those that answer requests made until now.
-  func removeAll(at now: Date) {
-    state.withLock { ($0.responses, $0.bytes, $0.purge) = ([:], 0, now) }
-  }
+  /// Forgets all responses, and notes that every resource may have changed.
+  func removeAll(at now: Date) { state.withLock { $0 = State(changesSince: now) } }
 
   /// Notes that a resource may have changed. What is stored under keys with credentials learns it from
   /// here alone: the request that has changed it does not know those keys.

@@ -14,10 +14,10 @@ package final class Traffic: Sendable {
     /// Those of relayed requests, which bypass the cache.
     package var relayedRequests: Int64 = 0
     package var relayedBytes: Int64 = 0
-    /// In seconds, from the end of a request's head to the head of its response. Without the proxy's
-    /// own responses.
-    package var firstByte = Histogram(
-      bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
+    /// The times from the end of a request's head to the head of its response: how many, and their
+    /// sum in seconds. Without the proxy's own responses.
+    package var firstBytes: Int64 = 0
+    package var firstByteSeconds = 0.0
 
     /// The requests that were served without a body from the origin.
     package var hits: Int64 {
@@ -44,7 +44,10 @@ package final class Traffic: Sendable {
       values.sentBytes[index] += served.bytesSent
       values.savedBytes += served.bytesFromCache
       if served.error != nil { values.errors += 1 }
-      if let firstByte, served.source != .proxy { values.firstByte.note(firstByte) }
+      if let firstByte, served.source != .proxy {
+        values.firstBytes += 1
+        values.firstByteSeconds += firstByte
+      }
     }
   }
 
@@ -60,37 +63,4 @@ extension ServedRequest.Source {
   ]
 
   fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
-}
-
-/// Counts values in ranges of fixed bounds. A pure value.
-package struct Histogram: Sendable, Hashable {
-  /// The upper bounds of the ranges, included in them, in ascending order. Greater values are
-  /// counted in one more range, without a bound.
-  package let bounds: [Double]
-  /// One for each bound, and one for the rest.
-  package private(set) var counts: [Int64]
-  package private(set) var sum = 0.0
-
-  package init(bounds: [Double]) {
-    self.bounds = bounds
-    counts = Array(repeating: 0, count: bounds.count + 1)
-  }
-
-  /// Negative values and those that are not finite count as zero.
-  package mutating func note(_ value: Double) {
-    let value = value.isFinite ? max(0, value) : 0
-    counts[bounds.firstIndex { value <= $0 } ?? bounds.count] += 1
-    sum += value
-  }
-
-  package var count: Int64 { counts.reduce(0, +) }
-
-  /// The counts of all values up to each bound, and then of all.
-  package var cumulative: [Int64] {
-    var total: Int64 = 0
-    return counts.map { count in
-      total += count
-      return total
-    }
-  }
 }

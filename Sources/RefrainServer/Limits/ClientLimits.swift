@@ -139,8 +139,6 @@ final class Clients: ClientGate {
     table = Mutex(ClientTable(limits))
   }
 
-  var isPacing: Bool { limits.bytesPerSecond != nil }
-
   /// In seconds.
   private var now: Double { (ContinuousClock.now - start) / .seconds(1) }
 
@@ -163,13 +161,15 @@ final class Clients: ClientGate {
     }
   }
 
-  /// An eighth of a second's bytes at a time, so that a response flows.
-  func pace(of client: String) -> ResponsePace? {
-    guard let rate = limits.bytesPerSecond else { return nil }
+  /// An eighth of a second's bytes, so that a response flows.
+  var longestPiece: Int? {
+    limits.bytesPerSecond.map { Int(min(max($0 / 8, 1024), 256 << 10)) }
+  }
+
+  func pace(_ client: String, after count: Int) async throws {
+    guard limits.bytesPerSecond != nil else { return }
     let network = ClientNetwork(client)
-    return ResponsePace(step: Int(min(max(rate / 8, 1024), 256 << 10))) { [self] count in
-      let seconds = table.withLock { $0.spend(Int64(count), for: network, at: now) }
-      if seconds > 0 { try await Task.sleep(for: .seconds(seconds)) }
-    }
+    let seconds = table.withLock { $0.spend(Int64(count), for: network, at: now) }
+    if seconds > 0 { try await Task.sleep(for: .seconds(seconds)) }
   }
 }

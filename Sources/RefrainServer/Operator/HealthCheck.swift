@@ -66,7 +66,7 @@ final class HealthCheck: Sendable {
         ?? "The origin has not answered in \(longestTrial)."
     }
     return Report(
-      isDraining: proxy.phase.isEnding, node: proxy.nodeName, disk: disk, origin: answer)
+      isDraining: proxy.isEnding, node: proxy.nodeName, disk: disk, origin: answer)
   }
 
   /// Any response shows that the origin is there, unless it is a server error.
@@ -93,8 +93,7 @@ private let longestTrial = Duration.milliseconds(1500)
 /// Work whose result is shared by all who ask for it, and repeated at most once in a while.
 private final class Trial<Value: Sendable>: Sendable {
   private struct Run {
-    var began = ContinuousClock.now
-    var task: Task<Value, Never>
+    let began = ContinuousClock.now
     var value: Value?
   }
 
@@ -103,34 +102,23 @@ private final class Trial<Value: Sendable>: Sendable {
   /// Returns the result of the run under way, or of the last one if it is recent, or of a new one;
   /// nil if it takes too long.
   func value(_ work: @Sendable @escaping () async -> Value) async -> Value? {
-    let run = state.withLock { run in
+    let began = state.withLock { run in
       // One that hangs is not repeated: each would take a thread for as long.
-      if let run, run.value == nil || ContinuousClock.now - run.began < pace { return run }
-      let new = Run(
-        task: Task {
-          let value = await work()
-          self.state.withLock { $0?.value = value }
-          return value
-        })
+      if let run, run.value == nil || ContinuousClock.now - run.began < pace { return run.began }
+      let new = Run()
       run = new
-      return new
+      Task {
+        let value = await work()
+        self.state.withLock { $0?.value = value }
+      }
+      return new.began
     }
-    if let value = run.value { return value }
-    let left = longestTrial - (ContinuousClock.now - run.began)
-    // Whoever waits for a trial that hangs waits as long as it does.
-    guard left > .zero else { return nil }
-    let (results, result) = AsyncStream<Value?>.makeStream()
-    let waiting = Task { result.yield(await run.task.value) }
-    let timer = Task {
-      // Cancelled as soon as the result is there.
-      try? await Task.sleep(for: left)
-      result.yield(nil)
+    while true {
+      if let value = state.withLock({ $0?.value }) { return value }
+      // Whoever waits for a trial that hangs waits as long as it does.
+      guard ContinuousClock.now - began < longestTrial,
+        (try? await Task.sleep(for: .milliseconds(5))) != nil
+      else { return nil }
     }
-    defer {
-      waiting.cancel()
-      timer.cancel()
-    }
-    for await first in results { return first }
-    return nil
   }
 }

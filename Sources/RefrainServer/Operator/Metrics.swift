@@ -14,16 +14,15 @@ struct Metrics: Sendable {
   var cache: MediaCache.Figures
   var process: ProcessFigures
 
-  func text(_ format: MetricsText.Format) -> String {
-    var text = MetricsText(format: format)
-    text.info("refrain_node", "The node.", [("node", node)])
+  var text: String {
+    var text = MetricsText()
+    text.gauge("refrain_node_info", "The node.", 1, [("node", node)])
     text.gauge("refrain_draining", "Whether the node is about to end.", isDraining ? 1 : 0)
     writeTraffic(&text)
     writeCache(&text)
     text.gauge("process_open_fds", "Open file descriptors.", process.openDescriptors)
     text.gauge("process_max_fds", "The limit of open file descriptors.", process.mostDescriptors)
-    text.gauge(
-      "process_resident_memory_bytes", unit: "bytes", "Resident memory.", process.residentBytes)
+    text.gauge("process_resident_memory_bytes", "Resident memory.", process.residentBytes)
     text.gauge("process_threads", "Threads.", process.threads)
     return text.exposition
   }
@@ -31,42 +30,39 @@ struct Metrics: Sendable {
   private func writeTraffic(_ text: inout MetricsText) {
     let sources = ServedRequest.Source.allCases.map { [("source", $0.rawValue)] }
     text.counter(
-      "refrain_requests", "Requests of clients that ended, by the source of the response.",
+      "refrain_requests_total", "Requests of clients that ended, by the source of the response.",
       Array(zip(sources, traffic.requests)))
     text.counter(
-      "refrain_sent_bytes", unit: "bytes", "Bytes of bodies sent to clients, by their source.",
+      "refrain_sent_bytes_total", "Bytes of bodies sent to clients, by their source.",
       Array(zip(sources, traffic.sentBytes)))
     text.counter(
-      "refrain_saved_bytes", unit: "bytes",
+      "refrain_saved_bytes_total",
       "Bytes sent to clients that were stored before their requests came.", traffic.savedBytes)
-    text.counter("refrain_request_errors", "Requests that ended with an error.", traffic.errors)
     text.counter(
-      "refrain_purged_entries", "Entries that the operator has purged.", purgedEntries)
+      "refrain_request_errors_total", "Requests that ended with an error.", traffic.errors)
+    text.counter(
+      "refrain_purged_entries_total", "Entries that the operator has purged.", purgedEntries)
     text.gauge("refrain_connections", "Connected clients.", Int64(connections))
-    text.histogram(
-      "refrain_time_to_first_byte_seconds", unit: "seconds",
+    text.summary(
+      "refrain_time_to_first_byte_seconds",
       "The time from a request to the head of its response, counted when the response ends. Without "
-        + "the proxy's own responses.", traffic.firstByte)
+        + "the proxy's own responses.", count: traffic.firstBytes, sum: traffic.firstByteSeconds)
   }
 
   private func writeCache(_ text: inout MetricsText) {
     text.counter(
-      "refrain_origin_requests", "Requests sent to origins.",
+      "refrain_origin_requests_total", "Requests sent to origins.",
       cache.originRequests + traffic.relayedRequests)
     text.counter(
-      "refrain_origin_bytes", unit: "bytes", "Bytes of bodies received from origins.",
+      "refrain_origin_bytes_total", "Bytes of bodies received from origins.",
       cache.originBytes + traffic.relayedBytes)
     text.counter(
-      "refrain_evictions", "Entries removed to make room, all or in part.", cache.evictions)
+      "refrain_evictions_total", "Entries removed to make room, all or in part.", cache.evictions)
     text.counter(
-      "refrain_evicted_bytes", unit: "bytes", "Disk space that evictions freed.",
-      cache.evictedBytes)
-    text.gauge(
-      "refrain_disk_used_bytes", unit: "bytes", "Disk space of the cache.", cache.usedBytes)
-    text.gauge(
-      "refrain_disk_limit_bytes", unit: "bytes", "The limit of the cache.", cache.limit)
-    text.gauge(
-      "refrain_disk_free_bytes", unit: "bytes", "Free space of the file system.", cache.freeBytes)
+      "refrain_evicted_bytes_total", "Disk space that evictions freed.", cache.evictedBytes)
+    text.gauge("refrain_disk_used_bytes", "Disk space of the cache.", cache.usedBytes)
+    text.gauge("refrain_disk_limit_bytes", "The limit of the cache.", cache.limit)
+    text.gauge("refrain_disk_free_bytes", "Free space of the file system.", cache.freeBytes)
     text.gauge("refrain_open_entries", "Entries in use.", Int64(cache.openEntries))
     text.gauge("refrain_readers", "Readers of entries.", Int64(cache.readers))
   }

@@ -58,14 +58,11 @@ struct OperatorHandler: ProxyHandler {
       let report = try await health.report(asksOrigin: asksOrigin)
       return try ProxyResponse(json: report, status: report.httpStatus)
     case ("GET", "/metrics"):
-      let format = MetricsText.Format(fields)
       let metrics = Metrics(
-        node: proxy.nodeName, isDraining: proxy.phase.isDraining,
+        node: proxy.nodeName, isDraining: proxy.isEnding,
         connections: proxy.connections.current, traffic: proxy.traffic.values,
         purgedEntries: removal.count, cache: await proxy.cache.figures(), process: .now())
-      var answer = ProxyResponse(type: format.contentType, metrics.text(format).utf8)
-      answer.fields.append("Vary", "Accept")
-      return answer
+      return ProxyResponse(type: MetricsText.contentType, metrics.text.utf8)
     case (_, let path) where Self.methods[path] == nil:
       throw HTTPError(404, "No page exists at this path. See /health and /metrics.")
     default:

@@ -39,10 +39,8 @@ struct PageFeed {
     }
   }
 
-  /// The time between two looks at the whole directory, which other programs may change: at least
-  /// this, and so long that a look takes a fiftieth of it.
+  /// The time between two looks at the whole directory, which other programs may change.
   private static let longPace: Duration = .seconds(20)
-  private static let longShare = 50
 
   private(set) var figures = Totals()
   private(set) var rows: [CacheKey: PageRow] = [:]
@@ -93,9 +91,8 @@ struct PageFeed {
   }
 
   private mutating func lookAtDirectory() async throws {
-    let begun = ContinuousClock.now
     changes = page.changes
-    defer { nextLook = .now + max(Self.longPace, (.now - begun) * Self.longShare) }
+    defer { nextLook = .now + Self.longPace }
     let found = try await cache.entries()
     summaries = Dictionary(found.map { ($0.key, $0) }) { _, last in last }
   }

@@ -13,7 +13,7 @@ import Testing
   ) async throws {
     let (length, read): (Int64, Int64) = (48 << 20, 20 << 20)
     try await withProxy(proxy: { configuration, _ in
-      configuration.connection.sendsFiles = sendsFiles
+      configuration.sendsFiles = sendsFiles
     }) { test in
       try await Self.store(test, length)
       #expect(try await test.get("/a", ["Range: bytes=0-9"]).body.count == 10)

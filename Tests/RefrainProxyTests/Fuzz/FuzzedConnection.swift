@@ -6,7 +6,7 @@ import Refrain
 
 /// One client's actions on its connection, decided beforehand, and the expected responses.
 struct FuzzedConnection: Sendable {
-  enum Ending: Sendable { case read, halfClose, close, reset }
+  enum Ending: Sendable { case read, close, reset }
 
   static let paths = ["/a.mp3", "/b.mp3"]
   static let lengths: [Int64] = [200_003, 70_001]
@@ -48,7 +48,6 @@ struct FuzzedConnection: Sendable {
         _ = try client.receive(upTo: max(1, readLimit))
         client.reset()
         return nil
-      case .halfClose: client.endSending()
       case .read: break
       }
       let (received, wasReset) = try client.receiveToEnd()
@@ -137,8 +136,10 @@ extension FuzzedConnection {
       var bytes: [UInt8] = []
       var expected: [Expected] = []
       let isChanged = fuzz.oneIn(2)
-      for _ in 0...fuzz.number(below: fuzz.oneIn(4) ? 12 : 3) {
-        let (text, wanted) = request(&fuzz, allowsHEAD: !isChanged)
+      let most = fuzz.number(below: fuzz.oneIn(4) ? 12 : 3)
+      for index in 0...most {
+        // Without a last request, only the client could end the connection.
+        let (text, wanted) = request(&fuzz, allowsHEAD: !isChanged, isLast: index == most)
         bytes += Array(text.utf8)
         expected.append(wanted)
         if wanted.isLast { break }
@@ -147,18 +148,17 @@ extension FuzzedConnection {
         bytes = fuzz.mutated(
           bytes, with: Array("\r\n\r\n \t:;,/*?#%.0159aAxX\"\\-+@[]".utf8) + [0, 0x7F, 0x80, 0xFF])
       }
-      // Without a last request, only the client can end the connection.
-      let isOpen = expected.last?.isLast == false
-      let endings: [Ending] = [.halfClose, .halfClose, .read, .close, .reset]
-      var ending = endings[fuzz.number(below: endings.count)]
-      if ending == .read, isOpen, !isChanged { ending = .halfClose }
+      let endings: [Ending] = [.read, .read, .read, .close, .reset]
+      let ending = endings[fuzz.number(below: endings.count)]
       return FuzzedConnection(
         pieces: fuzz.oneIn(3) ? fuzz.split(bytes) : [bytes], ending: ending,
         readLimit: fuzz.number(below: 100_000), expected: isChanged ? nil : expected,
         secret: secret)
     }
 
-    private func request(_ fuzz: inout Fuzz, allowsHEAD: Bool) -> (String, Expected) {
+    private func request(
+      _ fuzz: inout Fuzz, allowsHEAD: Bool, isLast: Bool
+    ) -> (String, Expected) {
       if fuzz.oneIn(4) { return hostile(&fuzz) }
       let index = fuzz.number(below: 2)
       let length = Int(FuzzedConnection.lengths[index])
@@ -168,7 +168,7 @@ extension FuzzedConnection {
       let isHEAD = allowsHEAD && fuzz.oneIn(5)
       var wanted = Expected(
         isHEAD: isHEAD, status: 200, body: isHEAD ? [] : FuzzedConnection.bytes[index],
-        isLast: fuzz.oneIn(4))
+        isLast: isLast || fuzz.oneIn(4))
       var fields = ["Host: \(test.host)"]
       switch fuzz.number(below: 6) {
       case 0, 1, 2:

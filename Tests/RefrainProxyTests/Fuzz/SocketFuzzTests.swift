@@ -28,7 +28,7 @@ import Testing
       proxy: { configuration, origin in
         configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
         configuration.headTimeout = .milliseconds(500)
-        configuration.idleTimeout = .seconds(2)
+        configuration.idleTimeout = .milliseconds(500)
       }
     ) { test in
       let plans = FuzzedConnection.Maker(

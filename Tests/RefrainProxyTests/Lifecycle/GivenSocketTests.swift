@@ -79,7 +79,7 @@
       let given = try ListeningSocket(descriptor: descriptor)
       try await withReverseProxy(proxy: {
         $0.socket = given
-        $0.connection.lastRequestTimeout = .seconds(60)
+        $0.lastRequestTimeout = .seconds(60)
         $0.stopTimeout = .seconds(60)
       }) { test async throws in
         test.serve("/a", ["Cache-Control": "max-age=60"])

@@ -52,7 +52,7 @@ import Testing
     ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", 400),
     ("Transfer-Encoding: chunked\r\nTransfer-Encoding: gzip", 400),
     ("Transfer-Encoding: chunked\r\nTransfer-Encoding: x", 400),
-    ("Transfer-Encoding: gzip, chunked", 501), ("Transfer-Encoding: gzip", 400),
+    ("Transfer-Encoding: gzip, chunked", 400), ("Transfer-Encoding: gzip", 400),
     ("Transfer-Encoding: xchunked", 400), ("Transfer-Encoding: chunked,", 400),
     ("Transfer-Encoding: , chunked", 400), ("Transfer-Encoding:", 400),
     ("Transfer-Encoding: identity", 400), ("Transfer-Encoding: chunked, identity", 400),

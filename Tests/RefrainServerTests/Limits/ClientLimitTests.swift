@@ -140,7 +140,7 @@ import RefrainProxy
   func `What a slow client received counts, although it leaves`(sendsFiles: Bool) async throws {
     let length: Int64 = 1 << 20
     try await withServer(server: { configuration, _ in
-      configuration.proxy.connection.sendsFiles = sendsFiles
+      configuration.proxy.sendsFiles = sendsFiles
       configuration.clientLimits.bytesPerSecond = 40_000
     }) { test async throws in
       try await Self.store(test, length)

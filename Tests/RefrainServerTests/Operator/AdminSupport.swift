@@ -22,9 +22,8 @@ extension TestProxy {
     }
   }
 
-  func metrics() async throws -> OpenMetricsReader {
-    try OpenMetricsReader(
-      try await admin("/metrics", ["Accept: application/openmetrics-text"]).text)
+  func metrics() async throws -> MetricsReader {
+    try MetricsReader(try await admin("/metrics").text)
   }
 }
 

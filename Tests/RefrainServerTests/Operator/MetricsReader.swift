@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// Parses an exposition strictly, by the rules of OpenMetrics 1.0.
-struct OpenMetricsReader {
+/// Parses an exposition strictly, by the rules of Prometheus 0.0.4.
+struct MetricsReader {
   struct Malformed: Error, CustomStringConvertible {
     var description: String
   }
 
   struct Family {
     var type: String
-    var unit: String?
     var help: String?
     var samples: [Sample] = []
   }
@@ -23,10 +22,8 @@ struct OpenMetricsReader {
   private var current: String?
 
   init(_ text: String) throws {
-    guard text.hasSuffix("\n# EOF\n") else { throw Malformed(description: "No # EOF at the end") }
-    for line in text.dropLast("# EOF\n".count).split(
-      separator: "\n", omittingEmptySubsequences: false
-    ).dropLast() {
+    guard text.hasSuffix("\n") else { throw Malformed(description: "No line feed at the end") }
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
       try read(line)
     }
     try close()
@@ -46,7 +43,7 @@ struct OpenMetricsReader {
     if kind == "TYPE" {
       try close()
       guard families[name] == nil else { throw Malformed(description: "\(name) comes twice") }
-      guard ["counter", "gauge", "histogram", "info"].contains(value) else {
+      guard ["counter", "gauge", "summary"].contains(value) else {
         throw Malformed(description: "No such type: \(line)")
       }
       families[name] = Family(type: value)
@@ -57,11 +54,6 @@ struct OpenMetricsReader {
       throw Malformed(description: "In the wrong place: \(line)")
     }
     switch kind {
-    case "UNIT":
-      guard families[name]?.unit == nil, name.hasSuffix("_\(value)") else {
-        throw Malformed(description: "The name does not end with the unit: \(line)")
-      }
-      families[name]?.unit = value
     case "HELP":
       guard families[name]?.help == nil else { throw Malformed(description: "Twice: \(line)") }
       families[name]?.help = value
@@ -76,9 +68,7 @@ struct OpenMetricsReader {
     let name = String(line.prefix { $0 != "{" && $0 != " " })
     let suffixes =
       switch family.type {
-      case "counter": ["_total"]
-      case "histogram": ["_bucket", "_sum", "_count"]
-      case "info": ["_info"]
+      case "summary": ["_sum", "_count"]
       default: [""]
       }
     guard suffixes.contains(where: { name == current + $0 }) else {
@@ -107,16 +97,11 @@ struct OpenMetricsReader {
   /// Checks the family that has ended.
   private func close() throws {
     guard let current, let family = families[current] else { return }
+    guard family.type != "counter" || current.hasSuffix("_total") else {
+      throw Malformed(description: "\(current) is a counter without the suffix of one")
+    }
     guard family.help != nil, !family.samples.isEmpty else {
       throw Malformed(description: "\(current) has no help or no samples")
     }
-    guard family.type == "histogram" else { return }
-    let buckets = family.samples.filter { $0.name.hasSuffix("_bucket") }
-    let bounds = buckets.map { $0.labels["le"].flatMap { $0 == "+Inf" ? .infinity : Double($0) } }
-    guard bounds.allSatisfy({ $0 != nil }), bounds.last == .infinity,
-      zip(bounds, bounds.dropFirst()).allSatisfy({ $0.0 ?? 0 < $0.1 ?? 0 }),
-      zip(buckets, buckets.dropFirst()).allSatisfy({ $0.0.value <= $0.1.value }),
-      family.samples.first(where: { $0.name.hasSuffix("_count") })?.value == buckets.last?.value
-    else { throw Malformed(description: "\(current) is not a histogram") }
   }
 }
