@@ -27,7 +27,6 @@ final class Entry: Sendable {
     var isShutDown = false
     /// Whether its last record is written, or about to be.
     var isClosed = false
-    var closeWaiters: [CheckedContinuation<Void, Never>] = []
     var wholeReaders = 0
     var filler: Task<Void, Never>?
     var fillerNumber = 0
@@ -144,24 +143,7 @@ final class Entry: Sendable {
     // Nothing is stored from here on.
     last.withState { $0.close() }
     await storage.finish(last)
-    let waiters = state.withLock { state in
-      (state.current, state.earlier) = (nil, [])
-      defer { state.closeWaiters = [] }
-      return state.closeWaiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// Waits until the entry has written its last record.
-  func waitUntilClosed() async {
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        if state.current == nil { return true }
-        state.closeWaiters.append(continuation)
-        return false
-      }
-      if isOver { continuation.resume() }
-    }
+    state.withLock { ($0.current, $0.earlier) = (nil, []) }
   }
 
   // MARK: Generations

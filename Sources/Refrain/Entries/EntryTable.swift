@@ -18,8 +18,8 @@ final class EntryTable: Sendable {
     var isClosed = false
     /// What releases the entries that somebody keeps open only for speed.
     var holders: [UInt64: @Sendable () -> Bool] = [:]
-    /// The entries that are being recorded, or closed.
-    var closing: Set<UInt64> = []
+    /// The work for entries without readers that are being recorded, or closed.
+    var closing: [UInt64: Task<Void, Never>] = [:]
     /// The highest number of a holder, or of a closing.
     var lastNumber: UInt64 = 0
 
@@ -99,7 +99,8 @@ final class EntryTable: Sendable {
   func settledEntry(for key: CacheKey) async -> Entry? {
     while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
-      case .open(let entry): return entry
+      case .open(let entry) where !entry.isClosed: return entry
+      case .open: await Task.yield()
       case .busy(let end): await end()
       }
     }
@@ -110,7 +111,6 @@ final class EntryTable: Sendable {
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
-      await entry.waitUntilClosed()
       await Task.yield()
     }
     return nil
@@ -156,19 +156,18 @@ final class EntryTable: Sendable {
   func finish(closing key: CacheKey?, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let number = state.makeNumber()
-      state.closing.insert(number)
       let task = Task(executorPreference: IOThreads.background) {
         await work()
-        self.state.withLock { _ = $0.closing.remove(number) }
+        self.state.withLock { $0.closing[number] = nil }
         if let key { self.free(key) }
       }
+      state.closing[number] = task
       if let key { state.slots[key] = .busy { await task.value } }
     }
   }
 
-  /// The numbers of the entries without readers that are being recorded or closed: later ones have
-  /// others.
-  var closing: Set<UInt64> { state.withLock(\.closing) }
+  /// The work for entries without readers that are being recorded or closed.
+  var closing: [Task<Void, Never>] { state.withLock { Array($0.closing.values) } }
 
   /// Prevents entries from opening from now on, and returns those that are open.
   func shutDown() -> [Entry] {
@@ -179,11 +178,10 @@ final class EntryTable: Sendable {
   /// Waits until every entry has been recorded and closed.
   func waitUntilEmpty() async {
     while !isEmpty {
-      for entry in await settledEntries() {
-        // It may have been opening when the others were shut down.
-        entry.shutDown()
-        await entry.waitUntilClosed()
-      }
+      // Some may have been opening when the others were shut down.
+      for entry in await settledEntries() { entry.shutDown() }
+      // Their fetches are about to end. Not cancelled with the caller, which would not wait then.
+      await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// Ends writing to an entry: its last holder leaves, the origin has another version, or the entry
 /// is removed, here or by another process.
@@ -33,11 +34,9 @@ extension Store {
         try directory.mark(keep: policy.keep)
       }
     }
-    // The lock is held until the entry is measured.
-    let lock = writer?.lock
-    defer { withExtendedLifetime(lock) {} }
     endWriting(isClosed: true)
-    budget.markClosed(name, isBrief: policy.keep != nil || policy.marked != nil)
+    if policy.keep != nil || policy.marked != nil { budget.remeasure(name) }
+    budget.index.withLock { [name] in $0.markClosed(name) }
     // Those before it may be over.
     if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in

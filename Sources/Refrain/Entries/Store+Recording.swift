@@ -183,15 +183,21 @@ extension Store {
     }
   }
 
-  /// Removes files, and the directory if none is left; subtracts their size from the usage.
+  /// Removes files, and the directory if none is left; subtracts their size from the usage. What is
+  /// being read of it stays counted, as reserved: no measurement sees it any more.
   func removeFiles(where isUnwanted: (String) -> Bool = { _ in true }) throws(DiskError) {
     let names = try directory.disk.names(in: directory.path)
     let isWhole = names.allSatisfy(isUnwanted)
     guard isWhole || names.contains(where: isUnwanted) else { return }
-    let (size, read) = try directory.allocatedBytes(where: isUnwanted)
-    try budget.removing(size, read: read, of: name) { () throws(DiskError) in
-      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
-      held += read
-    }
+    // Before and after: what grew until now is not taken for a part of what is freed.
+    countGrowth(holding: try directory.bytesInUse(where: isUnwanted))
+    defer { countGrowth() }
+    try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
+  }
+
+  private func countGrowth(holding read: Int64 = 0) {
+    guard let before = writer?.counted else { return }
+    held += read
+    writer?.counted = budget.conclude(name, reserved: 0, since: before, reserving: read)
   }
 }

@@ -32,8 +32,8 @@ actor Store {
   /// The right to write to the entry.
   struct Writer {
     let lock: WriterLock
-    /// The size of the entry before anything was written to it.
-    let sizeBefore: DiskBudget.Before
+    /// The size of the entry when its growth was last counted.
+    var counted: DiskBudget.Before
     /// Whether the entry's parent directories are known to survive a power cut.
     var isAnchored = false
   }
@@ -191,7 +191,7 @@ actor Store {
   /// - Returns: whether this is the entry's writer.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    writer = Writer(lock: lock, sizeBefore: try budget.begin(name))
+    writer = Writer(lock: lock, counted: budget.begin(name))
     if let failure = lock.failure, let warning = directory.locks.warning(of: failure) {
       warn(warning)
     }
@@ -284,7 +284,7 @@ actor Store {
     let released = isClosed ? held : 0
     if hasOverhead || writer != nil || released > 0 {
       let overhead = hasOverhead ? DiskBudget.overhead : 0
-      budget.conclude(name, reserved: overhead + released, since: writer?.sizeBefore)
+      budget.conclude(name, reserved: overhead + released, since: writer?.counted)
       held -= released
       hasOverhead = false
     }

@@ -31,7 +31,7 @@ final class UsageFile: Sendable {
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = UsageRecord.number(ofBoot: bootIdentity)
-    state = Mutex(State(own: UsageRecord(guess: 0, boot: boot)))
+    state = Mutex(State(own: UsageRecord(boot: boot, isMeasured: false)))
   }
 
   /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
@@ -69,19 +69,15 @@ final class UsageFile: Sendable {
     }
   }
 
-  /// Returns the first record of this boot.
+  /// Returns the first record of this boot. An empty directory is measured here.
   private func first(after last: UsageRecord?) -> UsageRecord {
-    var record = last ?? UsageRecord(boot: boot)
-    (record.boot, record.writers, record.guess) = (boot, [], 0)
     let entries = "\(directory)/entries"
-    // Otherwise the directory is measured in the background.
-    if last == nil, (try? disk.names(in: entries).isEmpty) == true,
-      let size = try? disk.allocated([directory, entries])
-    {
-      // The file's own block is not allocated yet.
-      (record.used, record.guess) = (size + 4096, nil)
+    let isEmpty = (try? disk.names(in: entries).isEmpty) ?? false
+    guard isEmpty, let size = try? disk.allocated([directory, entries]) else {
+      return UsageRecord(boot: boot, used: last?.used ?? 0, isMeasured: false)
     }
-    return record
+    // The file's own block is not allocated yet.
+    return UsageRecord(boot: boot, used: size + 4096)
   }
 }
 

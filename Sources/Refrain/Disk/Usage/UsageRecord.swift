@@ -40,17 +40,17 @@ struct UsageRecord: Sendable, Hashable {
     }
   }
 
+  /// Identifies the boot in which the record was written. In another boot the writers' process
+  /// identifiers mean nothing, and written bytes may be lost.
+  var boot: UInt64
   /// Allocated bytes, and bytes that writers may allocate.
   var used: Int64 = 0
   /// The bytes ever granted, without those that were given back unwritten.
   var granted: Int64 = 0
-  /// Bytes granted since `used` became a guess; nil while it is not one.
-  var guess: Int64?
+  /// Whether `used` is known; if not, `granted` counts from the beginning of the record.
+  var isMeasured = true
   /// The number of measurements that replaced the count. Only counts up.
   var measurements: Int64 = 0
-  /// Identifies the boot in which the record was written. In another boot the writers' process
-  /// identifiers mean nothing and written bytes may be lost, so `used` is a guess.
-  var boot: UInt64
   var writers: [Writer] = []
 
   static let mostWriters = 100
@@ -67,19 +67,16 @@ struct UsageRecord: Sendable, Hashable {
     return amount
   }
 
-  /// Returns the bytes to free before `bytes` more can be granted. While `used` is a guess, only
-  /// some are granted to all writers together.
+  /// Returns the bytes to free before `bytes` more can be granted. While `used` is unknown, only
+  /// some are granted to all writers together, whatever is freed.
   func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
     guard let limit else { return 0 }
-    let excess = guess.map { $0 + bytes - max(min(16 << 20, limit / 16), bytes) } ?? 0
+    let excess = isMeasured ? 0 : granted + bytes - max(min(16 << 20, limit / 16), bytes)
     return max(0, used + bytes - limit, excess)
   }
 
   /// Subtracts bytes that are not allocated any more, or were granted and never will be.
-  mutating func free(_ bytes: Int64) {
-    used = max(0, used - bytes)
-    guess = guess.map { max(0, $0 - bytes) }
-  }
+  mutating func free(_ bytes: Int64) { used = max(0, used - bytes) }
 
   /// Takes back a grant that will never be written: no measurement has seen it.
   mutating func ungrant(_ bytes: Int64) {
@@ -94,9 +91,9 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  /// Whether the directory should be measured: the count is a guess, or includes the grant of a
+  /// Whether the directory should be measured: the usage is unknown, or includes the grant of a
   /// writer that has died.
-  var isDoubtful: Bool { guess != nil || writers.contains(where: \.isDead) }
+  var isDoubtful: Bool { !isMeasured || writers.contains(where: \.isDead) }
 
   /// Begins a measurement: forgets the writers that do not write any more. Their grants stay counted
   /// until one ends.
@@ -113,8 +110,8 @@ struct UsageRecord: Sendable, Hashable {
     let most = measured + max(0, start.writers.reduce(grantedSince) { $0 + $1.outstanding })
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
-    if guess == nil, !isContradicted, used <= most { return }
-    (used, guess) = (most, nil)
+    if isMeasured, !isContradicted, used <= most { return }
+    (used, isMeasured) = (most, true)
     measurements += 1
   }
 }
@@ -165,16 +162,14 @@ struct Account: Sendable {
     if let name, growth > 0 { grown[name, default: 0] += growth }
   }
 
-  mutating func shrink(_ name: String, by bytes: Int64) { grown[name, default: 0] -= bytes }
-
-  /// Settles an entry whose files will not change any more.
+  /// Settles an entry by the size of its files.
   ///
   /// - Parameters:
   ///   - bytes: reserved besides its data, and for removed files that are not read any more.
-  ///   - growth: of its files on disk since it was opened; nil if that cannot be measured: then the
-  ///     reserve counts as written.
-  ///   - isCounted: whether no measurement has replaced the count since it was opened: one may have
-  ///     found bytes missing already.
+  ///   - growth: of its files on disk since it was last settled, or opened; nil if that cannot be
+  ///     measured: then the reserve counts as written.
+  ///   - isCounted: whether no measurement has replaced the count since then: one may have found
+  ///     bytes missing already.
   mutating func conclude(
     _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
     in record: inout UsageRecord
@@ -204,41 +199,41 @@ struct Account: Sendable {
   }
 }
 
-/// The format of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
-/// damaged file is treated as missing: the directory is measured.
+/// The format of the file `usage`: words of eight bytes, little-endian, with a place for each
+/// writer, the last one a checksum. A damaged file is treated as missing: the directory is measured.
 extension UsageRecord {
-  private static let magic: UInt64 = 0x3254_4955_5146_5232
-  private static let headWords = 7
+  private static let magic: UInt64 = 0x3354_4955_5146_5232
+  private static let headWords = 6
   /// Bounds each number by an exbibyte, so that sums do not overflow.
   private static let counts: Range<Int64> = 0..<1 << 60
 
   func encoded() -> [UInt8] {
-    let numbers = [used, granted, guess ?? -1, measurements].map(UInt64.init(bitPattern:))
-    var words = [Self.magic, boot] + numbers + [UInt64(writers.count)]
+    let counts = [used, granted, measurements].map(UInt64.init(bitPattern:))
+    var words = [Self.magic, boot, isMeasured ? 1 : 0] + counts
     for writer in writers {
       words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
+    words += Array(repeating: 0, count: 3 * (Self.mostWriters - writers.count))
     return (words + [words.checksum]).bytes
   }
 
-  /// Returns nil if the bytes are not what `encoded` returns. Bytes after the checksum are ignored:
-  /// an earlier record was longer.
+  /// Returns nil if the bytes are not what `encoded` returns.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
-    guard words.count > headWords, words[0] == magic, words[6] <= UInt64(mostWriters) else {
+    let end = headWords + 3 * mostWriters
+    guard words.count == end + 1, words[0] == magic, words[end] == words[..<end].checksum else {
       return nil
     }
-    let end = headWords + 3 * Int(words[6])
-    guard words.count > end, words[end] == words[..<end].checksum else { return nil }
     let numbers = words.map(Int64.init(bitPattern:))
-    let writers = stride(from: headWords, to: end, by: 3).map { index in
-      Writer(id: words[index], process: numbers[index + 1], outstanding: numbers[index + 2])
-    }
-    let record = UsageRecord(
-      used: numbers[2], granted: numbers[3], guess: numbers[4] < 0 ? nil : numbers[4],
-      measurements: numbers[5], boot: words[1], writers: writers)
-    let all = [record.used, record.granted, record.guess ?? 0, record.measurements]
-    return (all + writers.map(\.outstanding)).allSatisfy(counts.contains) ? record : nil
+    let places = stride(from: headWords, to: end, by: 3)
+    guard (numbers[3..<headWords] + places.map { numbers[$0 + 2] }).allSatisfy(counts.contains)
+    else { return nil }
+    return UsageRecord(
+      boot: words[1], used: numbers[3], granted: numbers[4], isMeasured: words[2] != 0,
+      measurements: numbers[5],
+      writers: places.filter { numbers[$0 + 2] > 0 }.map { place in
+        Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
+      })
   }
 
   static func number(ofBoot identity: String) -> UInt64 {

@@ -68,10 +68,10 @@ struct FirstByteTests {
     try await directory.expectToPlay(from: reader)
     #expect(reader.isStoring)
     // Nothing has been measured yet.
-    #expect(usage.update { isMissing ? $0.guess != nil : !$0.writers.isEmpty })
+    #expect(usage.update { isMissing ? !$0.isMeasured : !$0.writers.isEmpty })
     disk.open()
     try await eventually("the directory is measured") {
-      usage.update { record in record.guess == nil && !record.writers.contains { $0.id == 7 } }
+      usage.update { record in record.isMeasured && !record.writers.contains { $0.id == 7 } }
     }
     reader.cancel()
     await cache.close()
