@@ -58,15 +58,9 @@ package enum DescriptorBudget {
     #else
       let most = rlim_t.max
     #endif
-    guard let raised = raised(limit.rlim_cur, hard: limit.rlim_max, most: most) else { return }
-    limit.rlim_cur = raised
+    guard min(limit.rlim_max, most) > limit.rlim_cur else { return }
+    limit.rlim_cur = min(limit.rlim_max, most)
     _ = setrlimit(resource, &limit)
-  }
-
-  /// Returns the soft limit to set in place of `soft`; nil if it is as high already.
-  static func raised<Limit: FixedWidthInteger>(_ soft: Limit, hard: Limit, most: Limit) -> Limit? {
-    let target = min(hard, most)
-    return target > soft ? target : nil
   }
 }
 

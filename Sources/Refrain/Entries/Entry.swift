@@ -28,8 +28,8 @@ final class Entry: Sendable {
     /// Whether its last record is written, or about to be.
     var isClosed = false
     var wholeReaders = 0
+    /// The last fill, which may have ended.
     var filler: Task<Void, Never>?
-    var fillerNumber = 0
   }
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
@@ -116,34 +116,22 @@ final class Entry: Sendable {
   }
 
   func closeIfUnused(after change: (inout State) -> Void) {
-    let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
+    let last = state.withLock { state -> Generation? in
       change(&state)
       state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
-      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
-        let current = state.current
-      else { return (nil, false) }
-      if !state.isShutDown, current.withState(\.needsSync) {
-        // Syncing may take long; a reader that reopens the entry meanwhile does not wait for it.
-        state.tasks = 1
-        return (current, true)
+      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed else {
+        return nil
       }
       state.isClosed = true
-      return (current, false)
+      return state.current
     }
     guard let last else { return }
-    table.finish(closing: isDirty ? nil : key) { [self] in
-      guard isDirty else { return await finish(last) }
-      let next = await storage.sync(last, isLast: true)
-      endTask()
-      if let next { syncSoon(last, after: next) }
+    table.close(key) { [self] in
+      // Nothing is stored from here on.
+      last.withState { $0.close() }
+      await storage.finish(last)
+      state.withLock { ($0.current, $0.earlier) = (nil, []) }
     }
-  }
-
-  private func finish(_ last: Generation) async {
-    // Nothing is stored from here on.
-    last.withState { $0.close() }
-    await storage.finish(last)
-    state.withLock { ($0.current, $0.earlier) = (nil, []) }
   }
 
   // MARK: Generations
@@ -160,7 +148,7 @@ final class Entry: Sendable {
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
   /// Returns the empty state of a generation whose files replace those of the last one.
-  private func emptyState(after last: Generation) -> GenerationState {
+  func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.lineage))
     return state
@@ -227,23 +215,8 @@ final class Entry: Sendable {
     return true
   }
 
-  /// Makes an empty generation the current one, and returns the one before, with which its readers
-  /// continue; nil if the entry is closed.
-  ///
-  /// - Parameter time: responses to requests from before have to be confirmed.
-  func startAnew(at time: Date) -> Generation? {
-    while !isClosed, let last = current {
-      var state = emptyState(after: last)
-      state.representation.invalidatedAt = time
-      if startAnew(after: last, with: state) { return last }
-    }
-    return nil
-  }
-
-  /// Makes a new generation the current one in place of `last`, whose readers continue with it: see
-  /// `replace`.
-  ///
-  /// - Parameter next: its state; nil: empty.
+  /// As `replace`, for an empty generation unless its state is given; the readers of `last` continue
+  /// with it.
   @discardableResult
   func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
     let next = Generation(entry: self, state: next ?? emptyState(after: last))

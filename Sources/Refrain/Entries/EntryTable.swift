@@ -18,15 +18,7 @@ final class EntryTable: Sendable {
     var isClosed = false
     /// What releases the entries that somebody keeps open only for speed.
     var holders: [UInt64: @Sendable () -> Bool] = [:]
-    /// The work for entries without readers that are being recorded, or closed.
-    var closing: [UInt64: Task<Void, Never>] = [:]
-    /// The highest number of a holder, or of a closing.
-    var lastNumber: UInt64 = 0
-
-    mutating func makeNumber() -> UInt64 {
-      lastNumber += 1
-      return lastNumber
-    }
+    var lastHolder: UInt64 = 0
   }
 
   private let state = Mutex(State())
@@ -133,9 +125,9 @@ final class EntryTable: Sendable {
   /// - Returns: a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     state.withLock { state in
-      let number = state.makeNumber()
-      state.holders[number] = release
-      return number
+      state.lastHolder += 1
+      state.holders[state.lastHolder] = release
+      return state.lastHolder
     }
   }
 
@@ -151,23 +143,25 @@ final class EntryTable: Sendable {
   // MARK: Closing
 
   /// Runs the last work for an entry without readers, in the background.
-  ///
-  /// - Parameter key: that of the entry if this closes it; nil if it is only recorded.
-  func finish(closing key: CacheKey?, _ work: @Sendable @escaping () async -> Void) {
+  func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
-      let number = state.makeNumber()
       let task = Task(executorPreference: IOThreads.background) {
         await work()
-        self.state.withLock { $0.closing[number] = nil }
-        if let key { self.free(key) }
+        self.free(key)
       }
-      state.closing[number] = task
-      if let key { state.slots[key] = .busy { await task.value } }
+      state.slots[key] = .busy { await task.value }
     }
   }
 
-  /// The work for entries without readers that are being recorded or closed.
-  var closing: [Task<Void, Never>] { state.withLock { Array($0.closing.values) } }
+  /// Waits for the entries that are being opened or closed now, and returns whether there were any.
+  func settle() async -> Bool {
+    var isBusy = false
+    for case .busy(let isOver) in state.withLock({ Array($0.slots.values) }) {
+      await isOver()
+      isBusy = true
+    }
+    return isBusy
+  }
 
   /// Prevents entries from opening from now on, and returns those that are open.
   func shutDown() -> [Entry] {

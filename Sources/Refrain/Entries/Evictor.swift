@@ -63,10 +63,9 @@ actor Evictor {
       // Entries that are held open only for speed can go once they are recorded, and so can those
       // that are being closed.
       let isReleased = table.releaseIdle()
-      let closing = table.closing
-      guard attempts > 0, isReleased || !closing.isEmpty else { return false }
+      let hasSettled = await table.settle()
+      guard attempts > 0, isReleased || hasSettled else { return false }
       attempts -= 1
-      for task in closing { await task.value }
     }
     return true
   }

@@ -153,14 +153,20 @@ extension Store {
   /// Makes an empty generation the current one, and removes the files of the one before: nothing of
   /// that one is stored or given to a further reader. Its readers continue.
   ///
+  /// - Parameter time: responses to requests from before have to be confirmed.
   /// - Returns: whether there were files.
   /// - Throws: `DiskError`; `MediaCacheError`, `.inUse` if another process is writing the entry.
   func remove(_ entry: Entry, at time: Date) throws -> Bool {
-    guard let last = entry.startAnew(at: time) else { return false }
-    last.withState { $0.storage.refuse(.purged) }
-    let wasStored = try removeFiles(last)
-    last.withState { $0.endWithoutReaders() }
-    return wasStored
+    while !entry.isClosed, let last = entry.current {
+      var next = entry.emptyState(after: last)
+      next.representation.invalidatedAt = time
+      guard entry.startAnew(after: last, with: next) else { continue }
+      last.withState { $0.storage.refuse(.purged) }
+      let wasStored = try removeFiles(last)
+      last.withState { $0.endWithoutReaders() }
+      return wasStored
+    }
+    return false
   }
 
   /// Removes the entry's files; readers continue with their open file.

@@ -41,15 +41,13 @@ extension Store {
 
   /// Makes the bytes stored so far survive a power cut.
   ///
-  /// - Parameter isLast: whether nobody is left who could bring more.
   /// - Returns: the delay after which to call it again; nil for no earlier than the next bytes.
-  @discardableResult
-  func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
+  func sync(_ generation: Generation) -> Duration? {
     var isDone = false
     if open?.generation === generation {
       attempt {
         do {
-          isDone = try writeDown(generation, isLast: isLast)
+          isDone = try writeDown(generation)
         } catch let error as DiskError where error.isMissing {
           vanish(generation)
         }
@@ -60,7 +58,7 @@ extension Store {
 
   /// Syncs the data and writes the record.
   ///
-  /// - Parameter isLast: whether no more is expected; a later fetch prepares the files again.
+  /// - Parameter isLast: whether the entry is being closed.
   /// - Returns: false if bytes of the data file may be lost, and storing has stopped: fsync(2)
   ///   reports that only once.
   @discardableResult

@@ -81,13 +81,9 @@ extension Entry {
       let generation = state.current
     else { return }
     state.tasks += 1
-    state.fillerNumber += 1
-    state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
+    state.filler = Task(executorPreference: IOThreads.shared) {
       await generation.fill()
-      self.closeIfUnused { state in
-        state.tasks -= 1
-        if state.fillerNumber == number { state.filler = nil }
-      }
+      self.endTask()
     }
   }
 

@@ -40,18 +40,13 @@ import Testing
   }
 
   @Test func `Entries are being closed until that has ended`() async throws {
-    let table = EntryTable()
+    let table = EntryTable(places: EntryPlaces(most: { 2 }))
     let gates = (0..<2).map { _ in Gate() }
-    table.finish(closing: nil) { try? await gates[0].wait() }
-    let closing = table.closing
-    #expect(closing.count == 1)
-    // One that begins later is not waited for.
-    table.finish(closing: nil) { try? await gates[1].wait() }
-    gates[0].open()
-    for task in closing { await task.value }
-    #expect(table.closing.count == 1)
-    gates[1].open()
-    for task in table.closing { await task.value }
-    #expect(table.closing.isEmpty)
+    table.close(CacheKey(rawValue: "a")) { try? await gates[0].wait() }
+    table.close(CacheKey(rawValue: "b")) { try? await gates[1].wait() }
+    Task { for gate in gates { gate.open() } }
+    _ = await table.settle()
+    #expect(table.isEmpty)
+    #expect(await table.settle() == false)
   }
 }
