@@ -256,14 +256,10 @@ actor Store {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
-      if removesOthers {
-        // The existing record and its files remain valid.
-        for name in [files.fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
-          try directory.disk.removeFile("\(directory.path)/\(name)")
-        }
-      } else {
-        // Nothing else lies in a new directory.
-        attempt { try removeFiles() }
+      // An existing record and its files remain valid.
+      attempt {
+        guard removesOthers else { return try removeFiles() }
+        try removeOthers(than: found.map { [Files(of: $0.record)] } ?? [])
       }
       throw error
     }

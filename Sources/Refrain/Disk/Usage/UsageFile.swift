@@ -218,8 +218,8 @@ struct Account: Sendable {
   private(set) var allowance: Int64 = 0
   /// Bytes reserved for open entries and for writes under way, or held in removed files that
   /// somebody still reads.
-  private(set) var reserved: Int64 = 0
-  /// The counted growth of each open entry since it was opened.
+  private var reserved: Int64 = 0
+  /// The counted growth of each open entry since it was last settled.
   private var grown: [String: Int64] = [:]
 
   /// The bytes that this cache may still allocate, or holds in files that only it can see.
