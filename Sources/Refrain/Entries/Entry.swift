@@ -42,7 +42,8 @@ final class Entry: Sendable {
       key: key, resource: resource, evictor: evictor, events: events,
       isShared: starter.origin.isShared)
     evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name) }
-    var policy = RecordedPolicy(of: key, for: resource)
+    var policy = RecordedPolicy(key: key)
+    policy.note(resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
     if let found { policy.adopt(found) }
     self.policy = Mutex(policy)
@@ -115,7 +116,7 @@ final class Entry: Sendable {
     state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
   }
 
-  func closeIfUnused(after change: (inout State) -> Void) {
+  private func closeIfUnused(after change: (inout State) -> Void) {
     let last = state.withLock { state -> Generation? in
       change(&state)
       state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
@@ -147,7 +148,7 @@ final class Entry: Sendable {
 
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// Returns the empty state of a generation whose files replace those of the last one.
+  /// The files of the new generation replace those of the last one.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.lineage))
@@ -253,7 +254,6 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  /// See `RecordedPolicy.group`.
   var group: String? { withPolicy(\.group) }
 
   func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
@@ -267,23 +267,16 @@ final class Entry: Sendable {
 /// A reader without a group changes nothing, nor does one to which the resource is the first of its
 /// group: a part that is opened by itself stays a part.
 struct RecordedPolicy: Sendable {
-  private let key: CacheKey
+  let key: CacheKey
   /// The key of the first resource of the group; nil if none is known.
-  private(set) var group: String?
+  var group: String?
   /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
-  private(set) var keep: Int64?
+  var keep: Int64?
   /// As marked on disk.
-  private(set) var marked: Int64?
+  var marked: Int64?
 
-  init(of key: CacheKey, for resource: Resource) {
-    self.key = key
-    note(resource)
-  }
-
-  /// Adopts the group in a record, unless another one is known.
   mutating func adopt(_ record: EntryRecord) { group = group ?? record.group }
 
-  /// Adopts the group in a stored entry, and how long it is marked to stay.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     adopt(contents.record)
     (keep, marked) = (contents.files.keep, contents.files.keep)

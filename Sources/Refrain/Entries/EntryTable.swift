@@ -108,7 +108,7 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// As `settledEntry`, of some keys, or all.
+  /// - Parameter keys: nil for all.
   func settledEntries(for keys: Set<CacheKey>? = nil) async -> [Entry] {
     let keys = keys ?? state.withLock { Set($0.slots.keys) }
     var entries: [Entry] = []
@@ -163,17 +163,14 @@ final class EntryTable: Sendable {
     return isBusy
   }
 
-  /// Prevents entries from opening from now on, and returns those that are open.
-  func shutDown() -> [Entry] {
+  /// Prevents entries from opening from now on, ends those that are open, and waits until every one
+  /// has been recorded and closed.
+  func shutDown() async {
     state.withLock { $0.isClosed = true }
-    return openEntries
-  }
-
-  /// Waits until every entry has been recorded and closed.
-  func waitUntilEmpty() async {
     while !isEmpty {
       // Some may have been opening when the others were shut down.
-      for entry in await settledEntries() { entry.shutDown() }
+      for entry in openEntries { entry.shutDown() }
+      if await settle() { continue }
       // Their fetches are about to end. Not cancelled with the caller, which would not wait then.
       await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }

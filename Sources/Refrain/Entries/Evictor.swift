@@ -41,9 +41,7 @@ actor Evictor {
     return false
   }
 
-  /// Frees the room that `bytes` more need, from entries that are not in use.
-  ///
-  /// - Returns: whether there is room now.
+  /// Frees the room that `bytes` more need, and returns whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
     // They may be reopened again and again.
     var attempts = 4

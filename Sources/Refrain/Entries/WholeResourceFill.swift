@@ -20,8 +20,6 @@ extension Generation {
       defer { leave(reader) }
       do {
         return try await fill(for: reader)
-      } catch is CancellationError {
-        return
       } catch let error as MediaCacheError where error == GenerationState.keepsChanging {
         // A reader that asks again may begin another version, which is filled then.
         return

@@ -205,9 +205,9 @@ final class DiskBudget: Sendable {
     let measured = Result { () throws(DiskError) in try measure(name) }
     guard case .success(let found) = measured else { return nil }
     index.withLock { index in
-      guard let found else { return index.forget(name) }
-      // Otherwise the first scan finds it; one that stays only for a time goes without a scan.
-      if index.isFollowed || found.keep != nil { index.note(found) }
+      // The first scan finds the others; one that stays only for a time goes without a scan.
+      guard let found, index.isFollowed || found.keep != nil else { return index.forget(name) }
+      index.note(found)
     }
     return found?.allocatedBytes ?? 0
   }
@@ -324,22 +324,19 @@ extension DiskBudget {
   /// - Returns: whether the usage is known: nothing is evicted for a guess.
   func waitForCandidates() async -> Bool {
     let start = ContinuousClock.now
-    func isEnough() -> Bool {
-      let (isScanned, count) = index.withLock { ($0.lastScan != nil, $0.count) }
+    var scan: Task<Void, Never>?
+    while true {
+      let (isScanned, count, running) = index.withLock { ($0.lastScan != nil, $0.count, $0.scan) }
       let isKnown = usage.update(\.isMeasured)
-      if isScanned, isKnown { return true }
+      if isKnown, isScanned { return true }
       // Among 50 entries, one was probably not used for long.
       let patience: Duration = isKnown && count >= 50 ? .milliseconds(25) : .seconds(1)
-      return (isScanned || count > 0) && .now - start > patience
+      if isScanned || count > 0, .now - start > patience { return isKnown }
+      // If it has failed, the next caller starts another one.
+      if scan != nil, scan != running { return isKnown }
+      scan = startScan()
+      do { try await Task.sleep(for: .milliseconds(1)) } catch { return isKnown }
     }
-    if !isEnough() {
-      // If it fails, the next caller starts another one.
-      let scan = startScan()
-      while index.withLock({ $0.scan == scan }), !isEnough() {
-        do { try await Task.sleep(for: .milliseconds(1)) } catch { break }
-      }
-    }
-    return usage.update(\.isMeasured)
   }
 
   /// Scans every entry again if others may have stored, or pinned, much since the last scan.
