@@ -10,10 +10,9 @@ import RefrainLocks
 ///
 /// When none is left, the system's own libraries may end the process: libdispatch on Linux does, as
 /// soon as it cannot open a file in /proc to count its threads. So some stay free, and the rest is
-/// shared by the clients of a proxy, with two descriptors each, and open entries, with three each.
-/// A client has its socket, and a file that is being sent although its entry was closed, or a
-/// further connection to an origin: several clients may read one entry in several places. An entry
-/// has a data file, a journal, and a connection to the origin.
+/// shared by the clients of a proxy and open entries. A client has its socket, and a file that is
+/// being sent although its entry was closed, or a further connection to an origin. An entry has a
+/// data file, a journal, and a connection to the origin.
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
   /// the process; and for the connections to origins that stay open without a request

@@ -77,14 +77,13 @@ final class EntryTable: Sendable {
     places.giveBack()
   }
 
-  /// The number of entries that are open, being opened, or being closed.
+  /// Of entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
   var isEmpty: Bool { count == 0 }
 
   var openEntries: [Entry] { state.withLock { $0.slots.values.compactMap(\.entry) } }
 
-  /// Returns the entry that is open under a key, without waiting.
   func openEntry(for key: CacheKey) -> Entry? { state.withLock { $0.slots[key]?.entry } }
 
   /// As `openEntry`, after waiting for one that is being opened or closed.
@@ -120,8 +119,8 @@ final class EntryTable: Sendable {
 
   // MARK: Idle entries
 
-  /// - Parameter release: asks a holder to release entries that it keeps open only for speed; returns
-  ///   whether there were any.
+  /// - Parameter release: releases entries that are kept open only for speed; returns whether there
+  ///   were any.
   /// - Returns: a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     state.withLock { state in

@@ -14,7 +14,6 @@ struct FetchStarter: Sendable {
   /// Brings a range of a generation; nothing here knows how.
   let run: @Sendable (Generation, FetchID, ByteRange) async -> Void
 
-  /// Returns the state of an empty generation of a resource.
   func emptyState(of resource: Resource) -> GenerationState {
     GenerationState(
       limits: plan, isOffline: origin.isOffline, trustsStored: trustsStored,
@@ -37,7 +36,6 @@ final class PlaybackPriority: Sendable {
 
   var foregroundCount: Int { state.withLock { $0.foreground } }
 
-  /// Changes the number of fetches that a player waits for.
   func count(_ change: Int) {
     let isFree = state.withLock { state in
       state.foreground += change

@@ -50,7 +50,6 @@ actor Store {
     }
   }
 
-  /// - Parameter evictor: makes room for what is stored.
   init(
     key: CacheKey, resource: Resource, evictor: Evictor, events: EventStreams, isShared: Bool
   ) {
@@ -99,9 +98,7 @@ actor Store {
 
   // MARK: Beginning
 
-  /// Prepares a generation's file for writing.
-  ///
-  /// - Returns: the file; nil if nothing can be stored now.
+  /// - Returns: the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
     guard await reserveOverhead(generation) else {
@@ -186,9 +183,7 @@ actor Store {
     }
   }
 
-  /// Takes the writer lock if it is free.
-  ///
-  /// - Returns: whether this is the entry's writer.
+  /// - Returns: whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     writer = Writer(lock: lock, counted: budget.begin(name))
@@ -207,7 +202,6 @@ actor Store {
     return false
   }
 
-  /// Continues with the stored files.
   private func resume(
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile? {
@@ -227,8 +221,6 @@ actor Store {
     return contents.file
   }
 
-  /// Makes the files of a new generation.
-  ///
   /// - Parameters:
   ///   - found: the stored generation. It stays until bytes of the new generation are stored, unless
   ///     none of its bytes are readable.
@@ -287,7 +279,6 @@ actor Store {
     (writer, open) = (nil, nil)
   }
 
-  /// Pins the entry; see `EntryDirectory.pin`.
   func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: writer != nil) }
 
   // MARK: Reporting
@@ -318,7 +309,6 @@ extension Store.Files {
 }
 
 extension Generation {
-  /// Has nothing stored for a time.
   func refuse(_ problem: MediaCacheError, for pause: Duration) {
     withState { $0.storage.refuse(problem, until: .now + pause) }
   }

@@ -57,7 +57,7 @@ struct EntryIndex: Sendable {
   mutating func forget(_ name: String) { set(nil, name) }
 
   private mutating func set(_ entry: MeasuredEntry?, _ name: String) {
-    pinnedBytes = pinnedBytes(except: [name]) &+ (entry?.pinnedBytes ?? 0)
+    pinnedBytes &+= (entry?.pinnedBytes ?? 0) &- (entries[name]?.pinnedBytes ?? 0)
     entries[name] = entry
   }
 

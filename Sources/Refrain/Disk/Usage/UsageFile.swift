@@ -41,7 +41,7 @@ final class UsageFile: Sendable {
   /// The wait after one that ran out.
   private static let shortestWait: Duration = .milliseconds(50)
 
-  /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
+  /// Changes the record. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
@@ -117,7 +117,6 @@ struct UsageRecord: Sendable, Hashable {
     private static let ownIDs = UInt64(UInt32.random(in: 1...UInt32.max)) << 32
     private static let lastID = Atomic<UInt64>(0)
 
-    /// Returns an identifier for a cache of this process.
     static func makeID() -> UInt64 { ownIDs | lastID.add(1, ordering: .relaxed).newValue }
 
     /// Whether its process has ended: kill(2) with signal 0 fails with ESRCH. If another process has
