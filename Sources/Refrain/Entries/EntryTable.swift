@@ -77,7 +77,7 @@ final class EntryTable: Sendable {
     places.giveBack()
   }
 
-  /// Of entries that are open, being opened, or being closed.
+  /// The entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
   var isEmpty: Bool { count == 0 }
