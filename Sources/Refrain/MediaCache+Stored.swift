@@ -79,10 +79,9 @@ extension MediaCache {
     // What is being closed is on disk then.
     let entries = await table.settledEntries(for: keys)
     let found = await IOThreads.background.run { look(stored) }
-    let closed = entries.filter(\.isClosed)
-    guard !closed.isEmpty else { return found }
+    guard entries.contains(where: \.isClosed) else { return found }
     // The look may have missed what an entry had in memory, and its last record.
-    for entry in closed { await entry.waitUntilClosed() }
+    _ = await table.settledEntries(for: keys)
     return await IOThreads.background.run { look(stored) }
   }
 }

@@ -317,8 +317,7 @@ public final class MediaCache: Sendable {
 
   /// Ends every reader and fetch, and writes pending records. The cache cannot be used afterwards.
   public func close() async {
-    for entry in table.shutDown() { entry.shutDown() }
-    await table.waitUntilEmpty()
+    await table.shutDown()
     await evictor.close()
     await budget.close()
     events.finish()

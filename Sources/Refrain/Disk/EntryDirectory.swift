@@ -156,22 +156,18 @@ struct EntryDirectory: Sendable {
     try removeFiles { $0 != EntryRecord.fileName && $0 != record.file && !Self.isMark($0) }
   }
 
-  /// Returns the size of some files, and how much of it is being read: that part is only freed when
-  /// the last reader has closed it.
-  func allocatedBytes(
-    where isIncluded: (String) -> Bool
-  ) throws(DiskError) -> (all: Int64, read: Int64) {
-    var sum: (all: Int64, read: Int64) = (0, 0)
-    guard let files = try files() else { return sum }
-    for (name, status) in files.statuses where isIncluded(name) {
-      sum.all += status.allocated
+  /// Returns the size of those of some files that are being read: it is only freed when the last
+  /// reader has closed them.
+  func bytesInUse(where isIncluded: (String) -> Bool) throws(DiskError) -> Int64 {
+    var sum: Int64 = 0
+    for (name, status) in try files()?.statuses ?? [] where isIncluded(name) {
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
       let descriptor = try disk.open("\(path)/\(name)", .read)
       defer { disk.close(descriptor) }
       // If the file system cannot lock, readers cannot be detected.
       if (try? disk.isLocked(descriptor, against: .exclusive)) == true {
-        sum.read += status.allocated
+        sum += status.allocated
       }
     }
     return sum

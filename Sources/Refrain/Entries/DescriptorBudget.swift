@@ -10,10 +10,9 @@ import RefrainLocks
 ///
 /// When none is left, the system's own libraries may end the process: libdispatch on Linux does, as
 /// soon as it cannot open a file in /proc to count its threads. So some stay free, and the rest is
-/// shared by the clients of a proxy, with two descriptors each, and open entries, with three each.
-/// A client has its socket, and a file that is being sent although its entry was closed, or a
-/// further connection to an origin: several clients may read one entry in several places. An entry
-/// has a data file, a journal, and a connection to the origin.
+/// shared by the clients of a proxy and open entries. A client has its socket, and a file that is
+/// being sent although its entry was closed, or a further connection to an origin. An entry has a
+/// data file, a journal, and a connection to the origin.
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
   /// the process; and for the connections to origins that stay open without a request
@@ -58,15 +57,9 @@ package enum DescriptorBudget {
     #else
       let most = rlim_t.max
     #endif
-    guard let raised = raised(limit.rlim_cur, hard: limit.rlim_max, most: most) else { return }
-    limit.rlim_cur = raised
+    guard min(limit.rlim_max, most) > limit.rlim_cur else { return }
+    limit.rlim_cur = min(limit.rlim_max, most)
     _ = setrlimit(resource, &limit)
-  }
-
-  /// Returns the soft limit to set in place of `soft`; nil if it is as high already.
-  static func raised<Limit: FixedWidthInteger>(_ soft: Limit, hard: Limit, most: Limit) -> Limit? {
-    let target = min(hard, most)
-    return target > soft ? target : nil
   }
 }
 

@@ -27,10 +27,9 @@ final class Entry: Sendable {
     var isShutDown = false
     /// Whether its last record is written, or about to be.
     var isClosed = false
-    var closeWaiters: [CheckedContinuation<Void, Never>] = []
     var wholeReaders = 0
+    /// The last fill, which may have ended.
     var filler: Task<Void, Never>?
-    var fillerNumber = 0
   }
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
@@ -43,7 +42,8 @@ final class Entry: Sendable {
       key: key, resource: resource, evictor: evictor, events: events,
       isShared: starter.origin.isShared)
     evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name) }
-    var policy = RecordedPolicy(of: key, for: resource)
+    var policy = RecordedPolicy(key: key)
+    policy.note(resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
     if let found { policy.adopt(found) }
     self.policy = Mutex(policy)
@@ -116,51 +116,22 @@ final class Entry: Sendable {
     state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
   }
 
-  func closeIfUnused(after change: (inout State) -> Void) {
-    let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
+  private func closeIfUnused(after change: (inout State) -> Void) {
+    let last = state.withLock { state -> Generation? in
       change(&state)
       state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
-      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
-        let current = state.current
-      else { return (nil, false) }
-      if !state.isShutDown, current.withState(\.needsSync) {
-        // Syncing may take long; a reader that reopens the entry meanwhile does not wait for it.
-        state.tasks = 1
-        return (current, true)
+      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed else {
+        return nil
       }
       state.isClosed = true
-      return (current, false)
+      return state.current
     }
     guard let last else { return }
-    table.finish(closing: isDirty ? nil : key) { [self] in
-      guard isDirty else { return await finish(last) }
-      let next = await storage.sync(last, isLast: true)
-      endTask()
-      if let next { syncSoon(last, after: next) }
-    }
-  }
-
-  private func finish(_ last: Generation) async {
-    // Nothing is stored from here on.
-    last.withState { $0.close() }
-    await storage.finish(last)
-    let waiters = state.withLock { state in
-      (state.current, state.earlier) = (nil, [])
-      defer { state.closeWaiters = [] }
-      return state.closeWaiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// Waits until the entry has written its last record.
-  func waitUntilClosed() async {
-    await withCheckedContinuation { continuation in
-      let isOver = state.withLock { state in
-        if state.current == nil { return true }
-        state.closeWaiters.append(continuation)
-        return false
-      }
-      if isOver { continuation.resume() }
+    table.close(key) { [self] in
+      // Nothing is stored from here on.
+      last.withState { $0.close() }
+      await storage.finish(last)
+      state.withLock { ($0.current, $0.earlier) = (nil, []) }
     }
   }
 
@@ -177,8 +148,8 @@ final class Entry: Sendable {
 
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// Returns the empty state of a generation whose files replace those of the last one.
-  private func emptyState(after last: Generation) -> GenerationState {
+  /// The files of the new generation replace those of the last one.
+  func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.lineage))
     return state
@@ -245,23 +216,8 @@ final class Entry: Sendable {
     return true
   }
 
-  /// Makes an empty generation the current one, and returns the one before, with which its readers
-  /// continue; nil if the entry is closed.
-  ///
-  /// - Parameter time: responses to requests from before have to be confirmed.
-  func startAnew(at time: Date) -> Generation? {
-    while !isClosed, let last = current {
-      var state = emptyState(after: last)
-      state.representation.invalidatedAt = time
-      if startAnew(after: last, with: state) { return last }
-    }
-    return nil
-  }
-
-  /// Makes a new generation the current one in place of `last`, whose readers continue with it: see
-  /// `replace`.
-  ///
-  /// - Parameter next: its state; nil: empty.
+  /// As `replace`, for an empty generation unless its state is given; the readers of `last` continue
+  /// with it.
   @discardableResult
   func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
     replace(
@@ -296,7 +252,6 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  /// See `RecordedPolicy.group`.
   var group: String? { withPolicy(\.group) }
 
   func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
@@ -310,23 +265,16 @@ final class Entry: Sendable {
 /// A reader without a group changes nothing, nor does one to which the resource is the first of its
 /// group: a part that is opened by itself stays a part.
 struct RecordedPolicy: Sendable {
-  private let key: CacheKey
+  let key: CacheKey
   /// The key of the first resource of the group; nil if none is known.
-  private(set) var group: String?
+  var group: String?
   /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
-  private(set) var keep: Int64?
+  var keep: Int64?
   /// As marked on disk.
-  private(set) var marked: Int64?
+  var marked: Int64?
 
-  init(of key: CacheKey, for resource: Resource) {
-    self.key = key
-    note(resource)
-  }
-
-  /// Adopts the group in a record, unless another one is known.
   mutating func adopt(_ record: EntryRecord) { group = group ?? record.group }
 
-  /// Adopts the group in a stored entry, and how long it is marked to stay.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     adopt(contents.record)
     (keep, marked) = (contents.files.keep, contents.files.keep)

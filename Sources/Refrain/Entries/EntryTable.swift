@@ -18,15 +18,7 @@ final class EntryTable: Sendable {
     var isClosed = false
     /// What releases the entries that somebody keeps open only for speed.
     var holders: [UInt64: @Sendable () -> Bool] = [:]
-    /// The entries that are being recorded, or closed.
-    var closing: Set<UInt64> = []
-    /// The highest number of a holder, or of a closing.
-    var lastNumber: UInt64 = 0
-
-    mutating func makeNumber() -> UInt64 {
-      lastNumber += 1
-      return lastNumber
-    }
+    var lastHolder: UInt64 = 0
   }
 
   private let state = Mutex(State())
@@ -85,21 +77,21 @@ final class EntryTable: Sendable {
     places.giveBack()
   }
 
-  /// The number of entries that are open, being opened, or being closed.
+  /// The entries that are open, being opened, or being closed.
   var count: Int { state.withLock { $0.slots.count } }
 
   var isEmpty: Bool { count == 0 }
 
   var openEntries: [Entry] { state.withLock { $0.slots.values.compactMap(\.entry) } }
 
-  /// Returns the entry that is open under a key, without waiting.
   func openEntry(for key: CacheKey) -> Entry? { state.withLock { $0.slots[key]?.entry } }
 
   /// As `openEntry`, after waiting for one that is being opened or closed.
   func settledEntry(for key: CacheKey) async -> Entry? {
     while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
-      case .open(let entry): return entry
+      case .open(let entry) where !entry.isClosed: return entry
+      case .open: await Task.yield()
       case .busy(let end): await end()
       }
     }
@@ -110,13 +102,12 @@ final class EntryTable: Sendable {
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
-      await entry.waitUntilClosed()
       await Task.yield()
     }
     return nil
   }
 
-  /// As `settledEntry`, of some keys, or all.
+  /// - Parameter keys: nil for all.
   func settledEntries(for keys: Set<CacheKey>? = nil) async -> [Entry] {
     let keys = keys ?? state.withLock { Set($0.slots.keys) }
     var entries: [Entry] = []
@@ -128,14 +119,14 @@ final class EntryTable: Sendable {
 
   // MARK: Idle entries
 
-  /// - Parameter release: asks a holder to release entries that it keeps open only for speed; returns
-  ///   whether there were any.
+  /// - Parameter release: releases entries that are kept open only for speed; returns whether there
+  ///   were any.
   /// - Returns: a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     state.withLock { state in
-      let number = state.makeNumber()
-      state.holders[number] = release
-      return number
+      state.lastHolder += 1
+      state.holders[state.lastHolder] = release
+      return state.lastHolder
     }
   }
 
@@ -151,39 +142,36 @@ final class EntryTable: Sendable {
   // MARK: Closing
 
   /// Runs the last work for an entry without readers, in the background.
-  ///
-  /// - Parameter key: that of the entry if this closes it; nil if it is only recorded.
-  func finish(closing key: CacheKey?, _ work: @Sendable @escaping () async -> Void) {
+  func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
-      let number = state.makeNumber()
-      state.closing.insert(number)
       let task = Task(executorPreference: IOThreads.background) {
         await work()
-        self.state.withLock { _ = $0.closing.remove(number) }
-        if let key { self.free(key) }
+        self.free(key)
       }
-      if let key { state.slots[key] = .busy { await task.value } }
+      state.slots[key] = .busy { await task.value }
     }
   }
 
-  /// The numbers of the entries without readers that are being recorded or closed: later ones have
-  /// others.
-  var closing: Set<UInt64> { state.withLock(\.closing) }
-
-  /// Prevents entries from opening from now on, and returns those that are open.
-  func shutDown() -> [Entry] {
-    state.withLock { $0.isClosed = true }
-    return openEntries
+  /// Waits for the entries that are being opened or closed now, and returns whether there were any.
+  func settle() async -> Bool {
+    var isBusy = false
+    for case .busy(let isOver) in state.withLock({ Array($0.slots.values) }) {
+      await isOver()
+      isBusy = true
+    }
+    return isBusy
   }
 
-  /// Waits until every entry has been recorded and closed.
-  func waitUntilEmpty() async {
+  /// Prevents entries from opening from now on, ends those that are open, and waits until every one
+  /// has been recorded and closed.
+  func shutDown() async {
+    state.withLock { $0.isClosed = true }
     while !isEmpty {
-      for entry in await settledEntries() {
-        // It may have been opening when the others were shut down.
-        entry.shutDown()
-        await entry.waitUntilClosed()
-      }
+      // Some may have been opening when the others were shut down.
+      for entry in openEntries { entry.shutDown() }
+      if await settle() { continue }
+      // Their fetches are about to end. Not cancelled with the caller, which would not wait then.
+      await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
   }
 }

@@ -3,29 +3,17 @@ import RefrainLocks
 
 /// Starts the fetches of a cache's entries, with what they share: the origin, the plan of requests,
 /// and the order in which they take their turns.
-final class FetchStarter: Sendable {
+struct FetchStarter: Sendable {
   let origin: Origin
   let gate = PlaybackPriority()
+  let plan: FetchPlan
+  /// Whether stored bytes are never revalidated.
+  let trustsStored: Bool
   /// How long a fetch without readers may stall.
   let abandonedSilence: Duration
-  private let plan: FetchPlan
-  /// Whether stored bytes are never revalidated.
-  private let trustsStored: Bool
   /// Brings a range of a generation; nothing here knows how.
-  let run: Run
+  let run: @Sendable (Generation, FetchID, ByteRange) async -> Void
 
-  typealias Run = @Sendable (Generation, FetchID, ByteRange) async -> Void
-
-  init(
-    origin: Origin, plan: FetchPlan, trustsStored: Bool, abandonedSilence: Duration,
-    run: @escaping Run
-  ) {
-    (self.origin, self.plan, self.trustsStored) = (origin, plan, trustsStored)
-    self.abandonedSilence = abandonedSilence
-    self.run = run
-  }
-
-  /// Returns the state of an empty generation of a resource.
   func emptyState(of resource: Resource) -> GenerationState {
     GenerationState(
       limits: plan, isOffline: origin.isOffline, trustsStored: trustsStored,
@@ -48,7 +36,6 @@ final class PlaybackPriority: Sendable {
 
   var foregroundCount: Int { state.withLock { $0.foreground } }
 
-  /// Changes the number of fetches that a player waits for.
   func count(_ change: Int) {
     let isFree = state.withLock { state in
       state.foreground += change

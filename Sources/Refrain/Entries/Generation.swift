@@ -14,7 +14,6 @@ final class Generation: Sendable {
   }
 
   #if DEBUG
-    /// How often the state's lock was taken.
     var lockCount: Int { state.count }
   #endif
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// Ends writing to an entry: its last holder leaves, the origin has another version, or the entry
 /// is removed, here or by another process.
@@ -33,11 +34,9 @@ extension Store {
         try directory.mark(keep: policy.keep)
       }
     }
-    // The lock is held until the entry is measured.
-    let lock = writer?.lock
-    defer { withExtendedLifetime(lock) {} }
     endWriting(isClosed: true)
-    budget.markClosed(name, isBrief: policy.keep != nil || policy.marked != nil)
+    if policy.keep != nil || policy.marked != nil { budget.remeasure(name) }
+    budget.index.withLock { [name] in $0.markClosed(name) }
     // Those before it may be over.
     if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in
@@ -154,14 +153,20 @@ extension Store {
   /// Makes an empty generation the current one, and removes the files of the one before: nothing of
   /// that one is stored or given to a further reader. Its readers continue.
   ///
+  /// - Parameter time: responses to requests from before have to be confirmed.
   /// - Returns: whether there were files.
   /// - Throws: `DiskError`; `MediaCacheError`, `.inUse` if another process is writing the entry.
   func remove(_ entry: Entry, at time: Date) throws -> Bool {
-    guard let last = entry.startAnew(at: time) else { return false }
-    last.withState { $0.storage.refuse(.purged) }
-    let wasStored = try removeFiles(last)
-    last.withState { $0.endWithoutReaders() }
-    return wasStored
+    while !entry.isClosed, let last = entry.current {
+      var next = entry.emptyState(after: last)
+      next.representation.invalidatedAt = time
+      guard entry.startAnew(after: last, with: next) else { continue }
+      last.withState { $0.storage.refuse(.purged) }
+      let wasStored = try removeFiles(last)
+      last.withState { $0.endWithoutReaders() }
+      return wasStored
+    }
+    return false
   }
 
   /// Removes the entry's files; readers continue with their open file.

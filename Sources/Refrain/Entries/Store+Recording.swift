@@ -41,15 +41,13 @@ extension Store {
 
   /// Makes the bytes stored so far survive a power cut.
   ///
-  /// - Parameter isLast: whether nobody is left who could bring more.
   /// - Returns: the delay after which to call it again; nil for no earlier than the next bytes.
-  @discardableResult
-  func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
+  func sync(_ generation: Generation) -> Duration? {
     var isDone = false
     if open?.generation === generation {
       attempt {
         do {
-          isDone = try writeDown(generation, isLast: isLast)
+          isDone = try writeDown(generation)
         } catch let error as DiskError where error.isMissing {
           vanish(generation)
         }
@@ -60,7 +58,7 @@ extension Store {
 
   /// Syncs the data and writes the record.
   ///
-  /// - Parameter isLast: whether no more is expected; a later fetch prepares the files again.
+  /// - Parameter isLast: whether the entry is being closed.
   /// - Returns: false if bytes of the data file may be lost, and storing has stopped: fsync(2)
   ///   reports that only once.
   @discardableResult
@@ -183,15 +181,21 @@ extension Store {
     }
   }
 
-  /// Removes files, and the directory if none is left; subtracts their size from the usage.
+  /// Removes files, and the directory if none is left; subtracts their size from the usage. What is
+  /// being read of it stays counted, as reserved: no measurement sees it any more.
   func removeFiles(where isUnwanted: (String) -> Bool = { _ in true }) throws(DiskError) {
     let names = try directory.disk.names(in: directory.path)
     let isWhole = names.allSatisfy(isUnwanted)
     guard isWhole || names.contains(where: isUnwanted) else { return }
-    let (size, read) = try directory.allocatedBytes(where: isUnwanted)
-    try budget.removing(size, read: read, of: name) { () throws(DiskError) in
-      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
-      held += read
-    }
+    // Before and after: what grew until now is not taken for a part of what is freed.
+    countGrowth(holding: try directory.bytesInUse(where: isUnwanted))
+    defer { countGrowth() }
+    try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
+  }
+
+  private func countGrowth(holding read: Int64 = 0) {
+    guard let before = writer?.counted else { return }
+    held += read
+    writer?.counted = budget.conclude(name, reserved: 0, since: before, reserving: read)
   }
 }

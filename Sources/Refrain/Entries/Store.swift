@@ -32,8 +32,8 @@ actor Store {
   /// The right to write to the entry.
   struct Writer {
     let lock: WriterLock
-    /// The size of the entry before anything was written to it.
-    let sizeBefore: DiskBudget.Before
+    /// The size of the entry when its growth was last counted.
+    var counted: DiskBudget.Before
     /// Whether the entry's parent directories are known to survive a power cut.
     var isAnchored = false
   }
@@ -50,7 +50,6 @@ actor Store {
     }
   }
 
-  /// - Parameter evictor: makes room for what is stored.
   init(
     key: CacheKey, resource: Resource, evictor: Evictor, events: EventStreams, isShared: Bool
   ) {
@@ -99,9 +98,7 @@ actor Store {
 
   // MARK: Beginning
 
-  /// Prepares a generation's file for writing.
-  ///
-  /// - Returns: the file; nil if nothing can be stored now.
+  /// - Returns: the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
     guard await reserveOverhead(generation) else {
@@ -186,12 +183,10 @@ actor Store {
     }
   }
 
-  /// Takes the writer lock if it is free.
-  ///
-  /// - Returns: whether this is the entry's writer.
+  /// - Returns: whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    writer = Writer(lock: lock, sizeBefore: try budget.begin(name))
+    writer = Writer(lock: lock, counted: budget.begin(name))
     if let failure = lock.failure, let warning = directory.locks.warning(of: failure) {
       warn(warning)
     }
@@ -207,7 +202,6 @@ actor Store {
     return false
   }
 
-  /// Continues with the stored files.
   private func resume(
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile? {
@@ -227,8 +221,6 @@ actor Store {
     return contents.file
   }
 
-  /// Makes the files of a new generation.
-  ///
   /// - Parameters:
   ///   - found: the stored generation. It stays until bytes of the new generation are stored, unless
   ///     none of its bytes are readable.
@@ -256,14 +248,10 @@ actor Store {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
-      if removesOthers {
-        // The existing record and its files remain valid.
-        for name in [files.fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
-          try directory.disk.remove("\(directory.path)/\(name)")
-        }
-      } else {
-        // Nothing else lies in a new directory.
-        attempt { try removeFiles() }
+      // An existing record and its files remain valid.
+      attempt {
+        guard removesOthers else { return try removeFiles() }
+        try removeOthers(than: found.map { [Files(of: $0.record)] } ?? [])
       }
       throw error
     }
@@ -284,14 +272,13 @@ actor Store {
     let released = isClosed ? held : 0
     if hasOverhead || writer != nil || released > 0 {
       let overhead = hasOverhead ? DiskBudget.overhead : 0
-      budget.conclude(name, reserved: overhead + released, since: writer?.sizeBefore)
+      budget.conclude(name, reserved: overhead + released, since: writer?.counted)
       held -= released
       hasOverhead = false
     }
     (writer, open) = (nil, nil)
   }
 
-  /// Pins the entry; see `EntryDirectory.pin`.
   func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: writer != nil) }
 
   // MARK: Reporting
@@ -322,7 +309,6 @@ extension Store.Files {
 }
 
 extension Generation {
-  /// Has nothing stored for a time.
   func refuse(_ problem: MediaCacheError, for pause: Duration) {
     withState { $0.storage.refuse(problem, until: .now + pause) }
   }

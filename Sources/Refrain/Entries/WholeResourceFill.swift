@@ -20,8 +20,6 @@ extension Generation {
       defer { leave(reader) }
       do {
         return try await fill(for: reader)
-      } catch is CancellationError {
-        return
       } catch let error as MediaCacheError where error == GenerationState.keepsChanging {
         // A reader that asks again may begin another version, which is filled then.
         return
@@ -81,13 +79,9 @@ extension Entry {
       let generation = state.current
     else { return }
     state.tasks += 1
-    state.fillerNumber += 1
-    state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
+    state.filler = Task(executorPreference: IOThreads.shared) {
       await generation.fill()
-      self.closeIfUnused { state in
-        state.tasks -= 1
-        if state.fillerNumber == number { state.filler = nil }
-      }
+      self.endTask()
     }
   }
 

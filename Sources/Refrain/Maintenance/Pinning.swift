@@ -115,10 +115,7 @@ extension MediaCache {
       guard budget.claimPinned(bytes, for: name) else {
         throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: [name]))
       }
-      defer {
-        budget.index.withLock { $0.endClaim(name) }
-        budget.remeasure(name)
-      }
+      defer { budget.remeasure(name) }
       do {
         let isStored =
           if let open { try await open.storage.pin() } else {

@@ -86,7 +86,7 @@ import Testing
         first.cancel()
         // The station continues at another place.
         serve(8)
-        await entry.waitUntilClosed()
+        try await eventually("the entry is closed") { entry.current == nil }
         try await #expect(test.cache.entries().isEmpty)
         let bytes = SyntheticBytes(seed: 8)
         try await #expect(test.read(path, 0..<300_000) == bytes.bytes(in: 0..<300_000))

@@ -40,20 +40,13 @@ import Testing
   }
 
   @Test func `Entries are being closed until that has ended`() async throws {
-    let table = EntryTable()
-    let gates = (0..<3).map { _ in Gate() }
-    for gate in gates[..<2] { table.finish(closing: nil) { try? await gate.wait() } }
-    let closing = table.closing
-    #expect(closing.count == 2)
-    gates[0].open()
-    try await eventually("the first has ended") { table.closing.count == 1 }
-    #expect(table.closing.isSubset(of: closing) && !table.releaseIdle())
-    // One that begins later is none of those.
-    table.finish(closing: nil) { try? await gates[2].wait() }
-    gates[1].open()
-    try await eventually("the second has ended") { table.closing.isDisjoint(with: closing) }
-    #expect(table.closing.count == 1)
-    gates[2].open()
-    try await eventually("all have ended") { table.closing.isEmpty }
+    let table = EntryTable(places: EntryPlaces(most: { 2 }))
+    let gates = (0..<2).map { _ in Gate() }
+    table.close(CacheKey(rawValue: "a")) { try? await gates[0].wait() }
+    table.close(CacheKey(rawValue: "b")) { try? await gates[1].wait() }
+    Task { for gate in gates { gate.open() } }
+    _ = await table.settle()
+    #expect(table.isEmpty)
+    #expect(await table.settle() == false)
   }
 }

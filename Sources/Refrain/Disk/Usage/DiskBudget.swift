@@ -5,7 +5,7 @@ import RefrainLocks
 /// A cache directory: the location of its entries, and its disk usage.
 ///
 /// Opening reads nothing. The bytes used come from `UsageFile`, which all caches of the directory
-/// share; a scan in the background finds the entries that can be evicted (`DiskBudget+Scanning`).
+/// share; a scan in the background measures the directory, and finds the entries that can be evicted.
 /// Most methods block on the disk.
 final class DiskBudget: Sendable {
   let directory: String
@@ -16,7 +16,6 @@ final class DiskBudget: Sendable {
   private let account = Mutex(Account())
   let index = Mutex(EntryIndex())
   private let currentLimit: Mutex<Int64?>
-  private let hasCheckedUsage = Atomic(false)
   private let clock: @Sendable () -> Moment
   /// Receives the warnings of failed scans.
   let report: @Sendable (CacheEvent) -> Void
@@ -71,14 +70,7 @@ final class DiskBudget: Sendable {
   /// on: call `Evictor.makeRoom` afterwards.
   var limit: Int64? {
     get { currentLimit.withLock(\.self) }
-    set {
-      let before = currentLimit.withLock { limit in
-        defer { limit = newValue }
-        return limit
-      }
-      // Without a limit, closed entries are not measured.
-      if before == nil, newValue != nil { index.withLock { $0.forgetScan() } }
-    }
+    set { currentLimit.withLock { $0 = newValue } }
   }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
@@ -96,8 +88,9 @@ final class DiskBudget: Sendable {
     let (isGranted, isDoubtful) = update { account, record in
       (account.reserve(bytes, quantum: quantum, limit: limit, from: &record), record.isDoubtful)
     }
-    // Only once: a scan that fails would fail each time.
-    if limit != nil, isDoubtful, !hasCheckedUsage.exchange(true, ordering: .relaxed) { startScan() }
+    // A scan that has failed would fail each time.
+    let mayScan = index.withLock { $0.scanFailure == nil && $0.isOld(at: .now) }
+    if limit != nil, isDoubtful, mayScan { startScan() }
     return isGranted
   }
 
@@ -138,47 +131,45 @@ final class DiskBudget: Sendable {
   }
 
   /// Begins a change of an entry. Balanced by `conclude`.
-  func begin(_ name: String) throws(DiskError) -> Before {
-    Before(bytes: try sizeWithShard(name), measurements: usage.update(\.measurements))
+  ///
+  /// - Parameters:
+  ///   - size: the entry's size, if it was just measured.
+  ///   - bytes: reserved for the change, whatever the limit.
+  func begin(_ name: String, size: Int64? = nil, reserving bytes: Int64 = 0) -> Before {
+    let before = withShard(of: name, size ?? remeasure(name))
+    return update { account, record in
+      _ = account.reserve(bytes, limit: nil, from: &record)
+      return Before(bytes: before, measurements: record.measurements)
+    }
   }
 
-  /// Settles an entry whose files will not change any more (`Account.conclude`).
+  /// Adds the size of an entry's shard, which grows with the number of its entries.
+  private func withShard(of name: String, _ size: Int64?) -> Int64? {
+    let shard = try? disk.allocated([entryDirectory(named: name).shardPath])
+    return size.flatMap { size in shard.map { size + $0 } }
+  }
+
+  /// Settles the changes of an entry since `begin` or the last call (`Account.conclude`).
   ///
-  /// - Parameter before: from before anything was written; nil if nothing was.
-  /// - Returns: the growth of the entry and its shard; nil if it cannot be measured.
+  /// - Parameters:
+  ///   - bytes: the reservation to settle.
+  ///   - before: from before anything was written; nil if nothing was.
+  ///   - more: reserved for changes that follow, whatever the limit.
+  /// - Returns: what is known before those.
   @discardableResult
-  func conclude(_ name: String, reserved bytes: Int64, since before: Before?) -> Int64? {
-    var growth: Int64? = 0
+  func conclude(
+    _ name: String, reserved bytes: Int64, since before: Before?, reserving more: Int64 = 0
+  ) -> Before {
+    var (size, growth): (Int64?, Int64?) = (nil, 0)
     if let before {
-      growth = before.bytes.flatMap { bytes in (try? sizeWithShard(name)).map { $0 - bytes } }
+      size = withShard(of: name, remeasure(name))
+      growth = before.bytes.flatMap { bytes in size.map { $0 - bytes } }
     }
-    update { [growth] account, record in
-      account.conclude(
-        name, reserved: bytes, growth: growth,
-        isCounted: before.map { $0.measurements == record.measurements } ?? true, in: &record)
-    }
-    return growth
-  }
-
-  /// Removes files of an entry that is open for writing here, and subtracts their size.
-  ///
-  /// - Parameter read: how much of it is being read. It stays counted, as reserved: no measurement
-  ///   sees it any more.
-  func removing(
-    _ size: Int64, read: Int64, of name: String, _ remove: () throws(DiskError) -> Void
-  ) throws(DiskError) {
-    // Reserved first: a measurement that follows no longer sees it.
-    let measurements = reserveBeyondLimit(read)
-    do throws(DiskError) {
-      try remove()
-    } catch {
-      settle(read, actual: 0, for: name)
-      giveBack()
-      throw error
-    }
-    update { account, record in
-      account.shrink(name, by: size)
-      if record.measurements == measurements { record.free(size) }
+    return update { [size, growth] account, record in
+      let isCounted = before.map { $0.measurements == record.measurements } ?? true
+      account.conclude(name, reserved: bytes, growth: growth, isCounted: isCounted, in: &record)
+      _ = account.reserve(more, limit: nil, from: &record)
+      return Before(bytes: size, measurements: record.measurements)
     }
   }
 
@@ -194,47 +185,31 @@ final class DiskBudget: Sendable {
   ) throws(Failure) -> Int64? {
     // The copy of a record that is being replaced.
     let copy: Int64 = 8192
-    let bytes = try? sizeWithShard(name, known: size)
-    let before = Before(bytes: bytes, measurements: reserveBeyondLimit(copy))
+    let before = begin(name, size: size, reserving: copy)
     let result = Result(catching: body)
     // After a failure, too: part of it may have been freed.
-    let growth = conclude(name, reserved: copy, since: before)
+    let after = conclude(name, reserved: copy, since: before)
     try result.get()
-    return growth.map { -$0 }
-  }
-
-  /// - Returns: see `Before.measurements`.
-  private func reserveBeyondLimit(_ bytes: Int64) -> Int64 {
-    update { account, record in
-      _ = account.reserve(bytes, limit: nil, from: &record)
-      return record.measurements
-    }
-  }
-
-  /// Returns the size of an entry with its shard, which grows with the number of its entries.
-  private func sizeWithShard(_ name: String, known: Int64? = nil) throws(DiskError) -> Int64 {
-    let shard = try disk.allocated([entryDirectory(named: name).shardPath])
-    if let known { return known + shard }
-    return try (measure(name)?.allocatedBytes ?? 0) + shard
+    return before.bytes.flatMap { bytes in after.bytes.map { bytes - $0 } }
   }
 
   // MARK: Entries
 
   func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
-  /// - Parameter isBrief: whether the entry stays only for a time.
-  func markClosed(_ name: String, isBrief: Bool) {
-    // Without a limit nothing else is evicted, and no scan forgets what other programs remove.
-    if limit != nil || isBrief { remeasure(name) }
-    index.withLock { $0.markClosed(name) }
-  }
-
   /// Measures an entry for the index, whose known values remain if that fails.
-  func remeasure(_ name: String) {
-    guard case .success(let found) = Result(catching: { try measure(name) }) else { return }
+  ///
+  /// - Returns: its size; nil if it cannot be measured.
+  @discardableResult
+  func remeasure(_ name: String) -> Int64? {
+    let measured = Result { () throws(DiskError) in try measure(name) }
+    guard case .success(let found) = measured else { return nil }
     index.withLock { index in
-      if let found { index.note(found) } else { index.forget(name) }
+      // The first scan finds the others; one that stays only for a time goes without a scan.
+      guard let found, index.isFollowed || found.keep != nil else { return index.forget(name) }
+      index.note(found)
     }
+    return found?.allocatedBytes ?? 0
   }
 
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
@@ -283,9 +258,106 @@ final class DiskBudget: Sendable {
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
 
-  /// See `EntryIndex.claim`. Call `remeasure` once the entry is pinned, or is not.
+  /// See `EntryIndex.claim`.
   func claimPinned(_ bytes: Int64, for name: String) -> Bool {
     let room = pinnableBytes ?? .max
     return index.withLock { $0.claim(bytes, for: name, within: room) }
+  }
+}
+
+/// Scans of every entry in the background, to measure the directory and to find entries to evict.
+extension DiskBudget {
+  /// Starts a scan unless one is running.
+  @discardableResult
+  func startScan() -> Task<Void, Never> {
+    index.withLock { index in
+      if let scan = index.scan { return scan }
+      let task = Task(executorPreference: IOThreads.background) {
+        var failure: DiskError?
+        do throws(DiskError) { try await self.scan() } catch { failure = error }
+        let last = self.index.withLock { [failure] index in
+          index.scan = nil
+          defer { index.scanFailure = failure }
+          return index.scanFailure
+        }
+        guard let failure, failure.code != last?.code else { return }
+        self.report(
+          .warning(
+            "\(self.directory) could not be scanned: \(failure). The last known sizes are used; "
+              + "without any, little is stored until a scan succeeds, to stay within the limit."))
+      }
+      index.scan = task
+      return task
+    }
+  }
+
+  /// Scans one shard at a time, because others wait for the same threads.
+  private func scan() async throws(DiskError) {
+    let began = ContinuousClock.now
+    let start = usage.update { record in
+      record.beginMeasurement()
+      return record
+    }
+    index.withLock { $0.beginScan() }
+    var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
+    // In random order, so that the first entries are a sample of all.
+    for shard in try shards().shuffled() {
+      if Task.isCancelled { return }
+      let names = try names(inShard: shard)
+      for name in names {
+        guard let entry = try measure(name) else { continue }
+        sum += entry.allocatedBytes
+        index.withLock { $0.note(entry) }
+      }
+      let path = "\(entriesPath)/\(shard)"
+      if names.isEmpty { disk.removeIfEmpty(path) }
+      sum += try disk.allocated([path])
+      await Task.yield()
+    }
+    usage.update { [sum] record in record.endMeasurement(since: start, measured: sum) }
+    index.withLock { $0.endScan(began: began, ended: .now) }
+  }
+
+  /// Waits until the usage is known, and enough entries to select from: all of a few, or of many
+  /// those that are scanned in 25 milliseconds. No longer than a second if any entry is known.
+  ///
+  /// - Returns: whether the usage is known: nothing is evicted for a guess.
+  func waitForCandidates() async -> Bool {
+    let start = ContinuousClock.now
+    var scan: Task<Void, Never>?
+    while true {
+      let (isScanned, count, running) = index.withLock { ($0.lastScan != nil, $0.count, $0.scan) }
+      let isKnown = usage.update(\.isMeasured)
+      if isKnown, isScanned { return true }
+      // Among 50 entries, one was probably not used for long.
+      let patience: Duration = isKnown && count >= 50 ? .milliseconds(25) : .seconds(1)
+      if isScanned || count > 0, .now - start > patience { return isKnown }
+      // If it has failed, the next caller starts another one.
+      if scan != nil, scan != running { return isKnown }
+      scan = startScan()
+      do { try await Task.sleep(for: .milliseconds(1)) } catch { return isKnown }
+    }
+  }
+
+  /// Scans every entry again if others may have stored, or pinned, much since the last scan.
+  ///
+  /// - Returns: whether a scan completed.
+  @discardableResult
+  func rescan() async -> Bool {
+    guard index.withLock({ $0.isOld(at: .now) }) else { return false }
+    await startScan().value
+    return index.withLock { $0.scanFailure == nil }
+  }
+
+  /// As `rescan`, for the pins of other processes. Without a limit, their number does not matter.
+  func knowPinned() async { if limit != nil { await rescan() } }
+
+  /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
+  /// for it.
+  func close() async {
+    let scan = index.withLock(\.scan)
+    scan?.cancel()
+    await scan?.value
+    await IOThreads.background.run { self.giveBack() }
   }
 }

@@ -21,18 +21,12 @@ struct MeasuredEntry: Sendable, Hashable {
 /// scans in the background.
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
-  /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
-  /// that selecting among the others takes no longer, however many are pinned.
-  private var pinned: [String: Int64] = [:]
-  /// The entries of `pinned` that are only about to be pinned: a scan that finds no pin yet changes
-  /// nothing.
-  private var claimed: Set<String> = []
-  /// The sum of `pinned`.
+  /// The disk space that all pinned entries claim.
   private var pinnedBytes: Int64 = 0
   /// The entries that this process has open.
   private var open: Set<String> = []
-  /// The names of entries that stay only for a time; some may be gone.
-  private var brief: Set<String> = []
+  /// The next entries to evict, the first one last. Some may have been used since, or be gone.
+  private var queue: [MeasuredEntry] = []
   /// The entries measured since the last scan began, by it or by others; nil once it has
   /// completed.
   private var seen: Set<String>?
@@ -42,36 +36,29 @@ struct EntryIndex: Sendable {
   var scan: Task<Void, Never>?
   /// Why the last scan failed; nil if it did not.
   var scanFailure: DiskError?
-  /// Whether no further scan begins.
-  var isClosed = false
   /// The latest known time of access.
   private var newest = -Double.infinity
 
   // MARK: Entries
 
+  var count: Int { entries.count }
+
+  /// Whether a scan has begun: what changes since has to be noted.
+  var isFollowed: Bool { seen != nil || lastScan != nil }
+
   mutating func note(_ entry: MeasuredEntry) {
-    if entry.pinnedBytes == nil, claimed.contains(entry.name) { return }
     seen?.insert(entry.name)
-    setPinned(entry.pinnedBytes, entry.name)
-    if entry.pinnedBytes == nil { entries[entry.name] = entry }
-    if entry.keep == nil { brief.remove(entry.name) } else { brief.insert(entry.name) }
+    set(entry, entry.name)
     newest = max(newest, entry.lastAccess)
+    // It may precede those that were selected. What a scan finds is considered when it ends.
+    if seen == nil, let last = queue.first, MeasuredEntry.isNewer(last, entry) { queue = [] }
   }
 
-  mutating func forget(_ name: String) {
-    entries[name] = nil
-    claimed.remove(name)
-    setPinned(nil, name)
-  }
+  mutating func forget(_ name: String) { set(nil, name) }
 
-  /// Whether an entry that `oldest` has returned is still as it was, and may be evicted.
-  func isCurrent(_ entry: MeasuredEntry) -> Bool {
-    entries[entry.name]?.lastAccess == entry.lastAccess && !open.contains(entry.name)
-  }
-
-  /// Has an entry that cannot be evicted rank as one that is used now.
-  mutating func postpone(_ name: String, at time: Double) {
-    entries[name]?.lastAccess = max(newest, time)
+  private mutating func set(_ entry: MeasuredEntry?, _ name: String) {
+    pinnedBytes &+= (entry?.pinnedBytes ?? 0) &- (entries[name]?.pinnedBytes ?? 0)
+    entries[name] = entry
   }
 
   /// Records that an entry is used now.
@@ -90,43 +77,49 @@ struct EntryIndex: Sendable {
 
   func isOpen(_ name: String) -> Bool { open.contains(name) }
 
-  /// The number of entries that may be evicted.
-  var candidateCount: Int { entries.count - open.count { entries[$0] != nil } }
-
   // MARK: Pinned entries
 
   /// Returns the disk space that all known pinned entries but some claim.
   func pinnedBytes(except names: Set<String>) -> Int64 {
-    names.reduce(pinnedBytes) { $0 &- (pinned[$1] ?? 0) }
+    names.reduce(pinnedBytes) { $0 &- (entries[$1]?.pinnedBytes ?? 0) }
   }
 
-  /// Claims space for an entry that is about to be pinned: it counts as pinned until `endClaim`.
+  /// Counts an entry as pinned that is about to be. Measure it afterwards.
   ///
   /// - Returns: false if it does not fit into `room` together with the other pinned entries.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
-    setPinned(bytes, name)
-    claimed.insert(name)
+    var entry = entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0)
+    entry.pinnedBytes = bytes
+    note(entry)
     return true
-  }
-
-  /// Ends a claim. Measure the entry afterwards: it counts as pinned until then.
-  mutating func endClaim(_ name: String) {
-    claimed.remove(name)
-    if pinned[name] != nil { seen?.insert(name) }
-  }
-
-  private mutating func setPinned(_ bytes: Int64?, _ name: String) {
-    if bytes != nil { entries[name] = nil }
-    pinnedBytes = pinnedBytes(except: [name]) &+ (bytes ?? 0)
-    pinned[name] = bytes
   }
 
   // MARK: Selecting
 
+  private func mayBeEvicted(_ entry: MeasuredEntry) -> Bool {
+    entry.pinnedBytes == nil && !open.contains(entry.name)
+  }
+
+  /// Returns the next entry to evict: one whose time is over, else the least recently used one.
+  mutating func next(except spared: Set<String>, at time: Double) -> MeasuredEntry? {
+    for isSelected in [false, true] {
+      while let entry = queue.popLast() {
+        // Nor is it used, shortened or gone since it was selected.
+        if entries[entry.name] == entry, mayBeEvicted(entry), !spared.contains(entry.name) {
+          return entry
+        }
+      }
+      if isSelected { break }
+      queue = overdue(at: time).filter { !spared.contains($0.name) }
+      if queue.isEmpty { queue = oldest(except: spared) }
+    }
+    return nil
+  }
+
   /// Returns the least recently used entries that may be evicted, in order, the first one to go
   /// last. A look at all of a large cache takes milliseconds.
-  func oldest(_ count: Int = 1000) -> [MeasuredEntry] {
+  func oldest(_ count: Int = 1000, except spared: Set<String> = []) -> [MeasuredEntry] {
     var found: [MeasuredEntry] = []
     // Nothing later is among the first: most entries are passed over by this comparison.
     var bound = Double.infinity
@@ -134,7 +127,8 @@ struct EntryIndex: Sendable {
       found.sort(by: MeasuredEntry.isNewer)
       found.removeFirst(max(0, found.count - count))
     }
-    for entry in entries.values where entry.lastAccess <= bound && !open.contains(entry.name) {
+    for entry in entries.values
+    where entry.lastAccess <= bound && mayBeEvicted(entry) && !spared.contains(entry.name) {
       found.append(entry)
       guard found.count == 2 * count else { continue }
       shorten()
@@ -145,10 +139,10 @@ struct EntryIndex: Sendable {
   }
 
   /// Returns the entries that may be evicted and whose time is over.
-  mutating func overdue(at time: Double) -> [MeasuredEntry] {
-    brief = brief.filter { entries[$0]?.keep != nil || open.contains($0) }
-    return brief.subtracting(open).compactMap { entries[$0] }.filter { entry in
-      entry.keep.map { entry.lastAccess + Double($0) <= time } ?? false
+  func overdue(at time: Double) -> [MeasuredEntry] {
+    entries.values.filter { entry in
+      guard let keep = entry.keep, mayBeEvicted(entry) else { return false }
+      return entry.lastAccess + Double(keep) <= time
     }
   }
 
@@ -158,10 +152,9 @@ struct EntryIndex: Sendable {
 
   /// Ends a scan of all entries: those that were not measured since it began no longer exist.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
-    let found = (seen.take() ?? []).union(open).union(claimed)
-    for names in [Array(entries.keys), Array(pinned.keys)] {
-      for name in names where !found.contains(name) { forget(name) }
-    }
+    let found = (seen.take() ?? []).union(open)
+    for name in Array(entries.keys) where !found.contains(name) { forget(name) }
+    queue = []
     lastScan = (ended, ended - began)
   }
 
@@ -169,7 +162,4 @@ struct EntryIndex: Sendable {
   func isOld(at now: ContinuousClock.Instant) -> Bool {
     lastScan.map { now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
   }
-
-  /// Makes the next scan due: entries that were closed without being measured are unknown.
-  mutating func forgetScan() { lastScan = nil }
 }

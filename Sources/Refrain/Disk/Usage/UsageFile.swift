@@ -31,7 +31,7 @@ final class UsageFile: Sendable {
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = UsageRecord.number(ofBoot: bootIdentity)
-    state = Mutex(State(own: UsageRecord(guess: 0, boot: boot)))
+    state = Mutex(State(own: UsageRecord(boot: boot, isMeasured: false)))
   }
 
   /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
@@ -41,7 +41,7 @@ final class UsageFile: Sendable {
   /// The wait after one that ran out.
   private static let shortestWait: Duration = .milliseconds(50)
 
-  /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
+  /// Changes the record. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
@@ -69,19 +69,15 @@ final class UsageFile: Sendable {
     }
   }
 
-  /// Returns the first record of this boot.
+  /// Returns the first record of this boot. An empty directory is measured here.
   private func first(after last: UsageRecord?) -> UsageRecord {
-    var record = last ?? UsageRecord(boot: boot)
-    (record.boot, record.writers, record.guess) = (boot, [], 0)
     let entries = "\(directory)/entries"
-    // Otherwise the directory is measured in the background.
-    if last == nil, (try? disk.names(in: entries).isEmpty) == true,
-      let size = try? disk.allocated([directory, entries])
-    {
-      // The file's own block is not allocated yet.
-      (record.used, record.guess) = (size + 4096, nil)
+    let isEmpty = (try? disk.names(in: entries).isEmpty) ?? false
+    guard isEmpty, let size = try? disk.allocated([directory, entries]) else {
+      return UsageRecord(boot: boot, used: last?.used ?? 0, isMeasured: false)
     }
-    return record
+    // The file's own block is not allocated yet.
+    return UsageRecord(boot: boot, used: size + 4096)
   }
 }
 
@@ -92,5 +88,267 @@ extension Disk {
     var sum: Int64 = 0
     for path in paths { sum += try status(of: path)?.allocated ?? 0 }
     return sum
+  }
+}
+
+/// The disk space that a cache directory takes, as counted by every cache that writes to it. A pure
+/// value, kept in the file `usage`.
+///
+/// One rule makes the count safe: `used` is never less than the allocated bytes.
+///
+/// - A writer adds a grant before it writes, and gives back what it did not use.
+/// - Whoever frees bytes subtracts them afterwards, unless a measurement has replaced the count
+///   meanwhile: that one may already lack them.
+/// - A measurement adds to the bytes that it found all that may have been written unseen: the grants
+///   that were outstanding when it began, and those made since.
+///
+/// So the count may be too high for a while, at most by what was granted or freed during a
+/// measurement, and is never too low.
+struct UsageRecord: Sendable, Hashable {
+  /// A cache that may write without a further grant.
+  struct Writer: Sendable, Hashable {
+    var id: UInt64
+    var process: Int64
+    /// The most bytes that it may still allocate, or holds in removed files.
+    var outstanding: Int64
+
+    /// The upper half of the identifiers of this process: the process identifier may be that of an
+    /// earlier one, as in containers.
+    private static let ownIDs = UInt64(UInt32.random(in: 1...UInt32.max)) << 32
+    private static let lastID = Atomic<UInt64>(0)
+
+    static func makeID() -> UInt64 { ownIDs | lastID.add(1, ordering: .relaxed).newValue }
+
+    /// Whether its process has ended: kill(2) with signal 0 fails with ESRCH. If another process has
+    /// received the same identifier, that is only detected after the next boot.
+    var isDead: Bool {
+      guard let process = pid_t(exactly: process), process > 0 else { return true }
+      if process == getpid() { return id >> 32 != Self.ownIDs >> 32 }
+      return kill(process, 0) != 0 && errno == ESRCH
+    }
+  }
+
+  /// Identifies the boot in which the record was written. In another boot the writers' process
+  /// identifiers mean nothing, and written bytes may be lost.
+  var boot: UInt64
+  /// Allocated bytes, and bytes that writers may allocate.
+  var used: Int64 = 0
+  /// The bytes ever granted, without those that were given back unwritten.
+  var granted: Int64 = 0
+  /// Whether `used` is known; if not, `granted` counts from the beginning of the record.
+  var isMeasured = true
+  /// The number of measurements that replaced the count. Only counts up.
+  var measurements: Int64 = 0
+  var writers: [Writer] = []
+
+  static let mostWriters = 100
+
+  // MARK: Granting
+
+  /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk.
+  /// Note the writer's outstanding bytes afterwards.
+  ///
+  /// - Returns: the bytes granted; nil if there is no room.
+  mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
+    let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
+    ungrant(-(amount ?? 0))
+    return amount
+  }
+
+  /// Returns the bytes to free before `bytes` more can be granted. While `used` is unknown, only
+  /// some are granted to all writers together, whatever is freed.
+  func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
+    guard let limit else { return 0 }
+    let excess = isMeasured ? 0 : granted + bytes - max(min(16 << 20, limit / 16), bytes)
+    return max(0, used + bytes - limit, excess)
+  }
+
+  /// Subtracts bytes that are not allocated any more, or were granted and never will be.
+  mutating func free(_ bytes: Int64) { used = max(0, used - bytes) }
+
+  /// Takes back a grant that will never be written: no measurement has seen it.
+  mutating func ungrant(_ bytes: Int64) {
+    granted = max(0, granted - bytes)
+    free(bytes)
+  }
+
+  mutating func note(_ writer: Writer) {
+    writers.removeAll { $0.id == writer.id }
+    if writer.outstanding > 0, writers.count < Self.mostWriters { writers.append(writer) }
+  }
+
+  // MARK: Measuring
+
+  /// Whether the directory should be measured: the usage is unknown, or includes the grant of a
+  /// writer that has died.
+  var isDoubtful: Bool { !isMeasured || writers.contains(where: \.isDead) }
+
+  /// Begins a measurement: forgets the writers that do not write any more. Their grants stay counted
+  /// until one ends.
+  mutating func beginMeasurement(_ isDead: (Writer) -> Bool = \.isDead) {
+    writers.removeAll(where: isDead)
+  }
+
+  /// Ends a measurement. Of two upper bounds, the count and the measurement with all that it may
+  /// have missed, the lower one is kept, unless the count cannot be trusted.
+  ///
+  /// - Parameter start: the record once it had begun.
+  mutating func endMeasurement(since start: UsageRecord, measured: Int64) {
+    let grantedSince = granted - start.granted
+    let most = measured + max(0, start.writers.reduce(grantedSince) { $0 + $1.outstanding })
+    // More than was ever counted meanwhile: somebody else has added files.
+    let isContradicted = measured > start.used + grantedSince
+    if isMeasured, !isContradicted, used <= most { return }
+    (used, isMeasured) = (most, true)
+    measurements += 1
+  }
+}
+
+/// The bytes that one cache was granted, and their use. A pure value.
+///
+/// Each entry that is open for writing holds a reserve for its directory, record and journals; what
+/// its data files grow by is taken from the grants as they grow. When the entry is closed, both are
+/// corrected by the growth on disk.
+struct Account: Sendable {
+  /// Identifies this cache among the writers of `UsageRecord`.
+  let id = UsageRecord.Writer.makeID()
+  /// Bytes granted and not yet reserved. Negative if a file grew by more than was reserved for it,
+  /// until `report`.
+  private(set) var allowance: Int64 = 0
+  /// Bytes reserved for open entries and for writes under way, or held in removed files that
+  /// somebody still reads.
+  private var reserved: Int64 = 0
+  /// The counted growth of each open entry since it was last settled.
+  private var grown: [String: Int64] = [:]
+
+  /// The bytes that this cache may still allocate, or holds in files that only it can see.
+  var outstanding: Int64 { max(0, allowance) + reserved }
+
+  mutating func take(_ bytes: Int64) -> Bool {
+    guard allowance >= bytes else { return false }
+    allowance -= bytes
+    reserved += bytes
+    return true
+  }
+
+  /// As `take`, with a further grant if the allowance is too small.
+  mutating func reserve(
+    _ bytes: Int64, quantum: Int64 = 0, limit: Int64?, from record: inout UsageRecord
+  ) -> Bool {
+    if take(bytes) { return true }
+    allowance += record.grant(bytes - allowance, quantum: quantum, limit: limit) ?? 0
+    note(in: &record)
+    return take(bytes)
+  }
+
+  /// Replaces a reservation, for an entry that is open for writing, by the actual growth of files.
+  mutating func settle(_ bytes: Int64, actual: Int64, for name: String? = nil) {
+    // Bytes that another program cut off stay counted until the entry is closed.
+    let growth = max(0, actual)
+    reserved -= bytes
+    allowance += bytes - growth
+    if let name, growth > 0 { grown[name, default: 0] += growth }
+  }
+
+  /// Settles an entry by the size of its files.
+  ///
+  /// - Parameters:
+  ///   - bytes: reserved besides its data, and for removed files that are not read any more.
+  ///   - growth: of its files on disk since it was last settled, or opened; nil if that cannot be
+  ///     measured: then the reserve counts as written.
+  ///   - isCounted: whether no measurement has replaced the count since then: one may have found
+  ///     bytes missing already.
+  mutating func conclude(
+    _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
+    in record: inout UsageRecord
+  ) {
+    let counted = grown.removeValue(forKey: name) ?? 0
+    let rest = growth.map { $0 - counted } ?? bytes
+    settle(bytes, actual: rest)
+    if isCounted, rest < 0 { record.free(-rest) }
+    report(to: &record)
+  }
+
+  /// The most that a cache with entries open for writing keeps unused.
+  private static let most: Int64 = 8 << 20
+
+  /// Covers an overdrawn allowance, regardless of the limit, or gives back what is too much of it:
+  /// all, if this cache has no entry open for writing.
+  mutating func report(to record: inout UsageRecord) {
+    let kept = reserved == 0 ? 0 : min(max(0, allowance), Self.most)
+    record.ungrant(allowance - kept)
+    allowance = kept
+    note(in: &record)
+  }
+
+  private func note(in record: inout UsageRecord) {
+    let process = Int64(ProcessInfo.processInfo.processIdentifier)
+    record.note(.init(id: id, process: process, outstanding: outstanding))
+  }
+}
+
+/// The format of the file `usage`: words of eight bytes, little-endian, with a place for each
+/// writer, the last one a checksum. A damaged file is treated as missing: the directory is measured.
+extension UsageRecord {
+  private static let magic: UInt64 = 0x3354_4955_5146_5232
+  private static let headWords = 6
+  /// Bounds each number by an exbibyte, so that sums do not overflow.
+  private static let counts: Range<Int64> = 0..<1 << 60
+
+  func encoded() -> [UInt8] {
+    let counts = [used, granted, measurements].map(UInt64.init(bitPattern:))
+    var words = [Self.magic, boot, isMeasured ? 1 : 0] + counts
+    for writer in writers {
+      words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
+    }
+    words += Array(repeating: 0, count: 3 * (Self.mostWriters - writers.count))
+    return (words + [words.checksum]).bytes
+  }
+
+  /// Returns nil if the bytes are not what `encoded` returns.
+  static func decode(_ bytes: [UInt8]) -> UsageRecord? {
+    let words = [UInt64](bytes: bytes[...])
+    let end = headWords + 3 * mostWriters
+    guard words.count == end + 1, words[0] == magic, words[end] == words[..<end].checksum else {
+      return nil
+    }
+    let numbers = words.map(Int64.init(bitPattern:))
+    let places = stride(from: headWords, to: end, by: 3)
+    guard (numbers[3..<headWords] + places.map { numbers[$0 + 2] }).allSatisfy(counts.contains)
+    else { return nil }
+    return UsageRecord(
+      boot: words[1], used: numbers[3], granted: numbers[4], isMeasured: words[2] != 0,
+      measurements: numbers[5],
+      writers: places.filter { numbers[$0 + 2] > 0 }.map { place in
+        Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
+      })
+  }
+
+  static func number(ofBoot identity: String) -> UInt64 {
+    identity.utf8.map(UInt64.init).checksum
+  }
+}
+
+extension Collection<UInt64> {
+  /// A number that is right neither for zeros nor for an incomplete copy of the words.
+  var checksum: UInt64 {
+    reduce(0x5245_4652_4149_4E31) { sum, word in
+      let mixed = (sum ^ word) &* 0xBF58_476D_1CE4_E5B9
+      return mixed ^ (mixed >> 29)
+    }
+  }
+}
+
+extension [UInt64] {
+  /// The bytes of the words, little-endian.
+  var bytes: [UInt8] { map(\.littleEndian).withUnsafeBytes { [UInt8]($0) } }
+
+  /// Reads as many words as there are.
+  init(bytes: ArraySlice<UInt8>) {
+    self = bytes.withUnsafeBytes { buffer in
+      (0..<buffer.count / 8).map {
+        UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self))
+      }
+    }
   }
 }

@@ -165,7 +165,6 @@ extension GenerationState {
   /// Whether bytes are not stored.
   var isTransient: Bool { storage.refusal != nil }
   var storageProblem: MediaCacheError { storage.refusal?.problem ?? .noRoom }
-  var needsSync: Bool { storage.needsSync && life != .closed }
 
   var isOver: Bool { life != .current }
 

@@ -187,8 +187,6 @@ struct StoredBytes: Sendable {
 
   // MARK: Syncing
 
-  var needsSync: Bool { unsyncedBytes > 0 && isPrepared }
-
   /// Begins a sync if it is due. A power cut loses at most 4 MiB or 2 s of data, whichever is more:
   /// syncing at half of either leaves time for the sync itself.
   ///

@@ -53,7 +53,7 @@ import Testing
       }
     }
     comeAndGo()
-    #expect(index.candidateCount == 0)
+    #expect(index.count == 0)
     index.note(entry("gone", 1))
     // A scan that has passed their shard has to know that they are there.
     index.beginScan()

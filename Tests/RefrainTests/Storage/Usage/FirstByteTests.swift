@@ -68,13 +68,33 @@ struct FirstByteTests {
     try await directory.expectToPlay(from: reader)
     #expect(reader.isStoring)
     // Nothing has been measured yet.
-    #expect(usage.update { isMissing ? $0.guess != nil : !$0.writers.isEmpty })
+    #expect(usage.update { isMissing ? !$0.isMeasured : !$0.writers.isEmpty })
     disk.open()
     try await eventually("the directory is measured") {
-      usage.update { record in record.guess == nil && !record.writers.contains { $0.id == 7 } }
+      usage.update { record in record.isMeasured && !record.writers.contains { $0.id == 7 } }
     }
     reader.cancel()
     await cache.close()
+  }
+
+  @Test func `Nothing is evicted before the usage is known`() async throws {
+    try await fill(5)
+    try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
+    let disk = ListingDisk(isClosed: true)
+    let cache = try directory.cache(limit: 1 << 20, disk: disk)
+    let (budget, evictor) = (cache.budget, cache.evictor)
+    let name = KeyHash.name(of: CacheKey(url: try directory.url("old-0")))
+    budget.index.withLock { $0.note(.init(name: name, lastAccess: 0, allocatedBytes: 8192)) }
+    #expect(budget.reserve(200_000))
+    let isThere = await Task(executorPreference: IOThreads.shared) {
+      await evictor.makeRoom(for: 200_000)
+    }.value
+    #expect(!isThere)
+    budget.settle(200_000, actual: 0, for: name)
+    disk.open()
+    await cache.close()
+    let names = (0..<5).map { "old-\($0)" }
+    #expect(try directory.stored(of: names) == names)
   }
 
   @Test func `Room is made from the entries measured so far, before a scan ends`() async throws {

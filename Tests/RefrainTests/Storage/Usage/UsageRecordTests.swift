@@ -42,21 +42,23 @@ struct UsageRecordTests {
 
   @Test func `Only small grants are made before the usage is measured`() {
     let limit: Int64 = 1600
-    var record = UsageRecord(guess: 0, boot: 1)
+    var record = UsageRecord(boot: 1, isMeasured: false)
     #expect(grant(&record, 60, to: 1, limit: limit) == 60)
     #expect(grant(&record, 60, to: 2, limit: limit) == nil)
-    // Bytes freed meanwhile make room for others.
+    // Grants given back unwritten make room for others, bytes that are freed do not.
     record.free(60)
+    #expect(grant(&record, 60, to: 2, limit: limit) == nil)
+    record.ungrant(60)
     #expect(grant(&record, 60, to: 2, limit: limit) == 60)
     let start = record
     record.endMeasurement(since: start, measured: 100)
-    #expect(record.guess == nil)
+    #expect(record.isMeasured)
     #expect(grant(&record, 1000, to: 1, limit: limit) == 1000)
   }
 
   @Test func `A measurement counts bytes written while it runs`() {
-    for guess in [nil, 0] as [Int64?] {
-      var record = UsageRecord(used: 300, guess: guess, boot: 1)
+    for isMeasured in [true, false] {
+      var record = UsageRecord(boot: 1, used: 300, isMeasured: isMeasured)
       // Of these, 100 are on disk when the measurement begins.
       _ = grant(&record, 200, to: 1, limit: nil)
       let start = record
@@ -71,7 +73,7 @@ struct UsageRecordTests {
   }
 
   @Test func `A measurement does not count bytes twice that are known to be counted`() {
-    var record = UsageRecord(used: 300, boot: 1)
+    var record = UsageRecord(boot: 1, used: 300)
     let start = record
     _ = grant(&record, 50, to: 1)
     // It saw all of them, and cannot know.
@@ -88,7 +90,7 @@ struct UsageRecordTests {
   }
 
   @Test func `Bytes freed during a measurement do not come back`() {
-    var record = UsageRecord(used: 300, boot: 1)
+    var record = UsageRecord(boot: 1, used: 300)
     let start = record
     record.free(200)
     // It saw them before they were freed.
@@ -97,7 +99,7 @@ struct UsageRecordTests {
   }
 
   @Test func `A dead writer's grant counts until its bytes are measured`() {
-    var record = UsageRecord(used: 300, boot: 1)
+    var record = UsageRecord(boot: 1, used: 300)
     _ = grant(&record, 200, to: 1)
     record.beginMeasurement { $0.id == 1 }
     #expect(record.writers.isEmpty)
@@ -123,7 +125,7 @@ struct UsageRecordTests {
 
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
     let mebibyte: Int64 = 1 << 20
-    var record = UsageRecord(used: 900 * mebibyte, guess: 0, boot: 1)
+    var record = UsageRecord(boot: 1, used: 900 * mebibyte, isMeasured: false)
     let start = record
     for number in 0..<100 {
       var account = Account()
@@ -168,17 +170,16 @@ struct UsageRecordTests {
   }
 
   @Test func `A usage record decodes as it was encoded`() {
-    var record = UsageRecord(
-      used: 5, granted: 7, guess: 9, measurements: 4, boot: 1)
-    _ = grant(&record, 3, to: 1, limit: nil)
-    #expect(UsageRecord.decode(record.encoded()) == record)
-    record.guess = nil
-    // Remains of an earlier, longer record do no harm.
-    #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
+    for isMeasured in [true, false] {
+      var record = UsageRecord(
+        boot: 1, used: 5, granted: 7, isMeasured: isMeasured, measurements: 4)
+      _ = grant(&record, 3, to: 1, limit: nil)
+      #expect(UsageRecord.decode(record.encoded()) == record)
+    }
   }
 
   @Test func `A damaged usage record is refused`() {
-    var record = UsageRecord(used: 5, boot: 1)
+    var record = UsageRecord(boot: 1, used: 5)
     _ = grant(&record, 3, to: 1, limit: nil)
     let bytes = record.encoded()
     #expect(UsageRecord.decode([]) == nil)
