@@ -119,3 +119,54 @@ extension CacheProxy {
     public init() {}
   }
 }
+
+extension ProxyService {
+  /// Creates the parts of a proxy, each with what it needs of the configuration.
+  ///
+  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  package convenience init(
+    cache: MediaCache, configuration: CacheProxy.Configuration
+  ) throws(CacheProxyError) {
+    let node = configuration.nodeName
+    // A token of RFC 9110 §5.6.2, for Via, and of RFC 8941 §3.3.4, for Cache-Status, alike.
+    guard node.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
+        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
+    }
+    let routes = try Routes(configuration)
+    self.init(
+      ServingRules(
+        origin: configuration.origin, allowedWebOrigin: configuration.allowedWebOrigin,
+        relayedMethods: configuration.relayedMethods, handlers: configuration.handlers,
+        servesOnePlay: configuration.servesOnePlay, fetchesWhole: configuration.fetchesWhole,
+        redirectsPages: configuration.redirectsPages, log: configuration.log,
+        logsClientFields: configuration.logsClientFields),
+      routes, cache: cache,
+      connections: ConnectionCount { [most = configuration.maximumConnections] in
+        min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+      },
+      headers: configuration.headers, nodeName: node, token: configuration.token)
+  }
+}
+
+extension Routes {
+  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
+    try self.init(
+      at: ListeningPlace(
+        ListeningAddress(host: configuration.address, port: configuration.port),
+        configuration.socket),
+      token: configuration.token, origin: configuration.origin,
+      allowedHosts: configuration.allowedHosts, names: configuration.names)
+  }
+}
+
+extension ConnectionSettings {
+  init(_ configuration: CacheProxy.Configuration) {
+    self.init(
+      headTimeout: configuration.headTimeout, idleTimeout: configuration.idleTimeout,
+      sendTimeout: configuration.sendTimeout, lastRequestTimeout: configuration.lastRequestTimeout,
+      isSocketGiven: configuration.socket != nil, sendsFiles: configuration.sendsFiles)
+  }
+}

@@ -35,7 +35,7 @@ public final class CacheProxy: Sendable {
       (configuration.address, configuration.port) = (address.host, address.port)
     }
     (self.service, self.configuration) = (service, configuration)
-    setup = ConnectionSetup(configuration, service, front) {
+    setup = ConnectionSetup(ConnectionSettings(configuration), service, front) {
       await Responder(delivery: $0).run(front)
     }
     listener = Listener(setup, at: service.routes.place, service.connections)
@@ -50,7 +50,7 @@ public final class CacheProxy: Sendable {
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
     var routes = service.routes
     routes.place = place
-    let setup = ConnectionSetup(configuration, service, nil) { [routes] delivery in
+    let setup = ConnectionSetup(setup.settings, service, nil) { [routes] delivery in
       let (responder, request) = (Responder(delivery: delivery), delivery.request)
       await responder.run {
         _ = try routes.ownTarget(of: request)

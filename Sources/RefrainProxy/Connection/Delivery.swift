@@ -145,7 +145,7 @@ final class Delivery: Sendable {
   ///
   /// - Parameter stored: the ranges that were stored before the request.
   func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {
-    let sendsFiles = setup.configuration.sendsFiles
+    let sendsFiles = setup.settings.sendsFiles
     let step = Int64(min(gate?.longestPiece ?? .max, sendsFiles ? .max : Self.longestCopy))
     var offset = range.lowerBound
     while offset < range.upperBound {

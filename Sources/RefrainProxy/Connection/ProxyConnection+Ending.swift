@@ -48,7 +48,7 @@ extension ProxyConnection {
     guard answering == nil else { return context.close(promise: nil) }
     input = ByteBuffer()
     let channel = context.channel
-    closeIfOpen(channel, in: TimeAmount(setup.configuration.sendTimeout))
+    closeIfOpen(channel, in: TimeAmount(setup.settings.sendTimeout))
     let said = context.eventLoop.makePromise(of: Void.self)
     said.futureResult.assumeIsolated().whenComplete { [self] _ in
       closeIfOpen(channel, in: .seconds(1))
@@ -89,11 +89,12 @@ extension ProxyConnection {
   /// connected, or was not told yet that the connection closes, has a moment for its next request,
   /// whose response says so. To be called again then.
   func stop() {
-    let configuration = setup.configuration
-    let isSocketGiven = configuration.socket != nil
-    if !isSocketGiven { closeAfterResponse() }
+    let settings = setup.settings
+    if !settings.isSocketGiven { closeAfterResponse() }
     guard answering == nil else { return }
-    if !isSocketGiven || .now() - since > TimeAmount(configuration.lastRequestTimeout) { close() }
+    if !settings.isSocketGiven || .now() - since > TimeAmount(settings.lastRequestTimeout) {
+      close()
+    }
   }
 }
 
@@ -101,9 +102,8 @@ extension ProxyConnection {
 extension ProxyConnection {
   func startClock() {
     guard let context else { return }
-    let configuration = setup.configuration
-    let shortest = min(
-      configuration.headTimeout, configuration.idleTimeout, configuration.sendTimeout)
+    let settings = setup.settings
+    let shortest = min(settings.headTimeout, settings.idleTimeout, settings.sendTimeout)
     let step = min(max(TimeAmount(shortest / 4), .milliseconds(10)), .seconds(5))
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
@@ -114,11 +114,11 @@ extension ProxyConnection {
 
   private func tick() {
     guard let context else { return }
-    let (configuration, now) = (setup.configuration, NIODeadline.now())
+    let (settings, now) = (setup.settings, NIODeadline.now())
     guard answering != nil else {
       if parser.isAtStart {
-        if now - since > TimeAmount(configuration.idleTimeout) { close() }
-      } else if now - since > TimeAmount(configuration.headTimeout) {
+        if now - since > TimeAmount(settings.idleTimeout) { close() }
+      } else if now - since > TimeAmount(settings.headTimeout) {
         refuse(HTTPError(408, "The request was not complete in time."))
       }
       return
@@ -129,10 +129,10 @@ extension ProxyConnection {
     // Another program has truncated the file: sendfile(2) finds nothing to send, which SwiftNIO takes
     // for a call to be repeated at once.
     if pending > 0, let sending, !sending.file.reaches(sending.end) { return abortAnswer() }
-    if case .awaited(_, let start) = body, now - start > TimeAmount(configuration.headTimeout) {
+    if case .awaited(_, let start) = body, now - start > TimeAmount(settings.headTimeout) {
       closeAfterResponse()
       failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
-    } else if now - since > TimeAmount(configuration.sendTimeout) {
+    } else if now - since > TimeAmount(settings.sendTimeout) {
       // The client accepts nothing.
       abortAnswer()
     }

@@ -143,7 +143,7 @@ extension ProxyConnection {
     // The most common kind: for the bytes of a resource, without conditions. What has to be copied is
     // read by a task: a read may block.
     guard let context, setup.front != nil,
-      head.isHEAD || head.isGET && setup.configuration.sendsFiles,
+      head.isHEAD || head.isGET && setup.settings.sendsFiles,
       head.minorVersion == 1, head.framing == .none,
       !head.isConditional, !head.hasDirectives, !head.hasAuthorization,
       let resource = cachedHit(head),

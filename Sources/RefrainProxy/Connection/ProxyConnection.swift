@@ -264,7 +264,7 @@ final class ProxyConnection: ChannelInboundHandler {
 
 /// What the connections of one listener have in common.
 final class ConnectionSetup: Sendable {
-  let configuration: CacheProxy.Configuration
+  let settings: ConnectionSettings
   let service: ProxyService
   /// Nil for the connections of the operator, which have no limits, no figures and no log, and
   /// receive nothing at once.
@@ -275,14 +275,25 @@ final class ConnectionSetup: Sendable {
   let responders = Atomic(0)
 
   init(
-    _ configuration: CacheProxy.Configuration, _ service: ProxyService, _ front: FrontHandlers?,
+    _ settings: ConnectionSettings, _ service: ProxyService, _ front: FrontHandlers?,
     respond: @escaping @Sendable (Delivery) async -> Void
   ) {
-    (self.configuration, self.service, self.front) = (configuration, service, front)
+    (self.settings, self.service, self.front) = (settings, service, front)
     self.respond = respond
   }
 
   /// Whether connections close after the responses under way. Those of the operator do not while
   /// the proxy drains.
   var isEnding: Bool { front == nil ? service.isStopping : service.isEnding }
+}
+
+/// How connections wait and send (`CacheProxy.Configuration`).
+struct ConnectionSettings: Sendable {
+  var headTimeout: Duration
+  var idleTimeout: Duration
+  var sendTimeout: Duration
+  var lastRequestTimeout: Duration
+  /// Whether the socket is somebody else's, who keeps it for the next process.
+  var isSocketGiven: Bool
+  var sendsFiles: Bool
 }

@@ -18,21 +18,22 @@ package struct Routes: Sendable {
   private let hostCheck: HostCheck
 
   /// - Throws: `.invalidConfiguration`, if a part of it is not valid, or the proxy would be an open one.
-  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    place = ListeningPlace(
-      ListeningAddress(host: configuration.address, port: configuration.port),
-      configuration.socket)
-    hostCheck = HostCheck(names: configuration.names, machine: ProcessInfo.processInfo.hostName)
-    for name in configuration.names where Authority(name) == nil {
+  init(
+    at place: ListeningPlace, token given: String?, origin url: URL?, allowedHosts: [String],
+    names: [String]
+  ) throws(CacheProxyError) {
+    self.place = place
+    hostCheck = HostCheck(names: names, machine: ProcessInfo.processInfo.hostName)
+    for name in names where Authority(name) == nil {
       throw CacheProxyError(
         .invalidConfiguration,
         "\(String(reflecting: name.prefix(100))) is not a valid name of the proxy.",
         remedy: "Write it as clients do in Host: media.example.com, [2001:db8::1].")
     }
-    let hosts = try AllowedHosts(configuration.allowedHosts)
+    let hosts = try AllowedHosts(allowedHosts)
     self.hosts = hosts
     privateFilter = URLFilter(remedy: AllowedHosts.remedy) { hosts.allows($0) }
-    if let url = configuration.origin {
+    if let url {
       guard url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url,
         let origin = ServedOrigin(url)
       else {
@@ -52,7 +53,7 @@ package struct Routes: Sendable {
       ? URLFilter(remedy: AllowedHosts.remedy, checksAddresses: true) {
         !PrivateNetwork.contains($0)
       } : privateFilter
-    let token = configuration.token ?? TokenCheck.random()
+    let token = given ?? TokenCheck.random()
     guard TokenCheck.isValid(token) else {
       throw CacheProxyError(
         .invalidConfiguration,

@@ -7,7 +7,7 @@ import RefrainStreams
 /// What the responses of a proxy share, for its operator's handlers too.
 package final class ProxyService: Sendable {
   package let cache: MediaCache
-  let rules: CacheProxy.Configuration
+  let rules: ServingRules
   package let routes: Routes
   package let traffic = Traffic()
   /// The clients that are connected now, without the operator's.
@@ -24,38 +24,24 @@ package final class ProxyService: Sendable {
   let parts = KnownParts()
   let listings = LiveListings()
 
-  /// Creates the parts of a proxy, each with what it needs of the configuration.
-  ///
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
-  package init(
-    cache: MediaCache, configuration: CacheProxy.Configuration
-  ) throws(CacheProxyError) {
-    let node = configuration.nodeName
-    // A token of RFC 9110 §5.6.2, for Via, and of RFC 8941 §3.3.4, for Cache-Status, alike.
-    guard node.wholeMatch(of: /[A-Za-z][A-Za-z0-9._-]{0,62}/) != nil else {
-      throw CacheProxyError(
-        .invalidConfiguration,
-        "\(String(reflecting: node.prefix(100))) is not a valid name of a node.",
-        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
-    }
-    let isForManyOrigins = configuration.origin == nil
-    self.cache = cache
-    routes = try Routes(configuration)
-    rules = configuration
-    connections = ConnectionCount { [most = configuration.maximumConnections] in
-      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-    }
+  init(
+    _ rules: ServingRules, _ routes: Routes, cache: MediaCache, connections: ConnectionCount,
+    headers: HeaderFields, nodeName: String, token: String?
+  ) {
+    let isForManyOrigins = rules.origin == nil
+    (self.rules, self.routes, self.cache) = (rules, routes, cache)
+    self.connections = connections
     fields = ResponseFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
-      node: node)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin,
+      node: nodeName)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)
     originFields = OriginFields(
-      own: configuration.headers, isForManyOrigins: isForManyOrigins, viaName: "\(node)-\(number)",
+      own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
     shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
-    sessions = StreamSessions(cache, token: isForManyOrigins ? configuration.token : nil)
+    sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
   }
 
   // MARK: The end

@@ -2,8 +2,22 @@
 import Foundation
 package import Refrain
 
-/// Which requests besides plain GET and HEAD a proxy relays to an origin.
-extension CacheProxy.Configuration {
+/// How a proxy responds, as it was configured (`CacheProxy.Configuration`), and which requests besides
+/// plain GET and HEAD it relays to an origin.
+struct ServingRules: Sendable {
+  /// The only origin, to which OPTIONS and GET with a body are relayed; nil if there are many.
+  var origin: URL?
+  /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
+  var allowedWebOrigin: String?
+  var relayedMethods: RelayedMethods
+  /// The app's.
+  var handlers: [any ProxyHandler]
+  var servesOnePlay: Bool
+  var fetchesWhole: Bool
+  var redirectsPages: Bool
+  var log: (@Sendable (ServedRequest) -> Void)?
+  var logsClientFields: Bool
+
   private var relays: Bool { origin != nil || relayedMethods != .none }
 
   /// The value of Allow (RFC 9110 §10.2.1).
