@@ -80,9 +80,9 @@ extension CacheProxy {
     /// each of several nodes its own.
     public var nodeName = "refrain"
 
-    /// The most connections at a time; a further one waits until another has ended. Nil: two
-    /// sevenths of the limit of open files (getrlimit(2)), at most 100,000. A greater value than that
-    /// limit permits is reduced.
+    /// The most connections at a time; a further one receives 503. Nil: two sevenths of the limit
+    /// of open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
+    /// reduced.
     public var maximumConnections: Int?
 
     /// Whether `log` receives the protocol version, `Referer` and `User-Agent` of requests.

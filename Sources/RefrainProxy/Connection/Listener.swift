@@ -83,7 +83,7 @@ package final class Listener: Sendable {
     var (failures, hasListened) = (0, false)
     repeat {
       do {
-        let channel = try await place.open(connections) { [setup] in ProxyConnection(setup) }
+        let channel = try await place.open(connections) { [setup] in ProxyConnection(setup, $0) }
         (failures, hasListened) = (0, true)
         if state.withLock(\.isRunning) {
           // Fails if it is closed already.

@@ -13,6 +13,8 @@ final class ProxyConnection: ChannelInboundHandler {
   typealias OutboundOut = IOData
 
   let setup: ConnectionSetup
+  /// Whether it exceeds the limit, and is refused.
+  private let isSurplus: Bool
   var context: ChannelHandlerContext?
   /// The channel's descriptor, which may be written to while nothing waits in the channel.
   private(set) var socket: CInt?
@@ -93,13 +95,18 @@ final class ProxyConnection: ChannelInboundHandler {
   /// The most bytes of an unread body that are discarded to keep the connection.
   private static let longestDiscard = 64 << 10
 
-  init(_ setup: ConnectionSetup) { self.setup = setup }
+  init(_ setup: ConnectionSetup, _ isSurplus: Bool) {
+    (self.setup, self.isSurplus) = (setup, isSurplus)
+  }
 
   // MARK: Coming and going
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
   func channelActive(context: ChannelHandlerContext) {
+    if isSurplus {
+      return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
+    }
     if let gate = setup.front?.gate {
       if let refusal = gate.enter(clientText) { return refuse(refusal) }
       isCounted = true

@@ -6,34 +6,43 @@ import RefrainLocks
 /// The connections that are open, and their limit.
 package final class ConnectionCount: Sendable {
   private struct State {
-    var open: [ObjectIdentifier: any Channel] = [:]
+    /// With whether they were beyond the limit when they were accepted.
+    var open: [ObjectIdentifier: (channel: any Channel, isSurplus: Bool)] = [:]
     var isClosed = false
   }
 
   private let state = Mutex(State())
   /// Called each time, because the limit of descriptors can be changed from outside (prlimit(1)).
   private let limit: @Sendable () -> Int
+  /// The connections accepted beyond the limit, to be refused, and up to three more: SwiftNIO
+  /// accepts four at a time. The rest wait to be accepted: each accepted one has a descriptor.
+  static let mostSurplus = 8
 
   init(limit: @Sendable @escaping () -> Int) { self.limit = limit }
 
   package var current: Int { state.withLock(\.open.count) }
 
-  var channels: [any Channel] { state.withLock { Array($0.open.values) } }
+  var channels: [any Channel] { state.withLock { $0.open.values.map(\.channel) } }
 
   /// Counts a connection until it is closed.
   ///
   /// Called on the event loop that accepts, as soon as the connection has its descriptor. Its own
   /// event loop may be busy for long, while this one accepts further connections.
   func enter(_ channel: any Channel) {
-    let id = ObjectIdentifier(channel)
-    state.withLock { $0.open[id] = channel }
+    let (id, limit) = (ObjectIdentifier(channel), limit())
+    state.withLock { $0.open[id] = (channel, isSurplus: $0.open.count >= limit) }
     channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.open[id] = nil } }
   }
 
-  /// Whether one more connection may be accepted.
+  /// Whether a counted connection is to be refused, and closed.
+  func isSurplus(_ channel: any Channel) -> Bool {
+    state.withLock { $0.open[ObjectIdentifier(channel)]?.isSurplus == true }
+  }
+
+  /// Whether one more connection may be accepted, even if only to be refused.
   var mayAccept: Bool {
     let limit = limit()
-    return state.withLock { !$0.isClosed && $0.open.count < limit }
+    return state.withLock { !$0.isClosed && $0.open.count < limit + Self.mostSurplus }
   }
 
   /// Lets no more connections be accepted.

@@ -100,16 +100,14 @@ package final class ListeningPlace: Sendable {
   /// wait already, and the address by which requests are recognized as meant for this proxy is not
   /// known yet.
   ///
-  /// - Parameter handler: returns the handler of a connection.
+  /// - Parameter handler: returns the handler of a connection, given whether to refuse it.
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   func open(
-    _ count: ConnectionCount, handler: @Sendable @escaping () -> any ChannelHandler
+    _ count: ConnectionCount, handler: @Sendable @escaping (Bool) -> any ChannelHandler
   ) async throws -> any Channel {
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: Self.longestQueue)
       .serverChannelOption(.autoRead, value: false)
-      // Each one only if the limit permits it.
-      .serverChannelOption(.maxMessagesPerRead, value: 1)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -121,7 +119,7 @@ package final class ListeningPlace: Sendable {
       .childChannelOption(.autoRead, value: false)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(handler())
+          try channel.pipeline.syncOperations.addHandler(handler(count.isSurplus(channel)))
         }
       }
     let asked = ListeningAddress(host: wanted.host, port: known?.port ?? wanted.port)

@@ -59,7 +59,7 @@
         try await RawConnection.open(port: serve.port) { first in
           let host = "127.0.0.1:\(serve.port)"
           let before = try await first.reply(to: "/song.flac", host: host)
-          // Not a wait, as for everybody's limit (`--max-connections`).
+          // Not 503, which is for everybody's (`--max-connections`).
           let second = try await serve.get("/song.flac")
           let after = try await first.reply(to: "/song.flac", host: host)
           #expect(before.status == 200 && second.status == 429 && after.status == 200)

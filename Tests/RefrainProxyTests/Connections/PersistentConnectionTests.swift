@@ -128,27 +128,26 @@ import Testing
     }
   }
 
-  @Test func `A connection over the limit waits until another closes`() async throws {
+  @Test func `A connection over the limit is answered 503 until others close`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.maximumConnections = 2
     }) { test in
       let bytes = serve(test)
-      let target = try test.target("/a.mp3")
-      let third = try await test.connect { first in
-        #expect(try await first.reply(to: target, host: test.host).body == bytes)
-        return try await test.connect { second in
-          #expect(try await second.reply(to: target, host: test.host).body == bytes)
-          let third = Task {
-            try await test.connect { try await $0.reply(to: target, host: test.host).body }
+      try await test.connect { first in
+        #expect(try await first.reply(to: test.target("/a.mp3"), host: test.host).body == bytes)
+        try await test.connect { second in
+          #expect(try await second.reply(to: test.target("/a.mp3"), host: test.host).body == bytes)
+          try await test.connect { third in
+            let reply = try await third.readReply()
+            #expect(reply.status == 503)
+            #expect(reply["Retry-After"] == "1")
+            #expect(reply["Connection"] == "close")
           }
-          // Longer than the proxy pauses.
-          try await Task.sleep(for: .milliseconds(100))
-          #expect(test.proxy.connectionCount == 2)
-          #expect(try await second.reply(to: target, host: test.host).body == bytes)
-          return third
         }
       }
-      #expect(try await third.value == bytes)
+      try await eventually("there is room again") {
+        try await test.get("/a.mp3").status == 200
+      }
     }
   }
 }
