@@ -87,8 +87,8 @@ extension GenerationState {
     if isNew { fetches[id]?.brought += count }
     fetches[id]?.unannounced += count
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
-    let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 } ?? false
-    if announces || !isDeferred { announce(id) }
+    let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
+    if announces || isDeferred != true { announce(id) }
     return Commit(
       journal: note(range, of: id), syncDelay: storage.nextSync(now),
       replacesRecord: storage.isReplacing)
