@@ -152,6 +152,25 @@ import Testing
     }
   }
 
+  /// The last bytes of a response have woken it, and it is about to wait for the next ones.
+  @Test func `A reader receives the error of a response that was cut short, once`() {
+    var state = state(length: 1000, supportsRanges: false)
+    let reader = attach(&state)
+    let id = state.makeID()
+    state.fetches.add(.init(range: 0..<1000, position: 100, isWhole: true), as: id)
+    _ = state.lookUp(reader, at: 100, count: 1)
+    var error = Self.error
+    error.retry = .cutShort
+    state.fetchEnded(id, error: error)
+    guard case .failure(let received) = state.wait(state.makeID(), waiter(reader, 100)) else {
+      Issue.record("It waits.")
+      return
+    }
+    #expect(received as? MediaCacheError == error)
+    _ = wait(&state, reader, at: 100)
+    #expect(state.fetches.values.count == 1)
+  }
+
   /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
   /// confirmation; once every fetch has ended, no waiter remains.
   @Test func `Every waiter ends after random operations`() throws {

@@ -26,8 +26,8 @@ extension GenerationState {
     var hasRead = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The origin's refusal of a request that its filling has made before it asked for anything.
-    var refusal: MediaCacheError?
+    /// The error of a fetch which it would have received if it had waited.
+    var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
@@ -202,7 +202,10 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn { readers.runEnded(reader, in: length) }
+    if !goesOn {
+      readers.runEnded(reader, in: length)
+      if reader.isActive { reader.missed = nil }
+    }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
     return !goesOn
@@ -218,9 +221,9 @@ extension GenerationState {
     readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.refusal {
-      readers[waiter.reader]?.refusal = nil
-      if info == nil, fetches.isEmpty { return .failure(error) }
+    if let error = reader.missed {
+      readers[waiter.reader]?.missed = nil
+      if info == nil || error.retry == .cutShort, fetches.isEmpty { return .failure(error) }
     }
     if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
