@@ -166,6 +166,21 @@ import Testing
     #expect(!state.fetches.isEmpty)
   }
 
+  @Test func `A jump to the end releases what the reader no longer wants`() {
+    let length: Int64 = 100 << 20
+    var state = state(length: length)
+    let (jumping, waiting) = (attach(&state), attach(&state))
+    let id = state.makeID()
+    state.fetches.add(.init(range: 0..<50 << 20, position: 2 << 20), as: id)
+    state.fetches[id]?.brought = 2 << 20
+    _ = state.lookUp(jumping, at: 2 << 20, count: 1)
+    _ = state.lookUp(waiting, at: 80 << 20, count: 1)
+    _ = wait(&state, waiting, at: 80 << 20)
+    #expect(state.fetches[id]?.isCalledOff == false)
+    _ = state.lookUp(jumping, at: length, count: 1)
+    #expect(state.fetches[id]?.isCalledOff == true)
+  }
+
   /// The last bytes of a response have woken it, and it is about to wait for the next ones.
   @Test func `A reader receives the error of a response that was cut short, once`() {
     var state = state(length: 1000, supportsRanges: false)

@@ -146,9 +146,9 @@ extension GenerationState {
     readers[id] = reader
     if looksAhead, !isComplete, !isOffline {
       plan(for: id, isWaiting: false)
-      if hasJumped { releaseUnwanted() }
       resumePaused()
     }
+    if hasJumped, !fetches.isEmpty { releaseUnwanted() }
     if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
     return found
   }
