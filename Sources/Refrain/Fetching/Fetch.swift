@@ -305,7 +305,12 @@ extension Fetch {
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
       // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
-      await origin.keepPace(after: chunk.count) { generation.withState { $0.announce(id) } }
+      await origin.keepPace(after: chunk.count) {
+        generation.withState { state in
+          state.announce(id)
+          return state.isWanted(id)
+        }
+      }
     }
     note(&meter)
     if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }

@@ -32,15 +32,14 @@ extension Origin {
   /// Counts received bytes, and pauses for as long as the rate requires. Cancellation ends the pause
   /// too: whoever reads on then notices it.
   ///
-  /// - Parameter beginning: called before a pause.
-  func keepPace(after count: Int, beginning: () -> Void = {}) async {
+  /// - Parameter isWanted: called before a pause and during it, which ends if it returns false.
+  func keepPace(after count: Int, while isWanted: () -> Bool = { true }) async {
     let own = withMemory { $0.pace.spend(count) }
     guard own > 0 else { return }
-    beginning()
     // What others spend meanwhile is theirs to wait for.
     let end = OriginPace.now + own
     while case let debt = min(withMemory { $0.pace.spend(0) }, end - OriginPace.now), debt > 0,
-      !Task.isCancelled
+      !Task.isCancelled, isWanted()
     {
       // Another rate is noticed within this time.
       try? await Task.sleep(for: min(.seconds(debt), .milliseconds(250)))

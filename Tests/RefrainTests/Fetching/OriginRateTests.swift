@@ -79,6 +79,13 @@ import Testing
     #expect(Self.debt(to: origin) == 0)
   }
 
+  @Test func `A pause ends if the bytes are not wanted any more`() async throws {
+    let origin = MediaCache.Configuration().origin(MemoryTransport(seed: 1, length: 1))
+    origin.withMemory { $0.pace.bytesPerSecond = 1 }
+    await origin.keepPace(after: 1_000_000) { false }
+    #expect(Self.debt(to: origin) > 0)
+  }
+
   @Test func `A rate that is set again forgets no debt, and another one does`() {
     var pace = OriginPace(bytesPerSecond: 1000)
     _ = pace.spend(1_000_000)
