@@ -28,7 +28,6 @@ final class Entry: Sendable {
     /// Whether its last record is written, or about to be.
     var isClosed = false
     var wholeReaders = 0
-    /// The last fill, which may have ended.
     var filler: Task<Void, Never>?
   }
 
@@ -116,7 +115,7 @@ final class Entry: Sendable {
     state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
   }
 
-  private func closeIfUnused(after change: (inout State) -> Void) {
+  func closeIfUnused(after change: (inout State) -> Void) {
     let last = state.withLock { state -> Generation? in
       change(&state)
       state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }

@@ -81,7 +81,11 @@ extension Entry {
     state.tasks += 1
     state.filler = Task(executorPreference: IOThreads.shared) {
       await generation.fill()
-      self.endTask()
+      self.closeIfUnused { state in
+        state.tasks -= 1
+        // A later reader may find holes again. One that was replaced is cancelled.
+        if state.current === generation, !Task.isCancelled { state.filler = nil }
+      }
     }
   }
 

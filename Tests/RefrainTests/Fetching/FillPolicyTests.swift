@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
+import RefrainLocks
 import Testing
 
 @testable import Refrain
@@ -93,6 +94,18 @@ import Testing
         try await eventually("the next version is complete, in round \(round)") {
           entry.current !== version && entry.current?.withState(\.isComplete) == true
         }
+      }
+    }
+  }
+
+  @Test func `A fill that has ended does not prevent that of a later reader`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: 1000), at: "/a")
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      defer { reader.cancel() }
+      try await complete(test, "/a")
+      try await eventually("the fill has ended") {
+        reader.entry.state.withLock { $0.filler == nil }
       }
     }
   }
