@@ -194,6 +194,9 @@ extension Freshness {
     }
     // What it permits beyond that is about another response.
     result.staleWhileRevalidate = nil
+    if let limit = own.staleIfError {
+      result.staleIfError = min(result.staleIfError ?? limit, limit)
+    }
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { result.noStore = true }

@@ -84,6 +84,19 @@ import Testing
     #expect(!Self.behind([(302, ["Cache-Control": "max-age=9"])]).mustRevalidate)
   }
 
+  @Test func `A redirect bounds for how long a stale response is served`() {
+    let response: HeaderFields = [
+      "Cache-Control": "max-age=600, stale-if-error=60, stale-while-revalidate=60"
+    ]
+    for (limit, expected) in [(nil, 60), (30, 30), (90, 60)] as [(Int?, Double)] {
+      let control = limit.map { "max-age=600, stale-if-error=\($0)" } ?? "max-age=600"
+      let freshness = Self.behind([(302, ["Cache-Control": control])], response)
+      #expect(freshness.staleIfError == expected)
+      #expect(freshness.staleWhileRevalidate == nil)
+    }
+    #expect(Self.behind([(302, ["Cache-Control": "stale-if-error=5"])]).staleIfError == 5)
+  }
+
   static let personal: [HeaderFields] = [
     ["Cache-Control": "private, max-age=60"], ["Cache-Control": "no-store"],
     ["Cache-Control": "public, max-age=60", "Set-Cookie": "a=b"],
