@@ -97,7 +97,9 @@ package struct OriginRests: Sendable {
   private static func name(of resource: Resource, _ status: Int) -> String {
     let url = CacheKey(url: resource.url).rawValue
     guard status == 429 else { return url }
-    return "\(url) for:\(Credentials.of(resource)) \(resource.headers["Cookie"] ?? "")"
+    // A hash: cookies are secrets.
+    let cookies = Variant.of(resource.headers, names: ["cookie"]) ?? ""
+    return "\(url) for:\(Credentials.of(resource)) \(cookies)"
   }
 }
 
