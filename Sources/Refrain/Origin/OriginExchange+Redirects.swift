@@ -29,18 +29,19 @@ extension OriginExchange {
       }
       let isFirst = chain.redirections.isEmpty
       if RequestChain.isRedirect(response.status) {
-        if isFirst, response.isShort, passesOnErrors() {
+        let passesOn = passesOnErrors()
+        do throws(MediaCacheError) {
+          try goOn(&chain, after: response, for: resource, passesOn)
+        } catch {
+          var error = error
+          if isFirst, passesOn { redirect = await kept(response) }
+          error.response = redirect
+          throw error
+        }
+        if isFirst, passesOn, response.isShort {
           redirect = await kept(response)
         } else {
           try await drain(response)
-        }
-        do throws(MediaCacheError) {
-          try goOn(&chain, after: response, for: resource)
-        } catch {
-          var error = error
-          if isFirst, !response.isShort, passesOnErrors() { redirect = await kept(response) }
-          error.response = redirect
-          throw error
         }
         continue
       }
@@ -77,14 +78,15 @@ extension OriginExchange {
   /// shared cache stores nothing behind it (RFC 9111 §3).
   @inline(never)
   private func goOn(
-    _ chain: inout RequestChain, after response: Response, for resource: Resource
+    _ chain: inout RequestChain, after response: Response, for resource: Resource,
+    _ passesOn: Bool
   ) throws(MediaCacheError) {
     let next = try chain.follow(
       status: response.status, headers: response.headers, askedAt: response.requestTime,
       at: response.responseTime)
     guard let next else { return }
     try resource.filter?.check(next.url, status: response.status)
-    if origin.isShared, passesOnErrors(),
+    if origin.isShared, passesOn,
       // No other client may receive it.
       Freshness(
         status: response.status, headers: response.headers, requestTime: response.requestTime,

@@ -39,6 +39,21 @@ import Testing
     }
   }
 
+  @Test func `A refused redirect is reported although its body breaks off`() async throws {
+    let transport = ScriptedTransport { _ in
+      OriginResponse(
+        status: 302, headers: ["Location": "ftp://a.example/x", "Content-Length": "10"],
+        body: AsyncThrowingStream<Data, any Error> {
+          $0.finish(throwing: TransportError(.connectionLost, "It broke."))
+        })
+    }
+    try await withTransport(transport) { cache in
+      let resource = Resource(url: try #require(URL(string: "http://h/a")))
+      await expectError(.redirect, status: 302) { try await cache.prefetch(resource) }
+      #expect(transport.requests.count == 1)
+    }
+  }
+
   @Test func `A redirect loop is refused`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
