@@ -133,14 +133,18 @@ package final class PrivateFiles: Sendable {
   }
 
   /// Removes all files but the permanent ones, and records that.
-  func removeAll(at now: Uptime) throws(MediaCacheError) {
+  ///
+  /// - Parameter time: returns the time; called before the first file is removed.
+  func removeAll(at time: () -> Uptime) throws(MediaCacheError) {
     var problem = "could not be removed"
     do {
       try withLock {
+        let now = time()
         removedHere.withLock { $0 = now }
         var failure: (any Error)?
         for name in try disk.names(in: path) where !Self.permanent.contains(name) {
           do {
+            guard try disk.status(of: path(of: name))?.kind != .directory else { continue }
             try disk.remove(path(of: name))
           } catch {
             failure = failure ?? error
@@ -150,6 +154,8 @@ package final class PrivateFiles: Sendable {
           try replace(Self.removalName, with: Array(JSONEncoder().encode(now)))
         }
         if let failure { throw failure }
+        // A power cut must not bring the files back.
+        if case .failure = written { try disk.syncDirectory(path) }
         problem = "were removed, but a program that runs may store its own again"
         try written.get()
       }
