@@ -43,8 +43,8 @@ package final class PrivateFiles: Sendable {
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
   /// the new ones.
   ///
-  /// - Parameter syncs: false for a file that changes every second: a power cut may cost its contents
-  ///   then, while the end of the program costs nothing.
+  /// - Parameter syncs: false for a file that changes every second: until `sync`, a power cut may
+  ///   cost its contents, while the end of the program costs nothing.
   package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
     try disk.makeDirectory(path)
     // Best effort, as for the entries: the contents may grant access, and backups need none of it.
@@ -60,6 +60,16 @@ package final class PrivateFiles: Sendable {
       throw error
     }
     if syncs { try disk.syncDirectory(path) }
+  }
+
+  /// Makes the contents of replaced files survive a power cut, unless they are removed meanwhile.
+  package func sync(_ names: [String]) throws {
+    do throws(DiskError) {
+      for name in names { try disk.syncFile(path(of: name)) }
+      try disk.syncDirectory(path)
+    } catch {
+      guard error.isMissing else { throw error }
+    }
   }
 
   // MARK: Several files
