@@ -213,7 +213,7 @@ public final class MediaCache: Sendable {
     await look(at: [key]) { $0.entry(for: key) }
   }
 
-  /// Returns the disk usage of the directory. Looks at every entry.
+  /// Returns the disk usage of the directory. Reads the record of every entry, as `entries` does.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
