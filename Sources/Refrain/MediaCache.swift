@@ -213,7 +213,7 @@ public final class MediaCache: Sendable {
     await look(at: [key]) { $0.entry(for: key) }
   }
 
-  /// Returns the disk usage of the directory. Looks at every entry.
+  /// Returns the disk usage of the directory. Reads the record of every entry, as `entries` does.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
@@ -286,19 +286,27 @@ public final class MediaCache: Sendable {
   ) async throws -> Int64 {
     let time = now.wall
     origin.withMemory { $0.companions = [:] }
+    // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
+    var removed = await removePrivateFiles()
     let freed: Result<Int64, any Error>
     do {
       freed = .success(try await stored.removeAll(at: time, progress: progress))
     } catch {
       freed = .failure(error)
     }
-    // There is room for the record of the removal now. A cancelled one leaves no credentials behind
-    // either, and those that are left, or may be stored again, matter more than why entries are left.
-    let (files, now) = (privateFiles, now.uptime)
-    try await IOThreads.background.run { () throws(MediaCacheError) in
-      try files.removeAll(at: now)
-    }
+    // There may be room for the record of the removal now.
+    if case .failure = removed { removed = await removePrivateFiles() }
+    // Credentials that are left, or may be stored again, matter more than why entries are left.
+    try removed.get()
     return try freed.get()
+  }
+
+  private func removePrivateFiles() async -> Result<Void, MediaCacheError> {
+    await IOThreads.background.run {
+      Result { () throws(MediaCacheError) in
+        try self.privateFiles.removeAll { self.now.uptime }
+      }
+    }
   }
 
   // MARK: Following it

@@ -45,15 +45,6 @@ struct StreamGroupTests {
     #expect(stream.first?.key.rawValue == "\(Self.root) vary:gzip")
   }
 
-  @Test func `Manifests that name each other are one stream`() {
-    let keys = (0..<5).map { "http://h/\($0).m3u8" }
-    var entries = keys.indices.map { entry(keys[$0], in: keys[($0 + 1) % 5]) }
-    entries += keys.map { entry($0 + "/1.ts", in: $0) }
-    for _ in 0..<10 {
-      #expect(text(StoredItem.grouped(entries.shuffled())) == ["\(keys[0])+9"])
-    }
-  }
-
   @Test func `A record with a stream is read back`() throws {
     var record = EntryRecord(
       key: "http://h/1.ts", url: "http://h/1.ts", finalURL: "http://h/1.ts", generation: "a",

@@ -24,6 +24,11 @@ struct EntryDirectory: Sendable {
   /// - Returns: whether the directory was missing, provided that the caller holds the lock.
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
+    let entries = shardPath.parentPath
+    // Another program has removed the cache directory, and its attributes with it.
+    if try disk.status(of: entries) == nil {
+      _ = try MediaCache.create(entries.parentPath, on: disk)
+    }
     try disk.makeDirectories(path)
     return isNew
   }
@@ -52,6 +57,8 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
+    // Such a file would be in the way of every later record.
+    if let kind = try disk.status(of: temporary)?.kind, kind != .file { try remove(temporary) }
     try disk.makeFile(temporary, with: bytes, syncs: durably)
     if let age { try disk.setChangeTime(of: temporary, to: age) }
     if try disk.status(of: recordPath)?.kind == .directory { try remove(recordPath) }

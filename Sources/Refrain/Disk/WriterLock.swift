@@ -27,8 +27,9 @@ final class WriterLock: Sendable {
 
   /// Takes the lock. Blocks, but does not wait for a writer.
   ///
-  /// - Parameter waits: whether to retry for some milliseconds: a child process that was just forked
-  ///   holds its parent's locks until it executes its program.
+  /// - Parameter waits: whether to retry for some milliseconds: pinning, evicting and verifying hold
+  ///   the lock for a moment, and a child process that was just forked holds its parent's locks until
+  ///   it executes its program.
   /// - Returns: nil if another writer holds it.
   /// - Throws: if the lock file cannot be made.
   static func acquire(

@@ -126,10 +126,7 @@ extension Cookie {
       case "secure": isSecure = true
       case "path": path = value.hasPrefix("/") ? value : place.defaultPath
       case "max-age": seconds = Int(value) ?? seconds
-      // Cookies often have the form of Netscape: "Wed, 09-Jun-2021 10:18:14 GMT".
-      case "expires":
-        expires =
-          HTTPDate.parse(value) ?? HTTPDate.parse(value.replacing("-", with: " ")) ?? expires
+      case "expires": expires = Self.date(value) ?? expires
       case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
       default: break
       }
@@ -141,5 +138,16 @@ extension Cookie {
     if isHostOnly { domain = place.host }
     // A name without a dot would be for a whole top-level domain.
     guard place.isBelow(domain), domain == place.host || domain.contains(".") else { return nil }
+  }
+
+  /// Parses a date nearly as leniently as §5.1.1: "Thu, 1-Jan-70 00:00:01 UTC" deletes a cookie too.
+  private static func date(_ text: String) -> Date? {
+    let form = #/\b(\d\d?)[ -]+(\w{3})[ -]+(\d\d|\d{4}) +(\d\d:\d\d:\d\d)/#
+    guard let (_, day, month, year, time) = text.firstMatch(of: form)?.output else {
+      return HTTPDate.parse(text)
+    }
+    let century = year.count == 4 ? "" : year < "70" ? "20" : "19"
+    return HTTPDate.parse(
+      "Sun, \(day.count == 1 ? "0" : "")\(day) \(month.capitalized) \(century)\(year) \(time) GMT")
   }
 }

@@ -43,8 +43,8 @@ package final class PrivateFiles: Sendable {
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
   /// the new ones.
   ///
-  /// - Parameter syncs: false for a file that changes every second: a power cut may cost its contents
-  ///   then, while the end of the program costs nothing.
+  /// - Parameter syncs: false for a file that changes every second: until `sync`, a power cut may
+  ///   cost its contents, while the end of the program costs nothing.
   package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
     try disk.makeDirectory(path)
     // Best effort, as for the entries: the contents may grant access, and backups need none of it.
@@ -60,6 +60,16 @@ package final class PrivateFiles: Sendable {
       throw error
     }
     if syncs { try disk.syncDirectory(path) }
+  }
+
+  /// Makes the contents of replaced files survive a power cut, unless they are removed meanwhile.
+  package func sync(_ names: [String]) throws {
+    do throws(DiskError) {
+      for name in names { try disk.syncFile(path(of: name)) }
+      try disk.syncDirectory(path)
+    } catch {
+      guard error.isMissing else { throw error }
+    }
   }
 
   // MARK: Several files
@@ -133,14 +143,18 @@ package final class PrivateFiles: Sendable {
   }
 
   /// Removes all files but the permanent ones, and records that.
-  func removeAll(at now: Uptime) throws(MediaCacheError) {
+  ///
+  /// - Parameter time: returns the time; called before the first file is removed.
+  func removeAll(at time: () -> Uptime) throws(MediaCacheError) {
     var problem = "could not be removed"
     do {
       try withLock {
+        let now = time()
         removedHere.withLock { $0 = now }
         var failure: (any Error)?
         for name in try disk.names(in: path) where !Self.permanent.contains(name) {
           do {
+            guard try disk.status(of: path(of: name))?.kind != .directory else { continue }
             try disk.remove(path(of: name))
           } catch {
             failure = failure ?? error
@@ -150,6 +164,8 @@ package final class PrivateFiles: Sendable {
           try replace(Self.removalName, with: Array(JSONEncoder().encode(now)))
         }
         if let failure { throw failure }
+        // A power cut must not bring the files back.
+        if case .failure = written { try disk.syncDirectory(path) }
         problem = "were removed, but a program that runs may store its own again"
         try written.get()
       }

@@ -195,6 +195,13 @@ extension StoredEntries {
     var result = EntryVerification(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
+    // Without the lock, which keeps writers out, and needs a directory that can be written to.
+    if let (contents, held, foreignFiles) = try? directory.examine(), held == contents.spans,
+      foreignFiles == 0
+    {
+      result.key = CacheKey(rawValue: contents.record.key)
+      return result
+    }
     guard let lock = try WriterLock.acquire(directory, waits: false) else {
       result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
       return result.key == nil ? nil : result

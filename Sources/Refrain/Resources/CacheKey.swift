@@ -197,7 +197,7 @@ public struct CacheKeyRule: Sendable, Hashable {
 
   /// Returns the key of a URL by this rule.
   public func key(for url: URL) -> CacheKey {
-    let host = WebOrigin(url)?.host ?? ""
+    let host = CacheKey.reference(of: url).authority.flatMap { Authority($0)?.plainHost } ?? ""
     let ignored = ignored.filter { $0.host?.matches(host: host, port: nil) ?? true }
     return CacheKey(url) { names in
       names.filter { name in

@@ -23,23 +23,24 @@ package enum Credentials {
   }
 }
 
-/// A user and a password. Octets, since neither need be UTF-8.
+/// A user and a password for Digest (RFC 7616).
 struct UserPassword: Sendable, Hashable {
-  var user: [UInt8]
-  var password: [UInt8]
+  var user: String
+  var password: String
 
   /// Reads Basic credentials (RFC 7617 §2).
   ///
   /// - Parameter authorization: the value of an Authorization field; nil and other schemes have no
-  ///   password.
+  ///   password. One that is not UTF-8 is none either: Digest would hash another text.
   init?(authorization: String?) {
     let words = (authorization ?? "").split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "basic",
       let pair = Data(base64Encoded: String(words[1].trimmingOWS)),
-      let colon = pair.firstIndex(of: UInt8(ascii: ":")), !pair.contains(0)
+      let colon = pair.firstIndex(of: UInt8(ascii: ":")), !pair.contains(0),
+      let user = String(validating: pair[..<colon], as: UTF8.self),
+      let password = String(validating: pair[(colon + 1)...], as: UTF8.self)
     else { return nil }
-    user = Array(pair[..<colon])
-    password = Array(pair[(colon + 1)...])
+    (self.user, self.password) = (user, password)
   }
 }
 

@@ -105,7 +105,11 @@ public final class PlaybackPositions: Sendable {
       state.marks[name] = mark
       change(name, to: .keep(mark, syncs: syncs), &state)
       while state.marks.count > policy.capacity,
-        let oldest = state.marks.min(by: { $0.value.date < $1.value.date })?.key
+        // The new one goes last: the clock may have been set back.
+        let oldest = state.marks.min(by: {
+          ($0.key == name ? .distantFuture : $0.value.date)
+            < ($1.key == name ? .distantFuture : $1.value.date)
+        })?.key
       {
         state.marks[oldest] = nil
         change(oldest, to: .forget, &state)

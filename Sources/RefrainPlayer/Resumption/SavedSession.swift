@@ -145,10 +145,12 @@ public final class SavedSession: Sendable {
     while let (session, syncs) = next() {
       var problem: String?
       do {
-        try stored.withLock { stored in
+        let isNewQueue = try stored.withLock { stored in
           if stored == nil { prepare() }
-          try files.withLock { try write(session, syncs: syncs, &stored) }
+          return try files.withLock { try write(session, &stored) }
         }
+        // Without the lock, for which other programs wait: a disk may take seconds.
+        if syncs || isNewQueue { try files.sync([Self.queueName, Self.placeName]) }
       } catch {
         problem = "\(error)"
       }
@@ -182,7 +184,9 @@ public final class SavedSession: Sendable {
   }
 
   /// Runs under the lock of the files.
-  private func write(_ session: PlayerSession, syncs: Bool, _ stored: inout Stored?) throws {
+  ///
+  /// - Returns: whether the queue was replaced, which is rare.
+  private func write(_ session: PlayerSession, _ stored: inout Stored?) throws -> Bool {
     let place = Self.place(in: files)
     let file = try files.identity(of: Self.queueName)
     let isOwn = file != nil && stored.map { $0.id == place?.id && $0.file == file } ?? false
@@ -190,12 +194,14 @@ public final class SavedSession: Sendable {
     if !isOwn, stored != nil, file != nil, let place,
       abs(place.date.timeIntervalSinceNow) < silence
     {
-      return
+      return false
     }
     var id = stored?.id ?? UUID()
-    if !isOwn || stored?.queue != session.queue {
+    let isNewQueue = !isOwn || stored?.queue != session.queue
+    if isNewQueue {
       id = UUID()
-      try files.replace(Self.queueName, with: Self.encoded(Queue(id: id, session: session)))
+      try files.replace(
+        Self.queueName, with: Self.encoded(Queue(id: id, session: session)), syncs: false)
       stored = Stored(
         id: id, queue: session.queue, file: try files.identity(of: Self.queueName))
     }
@@ -203,7 +209,8 @@ public final class SavedSession: Sendable {
       id: id, date: Date(), item: session.queue.current?.id.rawValue, position: session.position,
       rate: session.rate, volume: session.volume, isMuted: session.isMuted, audio: session.audio,
       subtitle: session.subtitle)
-    try files.replace(Self.placeName, with: Self.encoded(now), syncs: syncs)
+    try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
+    return isNewQueue
   }
 
   private static func encoded(_ value: some Encodable) throws -> [UInt8] {

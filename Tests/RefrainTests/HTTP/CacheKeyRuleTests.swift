@@ -79,6 +79,8 @@ struct CacheKeyRuleTests {
     ("example.org", "http://EXAMPLE.org:8080/a?t=1", true),
     ("example.org", "http://me:pw@example.org./a?t=1", true),
     ("Example.ORG.", "http://example.org/a?t=1", true),
+    ("example.org", "http://example.org:/a?t=1", true),
+    ("example.org", "http://ex%61mple.org/a?t=1", true),
     ("example.org", "http://www.example.org/a?t=1", false),
     ("example.org", "http://example.org.evil.test/a?t=1", false),
     ("*.example.org", "http://www.example.org/a?t=1", true),

@@ -154,6 +154,22 @@ struct HostileDirectoryTests {
     #expect(!result.warnings.isEmpty)
   }
 
+  @Test(arguments: [true, false])
+  func `A link or a directory where a record is written is removed`(_ isLink: Bool) async throws {
+    let directory = CacheDirectory(length: length)
+    try await directory.fill(["a"])
+    let entry = try directory.stored().directory
+    let path = "\(entry.recordPath).new"
+    if isLink {
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+    } else {
+      try FileManager.default.createDirectory(
+        atPath: "\(path)/inner", withIntermediateDirectories: true)
+    }
+    try entry.write(entry.loadRecord().record, durably: false)
+    #expect(!SystemFiles.names(in: entry.path).contains("entry.json.new"))
+  }
+
   // MARK: Data
 
   @Test func `The missing end of a truncated data file is fetched again`() async throws {

@@ -31,16 +31,64 @@ import Testing
     }
   }
 
-  @Test func `A removal that cannot be recorded is reported`() async throws {
+  @Test func `Private files are removed before the entries`() async throws {
+    try await withCache { cache, disk in
+      try await cache.prefetch(directory.url())
+      try await eventually("the entry is closed") { cache.table.isEmpty }
+      try cache.privateFiles.replace("secret", with: [1, 2])
+      let removed = Mutex<[String]>([])
+      disk.fail { operation, path in
+        if operation == .remove { removed.withLock { $0.append(path) } }
+        return nil
+      }
+      try await cache.removeAll()
+      #expect(removed.withLock { $0 }.first?.hasSuffix("/private/secret") == true)
+      #expect(try await cache.entries().isEmpty)
+    }
+  }
+
+  @Test func `The time of a removal is taken under the lock, before the first file is removed`()
+    async throws
+  {
     try await withCache { cache, disk in
       let files = cache.privateFiles
       try files.replace("secret", with: [1, 2])
+      let time = Uptime.now
+      try files.removeAll {
+        #expect(disk.openLocked(files.path(of: PrivateFiles.lockName), within: .zero) == nil)
+        #expect(SystemFiles.status(of: files.path(of: "secret")) != nil)
+        return time
+      }
+      #expect(try files.lastRemoval() == time)
+    }
+  }
+
+  @Test func `A directory among the files stays, and is no obstacle`() async throws {
+    try await withCache { cache, _ in
+      let files = cache.privateFiles
+      try files.replace("secret", with: [1, 2])
+      try FileManager.default.createDirectory(
+        atPath: files.path(of: "foreign/inner"), withIntermediateDirectories: true)
+      try await cache.removeAll()
+      #expect(Set(SystemFiles.names(in: files.path)) == ["foreign", "lock", "removal"])
+    }
+  }
+
+  @Test func `A removal that cannot be recorded is reported, and survives a power cut`()
+    async throws
+  {
+    try await withCache { cache, disk in
+      let files = cache.privateFiles
+      try files.replace("secret", with: [1, 2])
+      let isSynced = Mutex(false)
       disk.fail { operation, path in
-        operation == .write && path.contains("/private/") ? ENOSPC : nil
+        if operation == .syncDirectory, path == files.path { isSynced.withLock { $0 = true } }
+        return operation == .write && path.contains("/private/") ? ENOSPC : nil
       }
       let error = await expectError(.storage) { try await cache.removeAll() }
       #expect(error?.reason.contains("were removed, but a program that runs") == true)
       #expect(try files.contents(of: "secret", limit: 10) == nil)
+      #expect(isSynced.withLock { $0 })
       // No part of the record is left.
       #expect(SystemFiles.names(in: files.path) == ["lock"])
     }
@@ -96,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `A file that changes every second is not synced`() async throws {
+  @Test func `A file that changes every second is synced only on request`() async throws {
     try await withCache { cache, disk in
       let files = cache.privateFiles
       let syncs = Mutex<[WatchedDisk.Operation]>([])
@@ -107,9 +155,13 @@ import Testing
       }
       try files.replace("a", with: [1], syncs: false)
       #expect(syncs.withLock { $0 } == [])
+      try files.sync(["a"])
+      #expect(syncs.withLock { $0 } == [.sync, .syncDirectory])
       try files.replace("a", with: [2])
       try files.remove(["a"])
-      #expect(syncs.withLock { $0 } == [.sync, .syncDirectory, .syncDirectory])
+      #expect(syncs.withLock { $0.count } == 5)
+      // Removed meanwhile.
+      try files.sync(["a"])
     }
   }
 

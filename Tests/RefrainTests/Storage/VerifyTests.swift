@@ -30,6 +30,18 @@ struct VerifyTests {
     }
   }
 
+  @Test func `An intact entry is verified on a read-only file system`() async throws {
+    try await directory.fill(["a"])
+    let disk = WatchedDisk()
+    try await directory.withCache(disk: disk) { cache in
+      disk.fail { operation, _ in
+        operation.changesDisk || operation == .openExisting ? EROFS : nil
+      }
+      let results = try await cache.verify()
+      #expect(results.map(\.problems) == [[]])
+    }
+  }
+
   @Test func `A hole in a data file is dropped and fetched again`() async throws {
     try await withStored { cache, stored, dataFile in
       try SystemFiles.makeHole(40_960..<81_920, in: dataFile)

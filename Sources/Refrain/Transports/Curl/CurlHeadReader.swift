@@ -40,8 +40,8 @@
         return try head(status)
       }
       if first.isOWS, !lines.isEmpty {
-        // One value in several lines, which is obsolete (RFC 9112 §5.2), and cannot be read.
-        lines[lines.count - 1].value.append(0)
+        // One value in several lines, which is obsolete (RFC 9112 §5.2). No line contains LF.
+        lines[lines.count - 1].value += [UInt8(ascii: "\n")] + line.trimmingOWS
         return nil
       }
       // libcurl ends the head before a CR.
@@ -70,8 +70,13 @@
       let bytes = spelled.trimmingOWS
       let isPlain = bytes.count == spelled.count
       let name = String(decoding: bytes, as: UTF8.self)
-      let isValid = name.isToken && value.allSatisfy(\.isValueByte)
       let resembled = String(decoding: bytes.filter(\.isTokenCharacter), as: UTF8.self).lowercased()
+      var value = value
+      // libcurl may read a folded length or transfer coding in another way: they stay invalid.
+      if resembled != "content-length", resembled != "transfer-encoding" {
+        value = value.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 }[...]
+      }
+      let isValid = name.isToken && value.allSatisfy(\.isValueByte)
       if Self.decisive.contains(resembled),
         !isValid || (!isPlain && resembled == "transfer-encoding")
       {

@@ -191,9 +191,11 @@
 
     // MARK: What is posted
 
-    func begin(_ exchange: CurlExchange, isRepeated: Bool = false) {
+    func begin(_ exchange: CurlExchange, isRepeated: Bool = false, usesDigest: Bool = false) {
       guard !exchange.response.isOver else { return }
-      guard let transfer = CurlTransfer(exchange, on: self, isRepeated: isRepeated),
+      guard
+        let transfer = CurlTransfer(
+          exchange, on: self, isRepeated: isRepeated, usesDigest: usesDigest),
         curl_multi_add_handle(multi, transfer.pointer) == CURLM_OK
       else {
         return exchange.response.end(
@@ -225,6 +227,7 @@
     // MARK: What transfers report
 
     func useDigest(for login: CurlLogin) {
+      guard !digests.contains(login) else { return }
       if digests.count >= 32 { digests.removeFirst() }
       digests.insert(login)
     }
@@ -250,7 +253,7 @@
       // Removing the handle invalidates the message.
       remove(transfer.exchange)
       if isRepeated {
-        begin(transfer.exchange, isRepeated: true)
+        begin(transfer.exchange, isRepeated: true, usesDigest: transfer.usesDigest)
       } else {
         transfer.exchange.response.end(error)
       }

@@ -130,8 +130,8 @@
     private func setCredentials(_ settings: CurlTransport.Settings) {
       if usesDigest { set(CURLOPT_HTTPAUTH, refrain_curl_digest) }
       if usesDigest, let password = login?.password {
-        set(CURLOPT_USERNAME, String(decoding: password.user, as: UTF8.self))
-        set(CURLOPT_PASSWORD, String(decoding: password.password, as: UTF8.self))
+        set(CURLOPT_USERNAME, password.user)
+        set(CURLOPT_PASSWORD, password.password)
       } else if let path = settings.credentialsFile {
         set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
         set(CURLOPT_NETRC_FILE, path)

@@ -98,7 +98,8 @@
     let isRepeated: Bool
     /// Nil if the request has no user and password.
     let login: CurlLogin?
-    let usesDigest: Bool
+    /// Of this attempt, and of the one that follows it.
+    private(set) var usesDigest: Bool
 
     private var upload = Upload.whole
     private var headReader: CurlHeadReader
@@ -123,7 +124,7 @@
     private var needsRepetition = false
 
     /// - Returns: nil if libcurl cannot be used.
-    init?(_ exchange: CurlExchange, on thread: CurlThread, isRepeated: Bool) {
+    init?(_ exchange: CurlExchange, on thread: CurlThread, isRepeated: Bool, usesDigest: Bool) {
       guard let pointer = curl_easy_init() else { return nil }
       self.exchange = exchange
       self.thread = thread
@@ -133,7 +134,7 @@
       self.isRepeated = isRepeated
       proxy = thread.settings.proxies.proxy(for: exchange.request.url)
       login = CurlLogin(exchange.request, thread.settings)
-      usesDigest = login.map(thread.digests.contains) ?? false
+      self.usesDigest = usesDigest || login.map(thread.digests.contains) ?? false
       let name = exchange.request.url.host() ?? ""
       host = proxy.map { "\(name) (through the proxy \($0.name))" } ?? name
       headReader = CurlHeadReader(host: host)
@@ -244,6 +245,7 @@
         return pass(head)
       }
       thread.useDigest(for: login)
+      usesDigest = true
       needsRepetition = true
       return false
     }

@@ -240,11 +240,9 @@ final class URLSessionExchange: TransportExchange {
     let space = challenge.protectionSpace
     guard space.authenticationMethod == NSURLAuthenticationMethodHTTPDigest, !space.isProxy(),
       challenge.previousFailureCount == 0,
-      let login = UserPassword(authorization: request.headers["Authorization"]),
-      let user = String(validating: login.user, as: UTF8.self),
-      let password = String(validating: login.password, as: UTF8.self)
+      let login = UserPassword(authorization: request.headers["Authorization"])
     else { return nil }
-    return URLCredential(user: user, password: password, persistence: .none)
+    return URLCredential(user: login.user, password: login.password, persistence: .none)
   }
 }
 
