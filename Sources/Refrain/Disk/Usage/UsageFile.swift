@@ -3,8 +3,8 @@ import Foundation
 import RefrainLocks
 
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
-/// (flock(2)) that is held for microseconds. If the file system has no locks, each cache counts on
-/// its own.
+/// (fcntl(2), F_OFD_SETLK) that is held for microseconds. If the file system has no locks, each cache
+/// counts on its own.
 ///
 /// Only the amount stored depends on this file: if it is missing, damaged or from before a restart
 /// of the machine, the directory is measured in the background.
@@ -305,11 +305,12 @@ extension UsageRecord {
     return (words + [words.checksum]).bytes
   }
 
-  /// Returns nil if the bytes are not what `encoded` returns.
+  /// Returns nil if the bytes do not begin with what `encoded` returns. An earlier record may have
+  /// been longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
     let end = headWords + 3 * mostWriters
-    guard words.count == end + 1, words[0] == magic, words[end] == words[..<end].checksum else {
+    guard words.count > end, words[0] == magic, words[end] == words[..<end].checksum else {
       return nil
     }
     let numbers = words.map(Int64.init(bitPattern:))

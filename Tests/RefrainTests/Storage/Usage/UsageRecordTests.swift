@@ -175,6 +175,8 @@ struct UsageRecordTests {
         boot: 1, used: 5, granted: 7, isMeasured: isMeasured, measurements: 4)
       _ = grant(&record, 3, to: 1, limit: nil)
       #expect(UsageRecord.decode(record.encoded()) == record)
+      // Remains of an earlier, longer record do no harm.
+      #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
     }
   }
 
