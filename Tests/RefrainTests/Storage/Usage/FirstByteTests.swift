@@ -97,6 +97,13 @@ struct FirstByteTests {
     #expect(try directory.stored(of: names) == names)
   }
 
+  @Test func `Nothing is scanned after closing`() async throws {
+    let cache = try directory.cache(limit: 1 << 20)
+    await cache.close()
+    await cache.budget.startScan().value
+    #expect(cache.budget.index.withLock { $0.lastScan == nil && $0.scan == nil })
+  }
+
   @Test func `Room is made from the entries measured so far, before a scan ends`() async throws {
     try await fill(8)
     let disk = ListingDisk(isClosed: false)
