@@ -103,8 +103,8 @@ struct EntryIndex: Sendable {
     entry.pinnedBytes == nil && !open.contains(entry.name)
   }
 
-  /// Returns the next entry to evict: one whose time is over, else the least recently used one.
-  mutating func next(except spared: Set<String>, at time: Double) -> MeasuredEntry? {
+  /// Returns the least recently used entry that may be evicted.
+  mutating func next(except spared: Set<String>) -> MeasuredEntry? {
     for isSelected in [false, true] {
       while let entry = queue.popLast() {
         // Nor is it used, shortened or gone since it was selected.
@@ -113,8 +113,7 @@ struct EntryIndex: Sendable {
         }
       }
       if isSelected { break }
-      queue = overdue(at: time).filter { !spared.contains($0.name) }
-      if queue.isEmpty { queue = oldest(except: spared) }
+      queue = oldest(except: spared)
     }
     return nil
   }
