@@ -160,6 +160,8 @@ final class DiskBudget: Sendable {
   func conclude(
     _ name: String, reserved bytes: Int64, since before: Before?, reserving more: Int64 = 0
   ) -> Before {
+    // Other fetches write meanwhile: what is measured may lack what they add to it from here on.
+    let counted = account.withLock { $0.grown[name, default: 0] }
     var (size, growth): (Int64?, Int64?) = (nil, 0)
     if let before {
       size = withShard(of: name, remeasure(name))
@@ -167,7 +169,8 @@ final class DiskBudget: Sendable {
     }
     return update { [size, growth] account, record in
       let isCounted = before.map { $0.measurements == record.measurements } ?? true
-      account.conclude(name, reserved: bytes, growth: growth, isCounted: isCounted, in: &record)
+      account.conclude(
+        name, reserved: bytes, growth: growth, counted: counted, isCounted: isCounted, in: &record)
       _ = account.reserve(more, limit: nil, from: &record)
       return Before(bytes: size, measurements: record.measurements)
     }

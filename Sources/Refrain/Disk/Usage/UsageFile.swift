@@ -219,7 +219,7 @@ struct Account: Sendable {
   /// somebody still reads.
   private var reserved: Int64 = 0
   /// The counted growth of each open entry since it was last settled.
-  private var grown: [String: Int64] = [:]
+  private(set) var grown: [String: Int64] = [:]
 
   /// The bytes that this cache may still allocate, or holds in files that only it can see.
   var outstanding: Int64 { max(0, allowance) + reserved }
@@ -256,13 +256,14 @@ struct Account: Sendable {
   ///   - bytes: reserved besides its data, and for removed files that are not read any more.
   ///   - growth: of its files on disk since it was last settled, or opened; nil if that cannot be
   ///     measured: then the reserve counts as written.
+  ///   - counted: of `grown` before that was measured.
   ///   - isCounted: whether no measurement has replaced the count since then: one may have found
   ///     bytes missing already.
   mutating func conclude(
-    _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
+    _ name: String, reserved bytes: Int64, growth: Int64?, counted: Int64, isCounted: Bool,
     in record: inout UsageRecord
   ) {
-    let counted = grown.removeValue(forKey: name) ?? 0
+    grown[name] = grown[name].flatMap { $0 > counted ? $0 - counted : nil }
     let rest = growth.map { $0 - counted } ?? bytes
     settle(bytes, actual: rest)
     if isCounted, rest < 0 { record.free(-rest) }
