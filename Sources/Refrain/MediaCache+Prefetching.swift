@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// Fetches a range into the cache: a background reader that moves from hole to hole and reads
 /// nothing.
@@ -10,6 +11,8 @@ struct Prefetch: Sendable {
 
   private static let reportInterval: Duration = .milliseconds(100)
   private static let mostRounds = 3
+  /// Longer than storing rests without room.
+  private static let pause: Duration = .milliseconds(600)
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
@@ -37,7 +40,17 @@ struct Prefetch: Sendable {
       let length = information.length
       if holdsAll(length) { return information }
       if length != nil, let wanted = wanted(length) { try checkLimit(Int64(wanted.count)) }
-      if round < Self.mostRounds { try await bring() }
+      guard round < Self.mostRounds else { break }
+      do {
+        try await bring()
+      } catch let error as MediaCacheError where error.hasNoRoom {
+        // Little is stored until the directory is measured, for example after a reboot.
+        let budget = reader.entry.storage.budget
+        guard let scan = budget.index.withLock(\.scan) else { throw error }
+        repeat {
+          try await Task.sleep(for: Self.pause)
+        } while budget.index.withLock { $0.scan == scan }
+      }
     }
     throw MediaCacheError(
       .resourceChanged, "The resource keeps changing at the origin while it is fetched.",

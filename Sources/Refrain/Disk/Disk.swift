@@ -222,8 +222,10 @@ extension Disk {
     }
   }
 
-  /// Removes a directory if it is empty. One that is left does no harm.
-  func removeIfEmpty(_ path: String) { try? remove(path) }
+  /// Removes a directory if it is empty. One that is left does no harm; nor does a file or a link.
+  func removeIfEmpty(_ path: String) {
+    if (try? status(of: path))?.kind == .directory { try? remove(path) }
+  }
 
   /// Opens a file, made if it is missing, and locks it against every other process and thread. A
   /// locked file can only be polled.

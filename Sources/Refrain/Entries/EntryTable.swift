@@ -57,7 +57,9 @@ final class EntryTable: Sendable {
       // The new entry is already held for the caller that opened it.
       if let opening { return try await opening.value }
       switch slot {
-      case .open(let entry): if entry.tryHold() { return entry }
+      case .open(let entry):
+        if entry.tryHold() { return entry }
+        await Self.pause()
       case .busy(let isOver):
         await isOver()
         end = nil
@@ -91,7 +93,7 @@ final class EntryTable: Sendable {
     while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
       case .open(let entry) where !entry.isClosed: return entry
-      case .open: await Task.yield()
+      case .open: await Self.pause()
       case .busy(let end): await end()
       }
     }
@@ -102,9 +104,15 @@ final class EntryTable: Sendable {
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
-      await Task.yield()
+      await Self.pause()
     }
     return nil
+  }
+
+  /// Waits a little for an entry whose fetches are about to end. Not cancelled with the caller, which
+  /// would not wait then.
+  private static func pause() async {
+    await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
   }
 
   /// - Parameter keys: nil for all.
@@ -170,8 +178,7 @@ final class EntryTable: Sendable {
       // Some may have been opening when the others were shut down.
       for entry in openEntries { entry.shutDown() }
       if await settle() { continue }
-      // Their fetches are about to end. Not cancelled with the caller, which would not wait then.
-      await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
+      await Self.pause()
     }
   }
 }

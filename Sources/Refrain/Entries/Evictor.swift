@@ -43,12 +43,15 @@ actor Evictor {
 
   /// Frees the room that `bytes` more need, and returns whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
-    // They may be reopened again and again.
-    var attempts = 4
+    // Waits of ten milliseconds, or until what is closing has closed: it may be reopened again and
+    // again.
+    var attempts = 100
+    var isReleased = false
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates() else { return false }
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
+      removeOverdue()
       let shortage = budget.shortage(of: bytes)
       if evictOldest(shortage) > 0 {
         freeInAdvance()
@@ -58,12 +61,13 @@ actor Evictor {
       // Other processes may have stored entries that can be evicted.
       if shortage == 0 { continue }
       if await budget.rescan() { continue }
-      // Entries that are held open only for speed can go once they are recorded, and so can those
-      // that are being closed.
-      let isReleased = table.releaseIdle()
+      // Entries that are held open only for speed can go once they are recorded, perhaps after a sync
+      // that is running, and so can those that are being closed.
+      if table.releaseIdle() { isReleased = true }
       let hasSettled = await table.settle()
       guard attempts > 0, isReleased || hasSettled else { return false }
-      attempts -= 1
+      attempts -= hasSettled ? 25 : 1
+      if !hasSettled { try? await Task.sleep(for: .milliseconds(10)) }
     }
     return true
   }
@@ -71,7 +75,7 @@ actor Evictor {
   /// Frees about `bytes` on a full disk, regardless of the limit, and returns the bytes freed.
   func free(_ bytes: Int64) async -> Int64 {
     _ = await budget.waitForCandidates()
-    let freed = evictOldest(bytes)
+    let freed = removeOverdue() + evictOldest(bytes)
     guard freed < bytes, await budget.rescan() else { return freed }
     return freed + evictOldest(bytes - freed)
   }
@@ -110,9 +114,7 @@ actor Evictor {
     // Those that others use now.
     var spared: Set<String> = []
     while freed < bytes, count < most {
-      let next = budget.index.withLock { [spared] index in
-        index.next(except: spared, at: budget.wallSeconds)
-      }
+      let next = budget.index.withLock { [spared] in $0.next(except: spared) }
       guard let entry = next else { break }
       switch evict(entry, toFree: bytes - freed) {
       case nil: break
@@ -123,11 +125,13 @@ actor Evictor {
     return freed
   }
 
-  /// Removes the entries whose time is over.
-  func removeOverdue() {
-    if isClosed { return }
+  /// Removes the entries whose time is over, and returns the bytes freed.
+  @discardableResult
+  func removeOverdue() -> Int64 {
+    if isClosed { return 0 }
     let now = budget.wallSeconds
-    for entry in budget.index.withLock({ $0.overdue(at: now) }) { _ = evict(entry, toFree: .max) }
+    return budget.index.withLock { $0.overdue(at: now) }
+      .reduce(0) { $0 + (evict($1, toFree: .max) ?? 0) }
   }
 
   /// Evicts an entry. One of which most may stay is only shortened: its end is dropped, because the

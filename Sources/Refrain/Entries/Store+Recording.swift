@@ -188,14 +188,22 @@ extension Store {
     let isWhole = names.allSatisfy(isUnwanted)
     guard isWhole || names.contains(where: isUnwanted) else { return }
     // Before and after: what grew until now is not taken for a part of what is freed.
-    countGrowth(holding: try directory.bytesInUse(where: isUnwanted))
-    defer { countGrowth() }
-    try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
+    let read = try directory.bytesInUse(where: isUnwanted)
+    countGrowth(holding: read)
+    var left: Int64 = 0
+    defer { countGrowth(releasing: left) }
+    do throws(DiskError) {
+      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
+    } catch {
+      // What still has its name counts by its size.
+      left = min(read, (try? directory.bytesInUse(where: isUnwanted)) ?? 0)
+      throw error
+    }
   }
 
-  private func countGrowth(holding read: Int64 = 0) {
+  private func countGrowth(holding read: Int64 = 0, releasing left: Int64 = 0) {
     guard let before = writer?.counted else { return }
-    held += read
-    writer?.counted = budget.conclude(name, reserved: 0, since: before, reserving: read)
+    held += read - left
+    writer?.counted = budget.conclude(name, reserved: left, since: before, reserving: read)
   }
 }

@@ -113,7 +113,7 @@ extension MediaCache {
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
       guard budget.claimPinned(bytes, for: name) else {
-        throw refusal(key.rawValue, bytes, budget.pinnedBytes(except: [name]))
+        throw refusal(key.rawValue, DiskBudget.text(bytes), budget.pinnedBytes(except: [name]))
       }
       defer { budget.remeasure(name) }
       do {
@@ -143,14 +143,14 @@ extension MediaCache {
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside
     let others = budget.pinnedBytes(except: names)
-    if bytes > room - others { throw refusal(name, bytes, others) }
+    if bytes > room - others { throw refusal(name, "about \(DiskBudget.text(bytes))", others) }
   }
 
-  private func refusal(_ name: String, _ bytes: Int64, _ others: Int64) -> MediaCacheError {
+  private func refusal(_ name: String, _ size: String, _ others: Int64) -> MediaCacheError {
     let limit = budget.limit.map(DiskBudget.text) ?? "unlimited"
     var error = MediaCacheError(
       .storage,
-      "\(name) cannot be pinned: it takes \(DiskBudget.text(bytes)), and other pinned entries take "
+      "\(name) cannot be pinned: it takes \(size), and other pinned entries take "
         + "\(DiskBudget.text(others)) of the limit of \(limit).",
       remedy: "Raise the limit, or unpin or remove other entries.")
     error.hasNoRoom = true

@@ -35,6 +35,29 @@ struct FailingReadTests {
     await second.close()
   }
 
+  @Test func `An entry that cannot be listed does not keep others from being evicted`()
+    async throws
+  {
+    let before = try directory.cache(bootIdentity: "before")
+    for name in ["old", "other"] { try await before.prefetch(directory.url(name)) }
+    await before.close()
+    let path = try directory.stored("old").directory.path
+    let disk = WatchedDisk()
+    disk.fail { operation, found in operation == .list && found == path ? EACCES : nil }
+    let limit: Int64 = 5_000_000
+    let cache = try directory.cache(limit: limit, disk: disk)
+    let events = cache.events(includingTraffic: false)
+    try await cache.prefetch(directory.url("new"))
+    await cache.close()
+    #expect(try directory.isWhole("new"))
+    // It still counts.
+    #expect(try directory.isWhole("old"))
+    #expect(directory.allocated <= limit)
+    let texts = await warnings(events)
+    #expect(texts.count == 1)
+    #expect(texts.first?.contains("could not be scanned completely") == true)
+  }
+
   @Test func `An entry whose record cannot be read is left unchanged`() async throws {
     try await directory.fill(["a"])
     let disk = WatchedDisk()

@@ -160,6 +160,8 @@ final class DiskBudget: Sendable {
   func conclude(
     _ name: String, reserved bytes: Int64, since before: Before?, reserving more: Int64 = 0
   ) -> Before {
+    // Other fetches write meanwhile: what is measured may lack what they add to it from here on.
+    let counted = account.withLock { $0.grown[name, default: 0] }
     var (size, growth): (Int64?, Int64?) = (nil, 0)
     if let before {
       size = withShard(of: name, remeasure(name))
@@ -167,7 +169,8 @@ final class DiskBudget: Sendable {
     }
     return update { [size, growth] account, record in
       let isCounted = before.map { $0.measurements == record.measurements } ?? true
-      account.conclude(name, reserved: bytes, growth: growth, isCounted: isCounted, in: &record)
+      account.conclude(
+        name, reserved: bytes, growth: growth, counted: counted, isCounted: isCounted, in: &record)
       _ = account.reserve(more, limit: nil, from: &record)
       return Before(bytes: size, measurements: record.measurements)
     }
@@ -272,19 +275,21 @@ extension DiskBudget {
   func startScan() -> Task<Void, Never> {
     index.withLock { index in
       if let scan = index.scan { return scan }
+      if index.isClosed { return Task {} }
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
-        do throws(DiskError) { try await self.scan() } catch { failure = error }
+        do throws(DiskError) { failure = try await self.scan() } catch { failure = error }
         let last = self.index.withLock { [failure] index in
-          index.scan = nil
+          index.leaveScan()
           defer { index.scanFailure = failure }
           return index.scanFailure
         }
         guard let failure, failure.code != last?.code else { return }
         self.report(
           .warning(
-            "\(self.directory) could not be scanned: \(failure). The last known sizes are used; "
-              + "without any, little is stored until a scan succeeds, to stay within the limit."))
+            "\(self.directory) could not be scanned completely: \(failure). What cannot be read "
+              + "keeps its last known size; if the directory itself cannot be, and no size is known, "
+              + "little is stored, to stay within the limit. Check its permissions."))
       }
       index.scan = task
       return task
@@ -292,7 +297,9 @@ extension DiskBudget {
   }
 
   /// Scans one shard at a time, because others wait for the same threads.
-  private func scan() async throws(DiskError) {
+  ///
+  /// - Returns: why a shard or an entry was passed over; nil if none was.
+  private func scan() async throws(DiskError) -> DiskError? {
     let began = ContinuousClock.now
     let start = usage.update { record in
       record.beginMeasurement()
@@ -300,22 +307,32 @@ extension DiskBudget {
     }
     index.withLock { $0.beginScan() }
     var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
+    var failure: DiskError?
     // In random order, so that the first entries are a sample of all.
     for shard in try shards().shuffled() {
-      if Task.isCancelled { return }
-      let names = try names(inShard: shard)
-      for name in names {
-        guard let entry = try measure(name) else { continue }
-        sum += entry.allocatedBytes
-        index.withLock { $0.note(entry) }
-      }
-      let path = "\(entriesPath)/\(shard)"
-      if names.isEmpty { disk.removeIfEmpty(path) }
-      sum += try disk.allocated([path])
+      if Task.isCancelled { return nil }
+      do throws(DiskError) {
+        let path = "\(entriesPath)/\(shard)"
+        let names = try names(inShard: shard)
+        if names.isEmpty { disk.removeIfEmpty(path) }
+        sum += try disk.allocated([path])
+        for name in names {
+          do throws(DiskError) {
+            guard let entry = try measure(name) else { continue }
+            sum += entry.allocatedBytes
+            index.withLock { $0.note(entry) }
+          } catch { failure = error }
+        }
+      } catch { failure = error }
       await Task.yield()
     }
+    // What was passed over is a part of the last count.
+    if failure != nil { sum = max(sum, start.used) }
     usage.update { [sum] record in record.endMeasurement(since: start, measured: sum) }
-    index.withLock { $0.endScan(began: began, ended: .now) }
+    index.withLock { [isWhole = failure == nil] index in
+      index.endScan(began: began, ended: .now, isWhole: isWhole)
+    }
+    return failure
   }
 
   /// Waits until the usage is known, and enough entries to select from: all of a few, or of many
@@ -344,9 +361,10 @@ extension DiskBudget {
   /// - Returns: whether a scan completed.
   @discardableResult
   func rescan() async -> Bool {
+    let last = index.withLock { $0.lastScan?.ended }
     guard index.withLock({ $0.isOld(at: .now) }) else { return false }
     await startScan().value
-    return index.withLock { $0.scanFailure == nil }
+    return index.withLock { $0.lastScan?.ended != last }
   }
 
   /// As `rescan`, for the pins of other processes. Without a limit, their number does not matter.
@@ -355,7 +373,10 @@ extension DiskBudget {
   /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
   /// for it.
   func close() async {
-    let scan = index.withLock(\.scan)
+    let scan = index.withLock { index in
+      index.isClosed = true
+      return index.scan
+    }
     scan?.cancel()
     await scan?.value
     await IOThreads.background.run { self.giveBack() }

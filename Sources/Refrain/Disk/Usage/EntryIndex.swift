@@ -34,8 +34,10 @@ struct EntryIndex: Sendable {
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
   /// The scan that is running.
   var scan: Task<Void, Never>?
-  /// Why the last scan failed; nil if it did not.
+  /// Why the last scan failed, or passed over a part; nil if it did not.
   var scanFailure: DiskError?
+  /// Whether no scan may begin any more.
+  var isClosed = false
   /// The latest known time of access.
   private var newest = -Double.infinity
 
@@ -101,8 +103,8 @@ struct EntryIndex: Sendable {
     entry.pinnedBytes == nil && !open.contains(entry.name)
   }
 
-  /// Returns the next entry to evict: one whose time is over, else the least recently used one.
-  mutating func next(except spared: Set<String>, at time: Double) -> MeasuredEntry? {
+  /// Returns the least recently used entry that may be evicted.
+  mutating func next(except spared: Set<String>) -> MeasuredEntry? {
     for isSelected in [false, true] {
       while let entry = queue.popLast() {
         // Nor is it used, shortened or gone since it was selected.
@@ -111,8 +113,7 @@ struct EntryIndex: Sendable {
         }
       }
       if isSelected { break }
-      queue = overdue(at: time).filter { !spared.contains($0.name) }
-      if queue.isEmpty { queue = oldest(except: spared) }
+      queue = oldest(except: spared)
     }
     return nil
   }
@@ -150,13 +151,21 @@ struct EntryIndex: Sendable {
 
   mutating func beginScan() { seen = [] }
 
-  /// Ends a scan of all entries: those that were not measured since it began no longer exist.
-  mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
+  /// Ends a scan of all entries.
+  ///
+  /// - Parameter isWhole: whether none was passed over: those that were not measured since it began
+  ///   no longer exist.
+  mutating func endScan(
+    began: ContinuousClock.Instant, ended: ContinuousClock.Instant, isWhole: Bool = true
+  ) {
     let found = (seen.take() ?? []).union(open)
-    for name in Array(entries.keys) where !found.contains(name) { forget(name) }
+    if isWhole { for name in Array(entries.keys) where !found.contains(name) { forget(name) } }
     queue = []
     lastScan = (ended, ended - began)
   }
+
+  /// Lets another scan begin after one that has completed or not. What it has found is considered.
+  mutating func leaveScan() { (scan, seen, queue) = (nil, nil, []) }
 
   /// Whether others may have stored much since the last scan; the cheaper a scan, the sooner.
   func isOld(at now: ContinuousClock.Instant) -> Bool {

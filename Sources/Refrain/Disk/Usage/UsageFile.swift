@@ -3,8 +3,8 @@ import Foundation
 import RefrainLocks
 
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
-/// (flock(2)) that is held for microseconds. If the file system has no locks, each cache counts on
-/// its own.
+/// (fcntl(2), F_OFD_SETLK) that is held for microseconds. If the file system has no locks, each cache
+/// counts on its own.
 ///
 /// Only the amount stored depends on this file: if it is missing, damaged or from before a restart
 /// of the machine, the directory is measured in the background.
@@ -219,7 +219,7 @@ struct Account: Sendable {
   /// somebody still reads.
   private var reserved: Int64 = 0
   /// The counted growth of each open entry since it was last settled.
-  private var grown: [String: Int64] = [:]
+  private(set) var grown: [String: Int64] = [:]
 
   /// The bytes that this cache may still allocate, or holds in files that only it can see.
   var outstanding: Int64 { max(0, allowance) + reserved }
@@ -256,13 +256,14 @@ struct Account: Sendable {
   ///   - bytes: reserved besides its data, and for removed files that are not read any more.
   ///   - growth: of its files on disk since it was last settled, or opened; nil if that cannot be
   ///     measured: then the reserve counts as written.
+  ///   - counted: of `grown` before that was measured.
   ///   - isCounted: whether no measurement has replaced the count since then: one may have found
   ///     bytes missing already.
   mutating func conclude(
-    _ name: String, reserved bytes: Int64, growth: Int64?, isCounted: Bool,
+    _ name: String, reserved bytes: Int64, growth: Int64?, counted: Int64, isCounted: Bool,
     in record: inout UsageRecord
   ) {
-    let counted = grown.removeValue(forKey: name) ?? 0
+    grown[name] = grown[name].flatMap { $0 > counted ? $0 - counted : nil }
     let rest = growth.map { $0 - counted } ?? bytes
     settle(bytes, actual: rest)
     if isCounted, rest < 0 { record.free(-rest) }
@@ -305,11 +306,12 @@ extension UsageRecord {
     return (words + [words.checksum]).bytes
   }
 
-  /// Returns nil if the bytes are not what `encoded` returns.
+  /// Returns nil if the bytes do not begin with what `encoded` returns. An earlier record may have
+  /// been longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
     let end = headWords + 3 * mostWriters
-    guard words.count == end + 1, words[0] == magic, words[end] == words[..<end].checksum else {
+    guard words.count > end, words[0] == magic, words[end] == words[..<end].checksum else {
       return nil
     }
     let numbers = words.map(Int64.init(bitPattern:))

@@ -67,6 +67,16 @@ import Testing
     #expect(index.allOldest() == ["new"])
   }
 
+  @Test func `After a scan that did not complete, an older entry goes first`() {
+    var index = EntryIndex()
+    for age in 1...3 { index.note(entry("\(age)", Double(age))) }
+    index.beginScan()
+    #expect(index.next(except: [])?.name == "1")
+    index.leaveScan()
+    index.note(entry("0", 0))
+    #expect(index.next(except: [])?.name == "0")
+  }
+
   /// Compares the index with a model that sorts all entries each time.
   @Test func `Under random changes, the index returns the oldest entries`() {
     let seed = TestSeed.next()

@@ -97,6 +97,35 @@ struct FirstByteTests {
     #expect(try directory.stored(of: names) == names)
   }
 
+  @Test func `A prefetch without room waits until the directory is measured`() async throws {
+    try await fill(5)
+    try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
+    let disk = ListingDisk(isClosed: true)
+    let cache = try directory.cache(limit: 2 << 20, disk: disk)
+    // Otherwise the eviction waits for one.
+    cache.budget.index.withLock {
+      $0.note(.init(name: "known", lastAccess: 0, allocatedBytes: 4096))
+    }
+    let url = try directory.url("new")
+    async let information = cache.prefetch(url)
+    try await eventually("there is no room") {
+      let entry = cache.table.openEntry(for: CacheKey(url: url))
+      return entry?.current?.withState { $0.storage.refusal != nil } == true
+    }
+    disk.open()
+    let length = try await information.length
+    #expect(length == directory.length)
+    await cache.close()
+    #expect(try directory.isWhole("new"))
+  }
+
+  @Test func `Nothing is scanned after closing`() async throws {
+    let cache = try directory.cache(limit: 1 << 20)
+    await cache.close()
+    await cache.budget.startScan().value
+    #expect(cache.budget.index.withLock { $0.lastScan == nil && $0.scan == nil })
+  }
+
   @Test func `Room is made from the entries measured so far, before a scan ends`() async throws {
     try await fill(8)
     let disk = ListingDisk(isClosed: false)

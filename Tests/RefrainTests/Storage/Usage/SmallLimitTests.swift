@@ -70,6 +70,15 @@ struct SmallLimitTests {
     #expect(SystemFiles.names(in: entries).isEmpty)
   }
 
+  @Test func `A file or a link in a shard's place is left where it is`() async throws {
+    try await directory.fill(["a"])
+    let paths = ["yy", "zz"].map { "\(directory.path)/entries/\($0)" }
+    try Data().write(to: URL(filePath: paths[0]))
+    #expect(symlink(directory.path, paths[1]) == 0)
+    try await directory.withCache(limit: 1 << 20) { await $0.budget.startScan().value }
+    #expect(paths.allSatisfy { SystemFiles.status(of: $0) != nil })
+  }
+
   @Test func `Removing everything counts an open entry until it is removed`() async throws {
     let directory = CacheDirectory(length: 3_000_000)
     let disk = WatchedDisk()
@@ -178,6 +187,33 @@ struct SmallLimitTests {
     #expect(directory.allocated <= limit / 4 + 64 << 10)
     // Not everything was removed for it.
     #expect(!(try directory.stored(of: names)).isEmpty)
+  }
+
+  @Test func `Room is made from an idle entry whose work ends a little later`() async throws {
+    let directory = CacheDirectory(length: 2_000_000)
+    let cache = try directory.cache(limit: 3_000_000)
+    let reader = try await cache.open(directory.url())
+    try await directory.expectToPlay(from: reader)
+    let entry = reader.entry
+    // A sync, for example.
+    entry.beginTask()
+    let asked = Mutex(0)
+    let hold = cache.releaseIdleLeases {
+      let count = asked.withLock { count in
+        count += 1
+        return count
+      }
+      if count == 1 { reader.cancel() }
+      if count == 3 { entry.endTask() }
+      return count == 1
+    }
+    let evictor = cache.evictor
+    let isThere = await Task(executorPreference: IOThreads.shared) {
+      await evictor.makeRoom(for: 2_000_000)
+    }.value
+    #expect(isThere)
+    cache.forgetIdleLeases(hold)
+    await cache.close()
   }
 
   @Test func `Making room ends even if idle leases never run out`() async throws {

@@ -133,11 +133,30 @@ struct UsageRecordTests {
       #expect(isGranted)
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
       account.conclude(
-        "\(number)", reserved: 32 << 10, growth: 72 << 10, isCounted: true, in: &record)
+        "\(number)", reserved: 32 << 10, growth: 72 << 10, counted: 64 << 10, isCounted: true,
+        in: &record)
       #expect(account.outstanding == 0)
     }
     record.endMeasurement(since: start, measured: 900 * mebibyte)
     #expect(record.used == 900 * mebibyte + 100 * 72 << 10)
+  }
+
+  @Test func `Bytes written while an entry is measured stay counted`() {
+    var record = UsageRecord(boot: 1)
+    var account = Account()
+    for growth in [300, 200] as [Int64] {
+      let isGranted = account.reserve(growth, limit: nil, from: &record)
+      #expect(isGranted)
+      account.settle(growth, actual: growth, for: "a")
+    }
+    // Measured before the second write, and removed down to 100 bytes.
+    account.conclude(
+      "a", reserved: 0, growth: 100, counted: 300, isCounted: true, in: &record)
+    #expect(record.used == 300)
+    account.conclude(
+      "a", reserved: 0, growth: 200, counted: 200, isCounted: true, in: &record)
+    #expect(record.used == 300)
+    #expect(account.grown.isEmpty)
   }
 
   @Test func `A cache with open entries keeps at most one grant unused`() {
@@ -149,7 +168,7 @@ struct UsageRecordTests {
     }
     for number in 1..<1000 {
       account.conclude(
-        "\(number)", reserved: 32 << 10, growth: 12 << 10, isCounted: true, in: &record)
+        "\(number)", reserved: 32 << 10, growth: 12 << 10, counted: 0, isCounted: true, in: &record)
       #expect(account.allowance <= 8 << 20)
     }
     #expect(record.used == 999 * 12 << 10 + account.outstanding)
@@ -175,6 +194,8 @@ struct UsageRecordTests {
         boot: 1, used: 5, granted: 7, isMeasured: isMeasured, measurements: 4)
       _ = grant(&record, 3, to: 1, limit: nil)
       #expect(UsageRecord.decode(record.encoded()) == record)
+      // Remains of an earlier, longer record do no harm.
+      #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
     }
   }
 
@@ -275,7 +296,7 @@ private struct RandomLife {
       write(overhead)
       interrupt()
       accounts[index].conclude(
-        "b", reserved: 64 + held[index], growth: overhead,
+        "b", reserved: 64 + held[index], growth: overhead, counted: 0,
         isCounted: record.measurements == mark, in: &record)
       held[index] = 0
     case 7:
