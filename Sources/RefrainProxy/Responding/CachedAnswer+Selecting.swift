@@ -138,11 +138,12 @@ extension CachedAnswer {
     // An empty resource has no first byte to wait for.
     guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
     let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
-    // The first byte of a range from the start is requested in any case.
+    // The first byte of a range from the start is requested in any case, and for HEAD and conditions
+    // if the origin was asked.
+    let isComing = !isHEAD && conditions == nil || reader.statistics.requests > 0
     guard
       isStored
-        || bounds.start == 0 && bounds.end != nil && !isHEAD && conditions == nil
-          && !terms.directives.onlyIfCached
+        || isComing && bounds.start == 0 && bounds.end != nil && !terms.directives.onlyIfCached
     else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []
