@@ -9,10 +9,12 @@ struct SelectedResponse: Sendable {
   /// Cancelled by the caller of `select`.
   let reader: MediaReader
   let known: StoredResponse
-  /// Whether it may be a manifest; nil if that is unknown (`CachedAnswer.isManifest`).
-  let isManifest: Bool?
   /// When the request was made.
   let started: Date
+  /// Whether it may be a manifest; nil if that is unknown (`CachedAnswer.isManifest`).
+  var isManifest: Bool?
+  /// The source of all of it when it was selected; later, requests of others would count.
+  var source = ServedRequest.Source.hit
 
   var length: Int64? { known.information.length }
 
@@ -44,9 +46,6 @@ struct SelectedResponse: Sendable {
         forwarded: reason ?? .uriMiss, isStored: reader.isStoring, isCollapsed: !isAsked)
     )
   }
-
-  /// The source of all of it.
-  var source: ServedRequest.Source { source(of: 0..<(length ?? .max)).0 }
 }
 
 /// Selects the representation.
@@ -67,9 +66,10 @@ extension CachedAnswer {
           if terms.directives.onlyIfCached { try checkIsThere(reader) }
           let known = try await learn(reader)
           if attemptsLeft == 0 || known.otherKey(than: reader.key, for: resource.headers) == nil {
-            return SelectedResponse(
-              reader: reader, known: known, isManifest: try await isManifest(reader, known),
-              started: started)
+            var selected = SelectedResponse(reader: reader, known: known, started: started)
+            selected.source = selected.source(of: 0..<(selected.length ?? .max)).0
+            selected.isManifest = try await isManifest(reader, known)
+            return selected
           }
           reader.cancel()
         } catch {
