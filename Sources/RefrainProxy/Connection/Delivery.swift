@@ -141,7 +141,7 @@ final class Delivery: Sendable {
     try await noteSent(Int64(bytes.readableBytes))
   }
 
-  /// Writes a part of a file, and counts what the socket has accepted of it, also if this throws.
+  /// Writes a part of a file, and counts each part once the socket has accepted it.
   ///
   /// - Parameter stored: the ranges that were stored before the request.
   func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {

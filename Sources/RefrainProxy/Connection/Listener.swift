@@ -33,9 +33,12 @@ package final class Listener: Sendable {
   // MARK: Running
 
   /// - Parameters:
+  ///   - mostFailures: the failures in a row to bind a lost socket again, after which it is given up.
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called once nothing listens any more, if `atStart` was called.
-  func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
+  func run(
+    mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
+  ) async throws {
     try state.withLock { state in
       switch state.phase {
       case .idle: state.phase = .running
@@ -49,7 +52,7 @@ package final class Listener: Sendable {
     do {
       try await atStart()
       try await withTaskCancellationHandler {
-        try await listenUntilStopped()
+        try await listenUntilStopped(mostFailures)
       } onCancel: {
         beginStopping()
       }
@@ -62,12 +65,12 @@ package final class Listener: Sendable {
     try Task.checkCancellation()
   }
 
-  /// Listens until `stop()`.
+  /// Listens until `stop()`: to give up would stop the service, which others listen for too.
   ///
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   package func start() async throws {
     Task {
-      try? await run {
+      try? await run(mostFailures: .max) {
       } atEnd: {
         await settle(within: .zero)
       }
@@ -76,10 +79,7 @@ package final class Listener: Sendable {
     try await waitUntilListening()
   }
 
-  /// The failures in a row to bind a lost socket again, after which it is given up.
-  private static let mostFailures = 40
-
-  private func listenUntilStopped() async throws {
+  private func listenUntilStopped(_ mostFailures: Int) async throws {
     var (failures, hasListened) = (0, false)
     repeat {
       do {
@@ -95,7 +95,7 @@ package final class Listener: Sendable {
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard hasListened, failures < Self.mostFailures else { throw error }
+        guard hasListened, failures < mostFailures else { throw error }
         // Once for each time that the socket is lost.
         if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1

@@ -72,13 +72,19 @@ extension CachedAnswer {
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// A shared cache does not ask: its clients would cost the origin a request for each manifest,
-  /// however fresh.
+  /// The origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
+  /// cost the origin a request every ten seconds for each manifest, however fresh.
   ///
   /// - Throws: `CancellationError`.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     let cache = service.cache
-    guard selected.isManifest == true, selected.source == .hit,
+    func note(_ selected: SelectedResponse) {
+      guard selected.source == .miss || selected.source == .revalidated else { return }
+      service.confirmed.insert(true, on: key, at: cache.now.uptime)
+    }
+    guard selected.isManifest == true else { return selected }
+    note(selected)
+    guard selected.source == .hit, service.confirmed.note(on: key, at: cache.now.uptime) == nil,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
       selected.known.freshness.pace?.isLive != true, service.shared == nil,
       !cache.isOffline, !terms.directives.onlyIfCached,
@@ -91,10 +97,13 @@ extension CachedAnswer {
     terms.acceptsForbidden = true
     do {
       let confirmed = try await select(terms)
+      note(confirmed)
       selected.reader.cancel()
       return confirmed
     } catch is MediaCacheError, is Elsewhere, is HTTPError {
-      // The fresh response is used, but not as a confirmed one: its source is `.stale` now.
+      // The fresh response is used, but not as a confirmed one.
+      var selected = selected
+      selected.source = .stale
       return selected
     }
   }

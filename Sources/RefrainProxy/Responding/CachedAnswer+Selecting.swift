@@ -9,10 +9,12 @@ struct SelectedResponse: Sendable {
   /// Cancelled by the caller of `select`.
   let reader: MediaReader
   let known: StoredResponse
-  /// Whether it may be a manifest; nil if that is unknown (`CachedAnswer.isManifest`).
-  let isManifest: Bool?
   /// When the request was made.
   let started: Date
+  /// Whether it may be a manifest; nil if that is unknown (`CachedAnswer.isManifest`).
+  var isManifest: Bool?
+  /// The source of all of it when it was selected; later, requests of others would count.
+  var source = ServedRequest.Source.hit
 
   var length: Int64? { known.information.length }
 
@@ -44,9 +46,6 @@ struct SelectedResponse: Sendable {
         forwarded: reason ?? .uriMiss, isStored: reader.isStoring, isCollapsed: !isAsked)
     )
   }
-
-  /// The source of all of it.
-  var source: ServedRequest.Source { source(of: 0..<(length ?? .max)).0 }
 }
 
 /// Selects the representation.
@@ -67,9 +66,10 @@ extension CachedAnswer {
           if terms.directives.onlyIfCached { try checkIsThere(reader) }
           let known = try await learn(reader)
           if attemptsLeft == 0 || known.otherKey(than: reader.key, for: resource.headers) == nil {
-            return SelectedResponse(
-              reader: reader, known: known, isManifest: try await isManifest(reader, known),
-              started: started)
+            var selected = SelectedResponse(reader: reader, known: known, started: started)
+            selected.source = selected.source(of: 0..<(selected.length ?? .max)).0
+            selected.isManifest = try await isManifest(reader, known)
+            return selected
           }
           reader.cancel()
         } catch {
@@ -138,11 +138,12 @@ extension CachedAnswer {
     // An empty resource has no first byte to wait for.
     guard length != 0, Manifest.mayBeUnnamed(mimeType: type, length: length) else { return false }
     let isStored = length.map { reader.spansBefore.byteCount(in: 0..<$0) == $0 } ?? false
-    // The first byte of a range from the start is requested in any case.
+    // The first byte of a range from the start is requested in any case, and for HEAD and conditions
+    // if the origin was asked.
+    let isComing = !isHEAD && conditions == nil || reader.statistics.requests > 0
     guard
       isStored
-        || bounds.start == 0 && bounds.end != nil && !isHEAD && conditions == nil
-          && !terms.directives.onlyIfCached
+        || isComing && bounds.start == 0 && bounds.end != nil && !terms.directives.onlyIfCached
     else { return nil }
     let longest = Int64(Manifest.longestBeginning)
     var bytes: [UInt8] = []

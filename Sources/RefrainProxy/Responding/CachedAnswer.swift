@@ -213,7 +213,8 @@ struct CachedAnswer: Sendable {
     guard !wanted.isEmpty, let end = reader.announcedEnd(from: wanted.lowerBound) else {
       return true
     }
-    return end >= wanted.upperBound
+    // One without a length may have ended by now, which has shown its length.
+    return end >= min(wanted.upperBound, reader.knownInformation?.length ?? .max)
   }
 
   /// Returns the bytes to send of a resource of that length; nil: it is not known.

@@ -19,6 +19,8 @@ package final class ProxyService: Sendable {
   let hits = CachedHits()
   /// Keys found not to be cacheable, which are relayed without another attempt.
   let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
+  /// Keys of manifests whose origin was reached.
+  let confirmed = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 10)
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()

@@ -182,16 +182,16 @@ import Testing
     }
   }
 
-  @Test func `Ranges of a resource longer than any disk are counted without overflow`()
-    async throws
-  {
+  @Test func `A resource longer than any disk is counted without overflow`() async throws {
     try await withProxy { test in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       test.origin.script(
         "/a", .on(.all, .header("Content-Range", "bytes 0-1999/9000000000000000000")))
-      let far = "0-4999999999999999999,5000000000001000000-"
-      let reply = try await test.get("/a", ["Range: bytes=\(far)"])
-      #expect(reply.status == 206 && !reply.isComplete)
+      // All of it is sent for several ranges.
+      for (range, status) in [("0-", 206), ("0-4999999999999999999,5000000000001000000-", 200)] {
+        let reply = try await test.get("/a", ["Range: bytes=\(range)"])
+        #expect(reply.status == status && !reply.isComplete, "\(range)")
+      }
       #expect(try await test.get("/a", ["Range: bytes=0-99"]).status == 206)
     }
   }

@@ -52,6 +52,19 @@ import Testing
     }
   }
 
+  @Test func `A response without a length costs one request, even if it has ended`() async throws {
+    try await withReverseProxy { test async throws in
+      for round in 0..<20 {
+        var resource = Caching.resource(1, ["Cache-Control": "no-store"])
+        (resource.contentType, resource.declaresLength) = ("text/plain", false)
+        resource.supportsRanges = false
+        test.origin.serve(resource, at: "/a\(round)")
+        #expect(try await test.get("/a\(round)").body == Caching.bytes(1))
+        #expect(try await test.asked("/a\(round)") == 1)
+      }
+    }
+  }
+
   @Test func `Each of many clients receives a response of its own`() async throws {
     try await withReverseProxy { test async throws in
       for round in 0..<20 {

@@ -94,6 +94,22 @@ import Testing
     }
   }
 
+  @Test(arguments: names)
+  func `A manifest that has changed is rewritten for a conditional request`(
+    _ name: String
+  ) async throws {
+    try await withProxy { test in
+      let stale = [Field("Cache-Control", "max-age=0")]
+      test.serve(Self.list, at: "/\(name)", type: Self.type(name), headers: stale)
+      let tag = try #require(try await test.get("/\(name)")["ETag"])
+      let list = Self.list.replacing("s0", with: "s1")
+      test.serve(list, at: "/\(name)", type: Self.type(name), etag: "\"v2\"", headers: stale)
+      let reply = try await test.get("/\(name)", ["If-None-Match: \(tag)"])
+      #expect(reply.status == 200 && reply["ETag"] != "\"v2\"")
+      #expect(reply.text.contains("/\(test.token)/http/\(test.originHost)/s1.ts"), "\(reply.text)")
+    }
+  }
+
   @Test func `The cache stores the original, which is rewritten as before without the origin`()
     async throws
   {
