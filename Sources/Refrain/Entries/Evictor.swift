@@ -8,7 +8,6 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
 
@@ -19,13 +18,10 @@ actor Evictor {
     (self.budget, self.table, self.report) = (budget, table, report)
   }
 
-  /// Reserves room for an entry (`DiskBudget.reserve`), after an eviction if need be.
-  ///
-  /// - Parameters:
-  ///   - length: of the entry's resource, if it is known. Nothing is evicted for one that would not
-  ///     fit beside the pinned entries: it is stored as far as there is room.
-  ///   - evicts: called before each eviction, which may take a while.
-  /// - Returns: false if entries in use or pinned fill the limit.
+  /// Reserves room for an entry (`DiskBudget.reserve`), after evictions if need be, which may take
+  /// a while: `evicts` is called before each. Nothing is evicted for a resource whose length would
+  /// not fit beside the pinned entries: it is stored as far as there is room. Returns false if
+  /// entries in use or pinned fill the limit.
   nonisolated func reserve(
     _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
     evicts: @Sendable () -> Void = {}
@@ -43,12 +39,11 @@ actor Evictor {
 
   /// Frees the room that `bytes` more need, and returns whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
-    // They may be reopened again and again.
+    // Idle entries may be reopened again and again.
     var attempts = 4
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates() else { return false }
-      // Another caller may have made room in the meantime. From here to the end of the eviction no
-      // other call runs.
+      // Another caller may have made room. From here to the end of the eviction no other call runs.
       let shortage = budget.shortage(of: bytes)
       if evictOldest(shortage) > 0 {
         freeInAdvance()
@@ -58,8 +53,7 @@ actor Evictor {
       // Other processes may have stored entries that can be evicted.
       if shortage == 0 { continue }
       if await budget.rescan() { continue }
-      // Entries that are held open only for speed can go once they are recorded, and so can those
-      // that are being closed.
+      // Entries held open only for speed, or being closed, can go once they are recorded.
       let isReleased = table.releaseIdle()
       let hasSettled = await table.settle()
       guard attempts > 0, isReleased || hasSettled else { return false }
@@ -86,8 +80,7 @@ actor Evictor {
   /// Frees bytes in advance, so that later callers need not wait for room, and not every write
   /// evicts: one entry at a time, so that a caller that needs room meanwhile gets its turn.
   private func freeInAdvance() {
-    // Before the first full scan, the oldest known entries need not be old: free no more than
-    // needed.
+    // Before the first full scan, the oldest known entries need not be old.
     guard advance == nil, !isClosed, let limit = budget.usableLimit,
       budget.index.withLock({ $0.lastScan != nil })
     else { return }
@@ -96,7 +89,6 @@ actor Evictor {
     }
   }
 
-  /// - Returns: whether to go on.
   private func freeNext(_ bytes: Int64) -> Bool {
     let shortage = budget.shortage(of: bytes)
     if shortage > 0, evictOldest(shortage, most: 1) > 0 { return true }
@@ -123,18 +115,15 @@ actor Evictor {
     return freed
   }
 
-  /// Removes the entries whose time is over.
   func removeOverdue() {
     if isClosed { return }
     let now = budget.wallSeconds
     for entry in budget.index.withLock({ $0.overdue(at: now) }) { _ = evict(entry, toFree: .max) }
   }
 
-  /// Evicts an entry. One of which most may stay is only shortened: its end is dropped, because the
-  /// next play needs its beginning first.
-  ///
-  /// - Returns: the bytes that were freed: 0 if it is in use; nil if the index has been corrected: it
-  ///   is gone, or was used or pinned since it was measured.
+  /// Evicts an entry. One of which most may stay only loses its end: the next play needs its
+  /// beginning first. Returns the bytes freed: 0 if it is in use; nil if the index has been
+  /// corrected, because it is gone, or was used or pinned since it was measured.
   private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
