@@ -32,7 +32,6 @@ package enum DescriptorBudget {
   /// reserve, where there are few.
   package static var forOperator: Int { min(64, max(16, limit / 32)) }
 
-  /// The number of entries that may be open.
   package static var forEntries: Int { max(4, seventh) }
 
   /// The default number of clients that a proxy serves at a time.
@@ -65,13 +64,11 @@ package enum DescriptorBudget {
 
 /// The number of open entries, of all tables that share descriptors.
 final class EntryPlaces: Sendable {
-  /// Those of this process, to which the limit of descriptors applies.
   static let ofProcess = EntryPlaces()
 
   private let taken = Atomic(0)
   /// Called each time, because the limit can be changed from outside (prlimit(1)).
   private let most: @Sendable () -> Int
-  /// The longest wait for a place.
   let patience: Duration
 
   init(
@@ -89,7 +86,6 @@ final class EntryPlaces: Sendable {
 
   func giveBack() { taken.subtract(1, ordering: .relaxed) }
 
-  /// The error of a caller for whom no place has become free.
   var problem: MediaCacheError {
     MediaCacheError(
       .storage,

@@ -17,7 +17,7 @@ final class Entry: Sendable {
 
   struct State {
     var current: Generation?
-    /// Earlier live streams, and purged generations, that still have readers.
+    /// Earlier live streams, handed responses and purged generations that still have readers.
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
@@ -74,7 +74,7 @@ final class Entry: Sendable {
   /// Balances `tryHold`, and the initial hold.
   func release() { closeIfUnused { $0.readers -= 1 } }
 
-  /// - Returns: false if the entry is closed already.
+  /// Returns false if the entry is closed already.
   @discardableResult
   func beginTask() -> Bool {
     state.withLock { state in
@@ -100,7 +100,6 @@ final class Entry: Sendable {
     }
   }
 
-  /// Ends every reader, fetch and confirmation.
   func shutDown() {
     state.withLock(\.filler)?.cancel()
     for generation in generations { generation.withState { $0.close() } }
@@ -136,8 +135,7 @@ final class Entry: Sendable {
 
   // MARK: Generations
 
-  /// Returns the generation for a further reader: the current one, or a new one if that is a live
-  /// stream whose start has passed. The current stream's readers continue.
+  /// Returns the current generation; a new one if that is a live stream whose start has passed.
   func generationForReader() -> Generation? {
     if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
       startAnew(after: current)
@@ -161,10 +159,8 @@ final class Entry: Sendable {
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
-  /// Replaces a generation after the origin has sent other bytes.
-  ///
-  /// - Parameter isContradicted: whether the bytes differ under an unchanged validator, so that the
-  ///   stored ones can never be confirmed.
+  /// Replaces a generation after the origin has sent other bytes; if under an unchanged validator
+  /// (`isContradicted`), the stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
     guard replace(generation, with: next) else { return generation.withState { $0.supersede() } }
@@ -189,12 +185,9 @@ final class Entry: Sendable {
     return state
   }
 
-  /// Makes `next` the current generation in place of `last`.
-  ///
-  /// - Parameters:
-  ///   - keepsLast: whether the readers of `last` continue with it.
-  ///   - body: called before what fills `last` leaves it.
-  /// - Returns: false if `last` is not the current one any more, or the entry is closed.
+  /// Makes `next` the current generation in place of `last`, whose readers continue if `keepsLast`;
+  /// `body` runs before what fills `last` leaves it. Returns false if `last` is not the current one
+  /// any more, or the entry is closed.
   func replace(
     _ last: Generation, with next: Generation, keepsLast: Bool = false, _ body: () -> Void = {}
   ) -> Bool {
@@ -215,15 +208,13 @@ final class Entry: Sendable {
     return true
   }
 
-  /// As `replace`, for an empty generation unless its state is given; the readers of `last` continue
-  /// with it.
+  /// As `replace`, by an empty generation if `next` is nil; the readers of `last` continue.
   @discardableResult
   func startAnew(after last: Generation, with next: GenerationState? = nil) -> Bool {
     replace(
       last, with: Generation(entry: self, state: next ?? emptyState(after: last)), keepsLast: true)
   }
 
-  /// Ends a generation that was replaced.
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.withState { $0.supersede() }
     events.send(.generationChanged(key))
@@ -235,8 +226,7 @@ final class Entry: Sendable {
     }
   }
 
-  /// Marks the entry as outdated after a request that may have changed the resource (RFC 9111
-  /// §4.4).
+  /// Marks the entry as outdated after a request that may have changed it (RFC 9111 §4.4).
   func invalidate() {
     let now = now.wall
     current?.withState { state in
@@ -245,8 +235,7 @@ final class Entry: Sendable {
     }
   }
 
-  /// Whether the newest reader wants the response stored although the origin forbids it, and a cache
-  /// like this may do so.
+  /// Whether the newest reader wants the response stored although the origin forbids it.
   var mayIgnoreNoStore: Bool {
     resource.policy.group?.isKept == true && !storage.isShared
   }
@@ -258,11 +247,9 @@ final class Entry: Sendable {
   }
 }
 
-/// The group of an entry, and how long it stays (`ResourcePolicy`), across its generations: the newest
-/// that a reader gave, otherwise as recorded. A pure value.
-///
-/// A reader without a group changes nothing, nor does one to which the resource is the first of its
-/// group: a part that is opened by itself stays a part.
+/// The group of an entry, and how long it stays (`ResourcePolicy`), across its generations: the
+/// newest that a reader gave, otherwise as recorded. The group is kept if a reader has none, or the
+/// resource is the first of its group: a part that is opened by itself stays a part.
 struct RecordedPolicy: Sendable {
   let key: CacheKey
   /// The key of the first resource of the group; nil if none is known.
@@ -279,8 +266,7 @@ struct RecordedPolicy: Sendable {
     (keep, marked) = (contents.files.keep, contents.files.keep)
   }
 
-  /// Notes the policy of a resource that a reader opens: the record is often written after the
-  /// reader has left.
+  /// Notes a reader's policy when it opens: the record is often written after it has left.
   mutating func note(_ resource: Resource) {
     if let first = resource.policy.group?.first, first != key { group = first.rawValue }
     keep = resource.policy.keep.map { max(0, $0.components.seconds) }

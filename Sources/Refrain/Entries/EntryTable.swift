@@ -16,7 +16,6 @@ final class EntryTable: Sendable {
   private struct State {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
-    /// What releases the entries that somebody keeps open only for speed.
     var holders: [UInt64: @Sendable () -> Bool] = [:]
     var lastHolder: UInt64 = 0
   }
@@ -127,9 +126,8 @@ final class EntryTable: Sendable {
 
   // MARK: Idle entries
 
-  /// - Parameter release: releases entries that are kept open only for speed; returns whether there
-  ///   were any.
-  /// - Returns: a number for `removeHolder`.
+  /// Adds a closure that releases entries which are kept open only for speed, and returns whether
+  /// there were any. Returns a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     state.withLock { state in
       state.lastHolder += 1
@@ -149,7 +147,6 @@ final class EntryTable: Sendable {
 
   // MARK: Closing
 
-  /// Runs the last work for an entry without readers, in the background.
   func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
@@ -170,8 +167,7 @@ final class EntryTable: Sendable {
     return isBusy
   }
 
-  /// Prevents entries from opening from now on, ends those that are open, and waits until every one
-  /// has been recorded and closed.
+  /// Prevents entries from opening, and waits until every open one has been recorded and closed.
   func shutDown() async {
     state.withLock { $0.isClosed = true }
     while !isEmpty {
@@ -202,15 +198,13 @@ package final class EntryLease: Sendable {
 
   package var key: CacheKey { entry.key }
 
-  /// The current time of the cache's clock.
   package var now: Moment { entry.now }
 
   /// Whether the file of the stored bytes has lost its name, which `known` does not notice while the
   /// file has another one. Blocks.
   package var isRemoved: Bool { entry.current?.isRemoved == true }
 
-  /// Returns the stored response, if it may be used without asking the origin, and no other process
-  /// has removed it.
+  /// Returns the stored response, if it may be used without asking the origin and is not removed.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     let (known, file) =
       entry.current?.withState { state -> (StoredResponse?, EntryFile?) in

@@ -8,7 +8,6 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
 
@@ -19,13 +18,10 @@ actor Evictor {
     (self.budget, self.table, self.report) = (budget, table, report)
   }
 
-  /// Reserves room for an entry (`DiskBudget.reserve`), after an eviction if need be.
-  ///
-  /// - Parameters:
-  ///   - length: of the entry's resource, if it is known. Nothing is evicted for one that would not
-  ///     fit beside the pinned entries: it is stored as far as there is room.
-  ///   - evicts: called before each eviction, which may take a while.
-  /// - Returns: false if entries in use or pinned fill the limit.
+  /// Reserves room for an entry (`DiskBudget.reserve`), after evictions if need be, which may take
+  /// a while: `evicts` is called before each. Nothing is evicted for a resource whose length would
+  /// not fit beside the pinned entries: it is stored as far as there is room. Returns false if
+  /// entries in use or pinned fill the limit.
   nonisolated func reserve(
     _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
     evicts: @Sendable () -> Void = {}
@@ -90,8 +86,7 @@ actor Evictor {
   /// Frees bytes in advance, so that later callers need not wait for room, and not every write
   /// evicts: one entry at a time, so that a caller that needs room meanwhile gets its turn.
   private func freeInAdvance() {
-    // Before the first full scan, the oldest known entries need not be old: free no more than
-    // needed.
+    // Before the first full scan, the oldest known entries need not be old.
     guard advance == nil, !isClosed, let limit = budget.usableLimit,
       budget.index.withLock({ $0.lastScan != nil })
     else { return }
@@ -100,7 +95,6 @@ actor Evictor {
     }
   }
 
-  /// - Returns: whether to go on.
   private func freeNext(_ bytes: Int64) -> Bool {
     let shortage = budget.shortage(of: bytes)
     if shortage > 0, evictOldest(shortage, most: 1) > 0 { return true }
@@ -134,11 +128,9 @@ actor Evictor {
       .reduce(0) { $0 + (evict($1, toFree: .max) ?? 0) }
   }
 
-  /// Evicts an entry. One of which most may stay is only shortened: its end is dropped, because the
-  /// next play needs its beginning first.
-  ///
-  /// - Returns: the bytes that were freed: 0 if it is in use; nil if the index has been corrected: it
-  ///   is gone, or was used or pinned since it was measured.
+  /// Evicts an entry. One of which most may stay only loses its end: the next play needs its
+  /// beginning first. Returns the bytes freed: 0 if it is in use; nil if the index has been
+  /// corrected, because it is gone, or was used or pinned since it was measured.
   private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)

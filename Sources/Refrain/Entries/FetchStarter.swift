@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// Starts the fetches of a cache's entries, with what they share: the origin, the plan of requests,
-/// and the order in which they take their turns.
+/// Starts the fetches of a cache's entries, with what they share.
 struct FetchStarter: Sendable {
   let origin: Origin
   let gate = PlaybackPriority()
   let plan: FetchPlan
-  /// Whether stored bytes are never revalidated.
   let trustsStored: Bool
   /// How long a fetch without readers may stall.
   let abandonedSilence: Duration
@@ -44,10 +42,8 @@ final class PlaybackPriority: Sendable {
     if isFree { lookAgain() }
   }
 
-  /// Returns when nobody plays, when the fetch is exempt, or when the task is cancelled.
-  ///
-  /// - Parameter isExempt: whether the fetch need not wait any more, because a player now waits for
-  ///   it. `lookAgain` is to be called after that change.
+  /// Returns when nobody plays, when the task is cancelled, or when a player now waits for the
+  /// fetch itself (`isExempt`): `lookAgain` is to be called after that change.
   func waitTurn(unless isExempt: () -> Bool = { false }) async {
     var goesOn = state.withLock { $0.foreground <= 0 }
     while !goesOn {
@@ -66,7 +62,6 @@ final class PlaybackPriority: Sendable {
     }
   }
 
-  /// Has every paused fetch look again whether it has to wait.
   func lookAgain() {
     let paused = state.withLock { state in
       defer { state.paused = [] }

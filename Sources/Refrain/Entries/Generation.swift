@@ -42,15 +42,12 @@ final class Generation: Sendable {
     }
   }
 
-  /// Follows the cache into or out of offline mode. The cache's setting is read under the lock, so
-  /// that the last of several calls agrees with it.
+  /// Reads the cache's setting under the lock, so that the last of several calls agrees with it.
   func followOffline() {
     let origin = entry.origin
     withState { $0.setOffline(origin.isOffline) }
   }
 
-  /// Whether the file of the stored bytes was removed: by another process, if this one does not write
-  /// to the entry.
   var isRemoved: Bool { withState(\.file)?.hasLostName == true }
 
   private func watchAbandoned() async {
@@ -74,13 +71,9 @@ final class Generation: Sendable {
     late?.cancel()
   }
 
-  // MARK: Reading
-
-  /// Detaches a reader that leaves for good, or for the generation that has replaced this one.
   func leave(_ id: ReaderID) { withState { $0.detach(id) } }
 
-  /// Waits until there are bytes at `offset`, or the content information is known (nil), or the
-  /// reader should look again for another reason.
+  /// Waits until the reader should look again at `offset`, or for the content information (nil).
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {
     let id = withState { $0.makeID() }
     try await withTaskCancellationHandler {
@@ -118,7 +111,6 @@ final class Generation: Sendable {
     if let outcome = withState({ $0.wait(id, waiter) }) { wake(outcome) }
   }
 
-  /// Waits while no reader wants more of a response.
   func waitUntilWanted(_ id: FetchID) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -142,13 +134,9 @@ final class Generation: Sendable {
 extension Generation {
   /// Examines the bytes of a resource that may be a document (`DocumentRules`) once all are stored:
   /// the update interval that it states bounds how long it is used without asking. Blocks on the
-  /// disk.
-  ///
-  /// - Parameters:
-  ///   - given: the length of the resource, if the state does not have it yet.
-  ///   - written: a range that was written to `file` and is not readable yet. A reader that is
-  ///     given the last bytes before their pace is known could use the document for too long.
-  /// - Returns: whether all bytes were there to be examined.
+  /// disk. `given` is the length of the resource if the state does not have it yet; `written`, a
+  /// range that is not readable yet: a reader that is given the last bytes before their pace is
+  /// known could use the document for too long. Returns whether all bytes were there.
   @discardableResult
   func learnPace(
     length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil
@@ -183,8 +171,7 @@ extension Generation {
   }
 }
 
-/// A lock that is taken for every chunk and every read. In a build for debugging it counts how often:
-/// a test holds the path of a byte to that number.
+/// A lock that is taken for every chunk and every read. A debug build counts how often, for a test.
 struct CountedMutex<Value: Sendable>: ~Copyable, Sendable {
   private let mutex: Mutex<Value>
   #if DEBUG

@@ -18,8 +18,7 @@ extension Store {
       refreshRecord(generation, isLast: true)
       if !generation.withState(\.storage.replaced.isEmpty) { removeLeftOver() }
     }
-    // Cancelled readers that were not released keep the generation, but must not keep the file
-    // open.
+    // Cancelled readers that were not released keep the generation, but not its file open.
     generation.withState { state in
       state.storage.stopWriting()
       state.storage.releaseFile()
@@ -37,7 +36,7 @@ extension Store {
     endWriting(isClosed: true)
     if policy.keep != nil || policy.marked != nil { budget.remeasure(name) }
     budget.index.withLock { [name] in $0.markClosed(name) }
-    // Those before it may be over.
+    // The time of earlier entries may be over.
     if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in
         await evictor.removeOverdue()
@@ -77,8 +76,7 @@ extension Store {
     refreshRecord(generation, removes: isContradicted || isUnrepeatable)
   }
 
-  /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
-  ///   for its pin.
+  /// Until the entry is closed (`isLast`), a response may be waiting for its pin.
   private func refreshRecord(
     _ generation: Generation, removes: Bool = false, isLast: Bool = false
   ) {
@@ -120,13 +118,11 @@ extension Store {
 
   // MARK: Responses that may not be stored
 
-  /// Whether a response may not be stored, and no pin keeps it.
   private func isUnwanted(_ generation: Generation) -> Bool {
     generation.withState { $0.freshness?.noStore == true } && !isKeptByPin
   }
 
-  /// Removes a response that may not be stored and has no pin: a process that ended suddenly left
-  /// it.
+  /// Removes an unpinned response that may not be stored: a process that ended suddenly left it.
   private func removeLeftOver() {
     guard !isShared, !isKeptByPin,
       (try? directory.loadRecord())?.record.freshness.noStore == true
@@ -136,12 +132,10 @@ extension Store {
     _ = try? removeFiles(nil)
   }
 
-  /// Whether a pin on disk keeps the files of a response that may not be stored.
   private nonisolated var isKeptByPin: Bool {
     !isShared && (try? directory.isPinned) == true
   }
 
-  /// Whether a stored response may be used.
   nonisolated func mayUse(_ record: EntryRecord) -> Bool {
     // Stored by a private cache: the response may be restricted to one user.
     if isShared, record.isSharable != true { return false }
@@ -150,12 +144,9 @@ extension Store {
 
   // MARK: Removal
 
-  /// Makes an empty generation the current one, and removes the files of the one before: nothing of
-  /// that one is stored or given to a further reader. Its readers continue.
-  ///
-  /// - Parameter time: responses to requests from before have to be confirmed.
-  /// - Returns: whether there were files.
-  /// - Throws: `DiskError`; `MediaCacheError`, `.inUse` if another process is writing the entry.
+  /// Makes an empty generation the current one, and removes the files of the one before, whose
+  /// readers continue; returns whether there were any. Responses to requests from before `time`
+  /// have to be confirmed. Throws `.inUse` if another process is writing the entry.
   func remove(_ entry: Entry, at time: Date) throws -> Bool {
     while !entry.isClosed, let last = entry.current {
       var next = entry.emptyState(after: last)
@@ -169,9 +160,7 @@ extension Store {
     return false
   }
 
-  /// Removes the entry's files; readers continue with their open file.
-  ///
-  /// - Parameter generation: the one whose files they are, as far as the caller knows.
+  /// Removes the files, of `generation` as far as the caller knows; readers keep their open file.
   private func removeFiles(_ generation: Generation?) throws -> Bool {
     guard try becomeWriter() else {
       if try directory.disk.status(of: directory.path) == nil { return false }
@@ -180,8 +169,7 @@ extension Store {
     }
     try removeFiles()
     generation?.withState { $0.filesRemoved() }
-    // Another one may have begun to store since the caller has looked: its files are gone, too, and
-    // so is the lock.
+    // Another one may have begun to store since: its files are gone, too, and so is the lock.
     if let written = open?.generation, written !== generation {
       written.withState { $0.filesRemoved() }
     }
@@ -191,9 +179,8 @@ extension Store {
 
   // MARK: Other processes
 
-  /// Notices that another process has removed or replaced the files of the current generation, since
-  /// this one holds no lock: further readers begin with what is stored now, and those of the
-  /// generation before continue.
+  /// Notices that another process has removed or replaced the files of the current generation: its
+  /// readers continue, and further ones begin with what is stored now.
   func noticeRemoval(of entry: Entry) {
     // No other process changes the files of a writer.
     guard writer == nil, let last = entry.current, last.isRemoved else { return }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Records what is stored, durably: data, then record, then the name. And what follows where that
-/// fails.
+/// Records what is stored, durably: data, then record, then the name.
 ///
 /// The files of a new generation are made beside those of the one that it replaces, whose record
 /// stands. Once the first bytes are written, they are synced, then the directory that names their
@@ -39,9 +38,8 @@ extension Store {
 
   // MARK: Syncing
 
-  /// Makes the bytes stored so far survive a power cut.
-  ///
-  /// - Returns: the delay after which to call it again; nil for no earlier than the next bytes.
+  /// Makes the bytes stored so far survive a power cut. Returns the delay after which to call it
+  /// again; nil for no earlier than the next bytes.
   func sync(_ generation: Generation) -> Duration? {
     var isDone = false
     if open?.generation === generation {
@@ -56,11 +54,8 @@ extension Store {
     return generation.withState { [isDone] in $0.storage.endSync(at: .now, isDone: isDone) }
   }
 
-  /// Syncs the data and writes the record.
-  ///
-  /// - Parameter isLast: whether the entry is being closed.
-  /// - Returns: false if bytes of the data file may be lost, and storing has stopped: fsync(2)
-  ///   reports that only once.
+  /// Syncs the data and writes the record. Returns false if bytes of the data file may be lost, and
+  /// storing has stopped: fsync(2) reports that only once.
   @discardableResult
   func writeDown(_ generation: Generation, isLast: Bool = false) throws -> Bool {
     guard var files = open?.files else { return true }
@@ -113,10 +108,8 @@ extension Store {
     }
   }
 
-  /// Removes the replaced generation before the first byte of the new one is stored, if there is no
-  /// room for both.
-  ///
-  /// - Returns: false if there is none, or its files could not be removed.
+  /// Removes the replaced generation before any byte of the new one is stored, for lack of room for
+  /// both. Returns false if there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
     guard let files = open?.files, isReplacing(generation) else { return false }
     return attempt {
@@ -127,9 +120,8 @@ extension Store {
 
   // MARK: Failing
 
-  /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. They are
-  /// neither claimed nor read any more, and nothing is written to this file until the entry is
-  /// reopened.
+  /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. Nothing is
+  /// written to this file until the entry is reopened.
   private func distrust(_ generation: Generation, _ error: DiskError) {
     let isReplacing = isReplacing(generation)
     generation.withState { $0.storage.distrust(error) }
@@ -145,8 +137,7 @@ extension Store {
     }
   }
 
-  /// Resets the storage after another program has removed the entry's directory, which is made
-  /// again when the next bytes arrive.
+  /// Starts over after another program has removed the entry's directory.
   private func vanish(_ generation: Generation) {
     generation.withState { $0.storage.vanish() }
     warn(

@@ -2,8 +2,7 @@
 import Foundation
 
 /// The owner of an open entry's files: data, record, journal and lock. They are made when the first
-/// byte arrives, synced while bytes arrive, and recorded when the last holder leaves. Calls are
-/// serialized.
+/// byte arrives, synced while bytes arrive, and recorded when the last holder leaves.
 ///
 /// Called from tasks on `IOThreads` only, because every method blocks. A default actor runs where its
 /// caller's task prefers: what a player waits for on `IOThreads.shared`, behind no sync of another
@@ -60,8 +59,7 @@ actor Store {
     (self.events, self.isShared) = (events, isShared)
   }
 
-  /// Returns the state stored under the key, `empty` if nothing usable is stored; and what is found
-  /// under the key.
+  /// Returns the state stored under the key, `empty` if none is usable, and what is found there.
   nonisolated func load(
     _ empty: GenerationState
   ) -> (state: GenerationState, found: EntryDirectory.Contents?) {
@@ -98,7 +96,7 @@ actor Store {
 
   // MARK: Beginning
 
-  /// - Returns: the file to write to; nil if nothing can be stored now.
+  /// Returns the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
     guard await reserveOverhead(generation) else {
@@ -183,7 +181,7 @@ actor Store {
     }
   }
 
-  /// - Returns: whether this is the entry's writer, perhaps from now on.
+  /// Returns whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     writer = Writer(lock: lock, counted: budget.begin(name))
@@ -221,10 +219,8 @@ actor Store {
     return contents.file
   }
 
-  /// - Parameters:
-  ///   - found: the stored generation. It stays until bytes of the new generation are stored, unless
-  ///     none of its bytes are readable.
-  ///   - removesOthers: whether there may be files of yet other generations.
+  /// The stored generation (`found`) stays until bytes of the new one are stored, unless none of
+  /// its bytes are readable.
   private func start(
     _ generation: Generation, replacing found: EntryDirectory.Contents?, removesOthers: Bool
   ) throws -> EntryFile? {
@@ -265,9 +261,7 @@ actor Store {
     return file
   }
 
-  /// Ends the right to write, and settles the size of the written files.
-  ///
-  /// - Parameter isClosed: whether this process no longer reads removed files of the entry.
+  /// Ends the right to write, and settles the size of the files; `isClosed`: of removed ones, too.
   func endWriting(isClosed: Bool = false) {
     let released = isClosed ? held : 0
     if hasOverhead || writer != nil || released > 0 {
@@ -285,9 +279,8 @@ actor Store {
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure.
-  ///
-  /// - Parameter evenIfReadOnly: false: a read-only directory is not kept up to date.
+  /// Runs work that keeps the files up to date, and reports its failure, that of a read-only
+  /// directory only if `evenIfReadOnly`.
   @discardableResult
   func attempt<Result>(evenIfReadOnly: Bool = true, _ work: () throws -> Result) -> Result? {
     do {
@@ -302,7 +295,6 @@ actor Store {
 }
 
 extension Store.Files {
-  /// The files that a record names.
   init(of record: EntryRecord, epoch: Int? = nil) {
     self.init(id: record.generation, fileName: record.file, epoch: epoch ?? record.epoch)
   }

@@ -36,8 +36,7 @@ extension Generation {
     }
   }
 
-  /// Returns when there is nothing more to do, or another generation has begun, which has a fill of
-  /// its own.
+  /// Returns when nothing is left to do, or another generation has begun, which has its own fill.
   private func fill(for reader: ReaderID) async throws {
     while let hole = withState({ $0.holeToFill }) {
       try Task.checkCancellation()
@@ -55,8 +54,7 @@ extension Generation {
 }
 
 extension GenerationState {
-  /// The first hole after the readers' positions, else the first of all; nil if there is nothing to
-  /// fill. A live stream is not stored.
+  /// The first hole after the readers' positions, else the first of all.
   fileprivate var holeToFill: Int64? {
     if isOver || isLive { return nil }
     let front = readers.values.filter { !$0.isBackground }.map(\.position).max() ?? 0
@@ -64,9 +62,8 @@ extension GenerationState {
   }
 }
 
-/// Filling an entry to its end for readers that want the whole resource.
 extension Entry {
-  /// Fills holes while there are readers that want the whole resource; called when one arrives.
+  /// Fills holes while there are readers that want the whole resource.
   func beginFilling() {
     state.withLock { state in
       state.wholeReaders += 1

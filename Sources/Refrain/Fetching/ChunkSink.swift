@@ -13,16 +13,13 @@ struct ChunkSink: Sendable {
   private var budget: DiskBudget { entry.storage.budget }
   private var url: String { entry.storage.url }
 
-  /// Stores the missing bytes of a chunk. Blocks on the disk.
-  ///
-  /// - Returns: nil if the fetch goes on.
+  /// Stores the missing bytes of a chunk; nil if the fetch goes on. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return nil }
     switch isSame(chunk, range, admission) {
     case true?: break
     case false?:
-      // The origin has another generation.
       entry.supersede(generation, isContradicted: true)
       return .done
     case nil:
@@ -51,11 +48,8 @@ struct ChunkSink: Sendable {
     return nil
   }
 
-  /// Decides on a chunk. What is missing of it may be written to the file, which holds everything that
-  /// was written to it: another program may have cut it short, and a write beyond its end would leave
-  /// a hole that reads as zeros, so lost bytes are dropped first.
-  ///
-  /// - Returns: nil if the fetch is over.
+  /// Decides on a chunk; nil if the fetch is over. Drops lost bytes first: a write beyond the end
+  /// of a file that another program has cut short would leave a hole that reads as zeros.
   private func admit(_ range: ByteRange) async -> GenerationState.Admission? {
     attempts: for _ in 0..<5 {
       let (decision, measured) = generation.withState { state in
@@ -68,8 +62,7 @@ struct ChunkSink: Sendable {
       guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
         return admission
       }
-      // A stream without length, ranges and validator may be endless: it must not evict everything
-      // else.
+      // A stream that may have no end must not evict everything else.
       if admission.isUnrepeatable, end > min(budget.limit ?? .max, 4 << 30) / 4 {
         generation.withState { $0.storage.refuse(.endless) }
         break
@@ -101,10 +94,8 @@ struct ChunkSink: Sendable {
     var growth: (file: Int64, record: Int64)
   }
 
-  /// Measures the generation's file; nil if it has none any more, or not the expected one.
-  ///
-  /// Looked up under the lock, which takes a microsecond: two fetches must not report sizes in another
-  /// order than they saw them.
+  /// Measures the generation's file; nil if it has none, or not the expected one. Under the lock,
+  /// for a microsecond: two fetches must report sizes in the order in which they saw them.
   private static func measure(
     _ state: inout GenerationState, _ expected: EntryFile? = nil
   ) -> Result<Measured, DiskError>? {
@@ -118,16 +109,12 @@ struct ChunkSink: Sendable {
     }
   }
 
-  /// Settles room that was reserved for a write, by what the file has grown. If it uses less disk
-  /// space than before, another program may have cut it short between `admit` and the write: what
-  /// lies in a hole of the file, which reads as zeros, is dropped.
-  ///
-  /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
-  ///
-  /// - Returns: whether the file may have been cut.
+  /// Settles room that was reserved for a write, by what the file has grown, and returns whether it
+  /// may have been cut: if it uses less disk space than before, another program may have cut it
+  /// short between `admit` and the write. What lies in a hole, which reads as zeros, is dropped. A
+  /// cut that frees no block, or less than the write itself allocated, cannot be detected.
   private func settle(_ room: Int64, by measured: Result<Measured, DiskError>?) -> Bool {
     guard case .success(let found)? = measured else {
-      // There is no file any more, or it cannot be measured.
       budget.settle(room, actual: room, for: entry.name)
       return false
     }
@@ -200,9 +187,7 @@ struct ChunkSink: Sendable {
     return false
   }
 
-  /// Commits bytes that were written.
-  ///
-  /// - Parameter room: what was reserved for them.
+  /// Commits written bytes, for which `room` was reserved.
   private func commit(
     _ range: ByteRange, to file: EntryFile, _ room: Int64, isExamined: Bool
   ) async {
@@ -237,9 +222,8 @@ struct ChunkSink: Sendable {
 
   // MARK: Comparing
 
-  /// Compares bytes received again with the stored ones, unless a validator vouches for every byte.
-  ///
-  /// - Returns: nil if some cannot be read, so that nothing is known of them; they were dropped.
+  /// Compares bytes received again with the stored ones, unless a validator vouches for every byte;
+  /// nil if some could not be read, and were dropped.
   private func isSame(
     _ chunk: Data, _ range: ByteRange, _ admission: GenerationState.Admission
   ) -> Bool? {

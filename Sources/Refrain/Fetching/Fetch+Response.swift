@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Judges a response and records its metadata.
 extension Fetch {
   /// Creates the files of an empty resource; otherwise the first byte creates them.
   func prepareIfEmpty() async {
@@ -10,11 +9,9 @@ extension Fetch {
 
   typealias Judgement = (ResponseCheck.Verdict?, [GenerationState.Action])
 
-  /// Judges a response against what is known by now, which may be more than when the request was
-  /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
-  /// of two versions, the second is judged by the first.
-  ///
-  /// - Returns: no verdict if another response brings the same bytes; the actions that follow.
+  /// Judges a response against what is known by now, and records its metadata in the same critical
+  /// section: of two first responses, possibly of two versions, the second is judged by the first.
+  /// Without a verdict, another response brings the same bytes.
   @inline(never)
   func judged(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
@@ -48,7 +45,6 @@ extension Fetch {
           {
             return (nil, [])
           }
-          // One response is all of a generation.
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else { return (.changed, []) }
           state.delivery = .live(end: 0)
@@ -69,7 +65,6 @@ extension Fetch {
     }
   }
 
-  /// Handles a response by the verdict on its head.
   func use(
     _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
     exchange: OriginExchange
@@ -118,7 +113,6 @@ extension Fetch {
   }
 
   private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
-    // The origin responded 416 even without Range: it has nothing to read.
     if length == nil, asked == 0 {
       return .failed(
         MediaCacheError(
@@ -179,8 +173,7 @@ extension Fetch {
     }
     information.mimeType = information.mimeType ?? facts.mimeType
     information.length = information.length ?? facts.length
-    // A station's support for ranges is useless: the same range of its next response has other
-    // bytes.
+    // A station's support for ranges is useless: its next response has other bytes.
     information.supportsRanges =
       state.fetches.ranges != .refused
       && (information.supportsRanges || facts.supportsRanges && !state.isLive)
@@ -193,11 +186,10 @@ extension Fetch {
   }
 }
 
-/// The first response of another generation is used there: the fetch moves to that generation, and
-/// nothing is requested twice.
 extension Fetch {
   /// Begins another generation with a response whose bytes differ from this one's, which ends in any
-  /// case. Readers that have read nothing move over, and join the fetch.
+  /// case. The fetch continues there, so that nothing is requested twice; readers that have read
+  /// nothing move over, and join it.
   func giveWay(
     to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
@@ -225,8 +217,7 @@ extension Fetch {
     }
     var task: Task<Void, Never>?
     let isReplaced = entry.replace(generation, with: next) {
-      // Before the old generation ends its fetches, it forgets this one, which no player of it waits
-      // for any more.
+      // Before the old generation ends its fetches, it forgets this one.
       task = generation.withState { state in
         state.endBody(id)
         return state.fetches.remove(id)?.task
@@ -252,8 +243,6 @@ extension Fetch {
   }
 }
 
-/// The conditional request that confirms stored bytes (RFC 9111 §4.3), and fetches those that a
-/// reader wants next.
 extension Fetch {
   func confirm(
     by response: OriginExchange.Response, to request: FetchRequest, _ exchange: OriginExchange
@@ -288,8 +277,7 @@ extension Fetch {
   }
 
   /// Records that the origin has confirmed the generation, a part of which the response may bring.
-  ///
-  /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
+  /// Returns whether these bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
@@ -332,10 +320,9 @@ extension Fetch {
 }
 
 extension GenerationState {
-  /// Whether a response is the first with a validator, of a generation that began without one:
-  /// nobody knows whether its bytes are of the same version. If no reader has received any, the
-  /// response begins a generation with that validator. A reader in the middle continues, and every
-  /// later response has to agree with the validator (`Validator.learn`).
+  /// Whether a response is the first with a validator: its bytes may be of another version. If no
+  /// reader has received any, it begins a generation with that validator. A reader in the middle
+  /// continues, and later responses have to agree with the validator (`Validator.learn`).
   func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
     guard info != nil, !isLive, validator.isEmpty, !hasBeenRead else { return false }
     switch verdict {
@@ -344,9 +331,7 @@ extension GenerationState {
     }
   }
 
-  /// Turns a confirmation that has brought bytes into an ordinary fetch.
-  ///
-  /// - Returns: false if all these bytes are stored.
+  /// Turns a confirmation that brings bytes into an ordinary fetch; false if none are needed.
   mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
     guard fetches[id] != nil, !isComplete else { return false }
     switch verdict {

@@ -49,12 +49,9 @@ struct Fetch: Sendable {
     case end
   }
 
-  /// Brings a range, and confirms the generation first if that is the purpose of the fetch.
-  ///
-  /// A task's memory holds the frames of all that it awaits: what each attempt comes to is computed
-  /// apart from it.
-  ///
-  /// - Parameter first: the outcome of the first attempt, if another fetch has already made it.
+  /// Brings a range, and confirms the generation first if that is the purpose of the fetch; `first`
+  /// is the outcome of the first attempt if another fetch has made it. A task's memory holds the
+  /// frames of all that it awaits: what each attempt comes to is computed apart, and not inlined.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
     var course = begin(range, isNew: first == nil)
@@ -73,7 +70,6 @@ struct Fetch: Sendable {
     end(range, course)
   }
 
-  /// - Returns: false if the task was cancelled meanwhile.
   @inline(never)
   private func rest(for delay: Duration) async -> Bool {
     if delay > .zero {
@@ -92,7 +88,6 @@ struct Fetch: Sendable {
     return Course(isConfirming: isConfirming)
   }
 
-  /// - Parameter gained: the bytes that the attempt has brought.
   @inline(never)
   private func step(
     after outcome: Outcome, gaining gained: Int64, in course: inout Course
@@ -166,14 +161,11 @@ struct Fetch: Sendable {
     }
   }
 
-  /// Its present state; nil if it is over.
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
 
   private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
 
-  // MARK: One attempt
-
-  /// - Parameter range: the range to confirm; a fetch knows what it has yet to bring.
+  /// Only a confirmation is for `range`: other fetches know what they have yet to bring.
   private func attempt(_ range: ByteRange) async -> Outcome {
     let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
     guard var request = next else { return .done }
@@ -241,7 +233,6 @@ struct Fetch: Sendable {
   var isBackground: Bool { running?.isBackground == true }
 }
 
-/// Stores the bytes of a response as they arrive.
 extension Fetch {
   func receive(
     _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange
@@ -295,8 +286,7 @@ extension Fetch {
       meter.add(chunk?.count ?? 0, after: .now - began)
       if meter.isFull { note(&meter) }
       exchange.deadline.rest()
-      // After the last byte, waits for the end of the message too: a connection that was read to
-      // its end can be reused.
+      // The end of the message was awaited too: a connection that was read to it can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
       entry.requests.countReceived(chunk.count)
@@ -328,7 +318,6 @@ extension Fetch {
     meter = RateMeter()
   }
 
-  /// Handles a body that ended too early.
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
     let (canGoOn, isWhole, isHanded) = generation.withState {
       ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
@@ -355,7 +344,6 @@ struct RateMeter: Sendable {
     bytes += count
   }
 
-  /// Whether enough was received for a measurement.
   var isFull: Bool { bytes >= 1 << 20 }
 
   /// Nil if too little was received, or all of it had arrived before the wait.

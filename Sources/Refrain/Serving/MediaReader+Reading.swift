@@ -79,8 +79,7 @@ extension MediaReader {
       let (generation, found) = try await find(at: offset, count: count)
       switch found {
       case .file(let file, let upTo):
-        // If another program has cut the file short, sendfile(2) would wait for bytes that never
-        // come.
+        // If the file was cut short, sendfile(2) would wait for bytes that never come.
         let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
         guard file.reaches(offset + Int64(wanted)) else {
           try recover(generation, file, at: offset, count: wanted, &failures)
@@ -117,7 +116,6 @@ extension MediaReader {
     Chunks(reader: self, range: range ?? 0..<Int64.max)
   }
 
-  /// Returns the beginning of `buffer` that so many bytes can fill.
   private static func space(
     in buffer: UnsafeMutableRawBufferPointer, for count: Int64
   ) -> UnsafeMutableRawBufferPointer {
@@ -135,7 +133,6 @@ extension MediaReader {
   }
 }
 
-/// Looking for bytes, or for the first response.
 extension MediaReader {
   /// Neither waits nor touches a file. Records an offset as the read position.
   private typealias Look<Found: Sendable> =
@@ -147,9 +144,7 @@ extension MediaReader {
     try await find(at: offset) { $0.lookUp($1, at: offset, count: count) }
   }
 
-  /// Looks, and waits until something is found.
-  ///
-  /// - Parameter offset: the offset to wait for; nil: for the first response.
+  /// Looks, and waits until something is found at `offset`; nil: waits for the first response.
   private func find<Found>(
     at offset: Int64?, _ look: Look<Found>
   ) async throws -> (generation: Generation, found: Found) {
@@ -160,7 +155,6 @@ extension MediaReader {
     }
   }
 
-  /// As `find`, but blocks the thread.
   private func findBlocking<Found>(
     at offset: Int64?, _ look: Look<Found>
   ) throws -> (generation: Generation, found: Found) {
@@ -171,9 +165,7 @@ extension MediaReader {
     }
   }
 
-  /// Looks, in the current generation if nothing was read of this one.
-  ///
-  /// - Returns: nil as what was found if it has to be waited for.
+  /// Looks, in the current generation if nothing was read of this one; finds nil if it has to wait.
   private func step<Found>(_ look: Look<Found>) throws -> (Generation, ReaderID, Found?) {
     while true {
       let (generation, id) = try current()
@@ -186,8 +178,7 @@ extension MediaReader {
     }
   }
 
-  /// Checks and clamps an offset: no resource is that long, and sums with larger offsets could
-  /// overflow.
+  /// Checks and clamps an offset: sums with larger ones could overflow.
   static func place(_ offset: Int64) throws(MediaCacheError) -> Int64 {
     guard offset >= 0 else {
       throw MediaCacheError(

@@ -26,12 +26,8 @@ public final class MediaReader: Sendable {
     let trafficBefore: (received: Int64, requests: Int)
   }
 
-  /// Creates a reader of an entry that is already held for it: released if this throws.
-  ///
-  /// - Parameters:
-  ///   - resource: what it is opened for; nil if it makes no request of its own.
-  ///   - generation: the generation to stay with from the start; nil: the entry's current one, which
-  ///     the reader may leave for a newer one until it has read.
+  /// Creates a reader of an entry that is already held for it: released if this throws. Without
+  /// `generation`, it may leave the entry's current one for a newer one until it has read.
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
     fill: FillPolicy, isBackground: Bool = false, terms: ReadTerms = ReadTerms()
@@ -78,8 +74,7 @@ public final class MediaReader: Sendable {
     return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
       var reader = reader
       if !reader.isBackground { reader.minimum = state.limits.firstRequest }
-      // The response that began the new generation arrived after the reader attached: no other is
-      // needed.
+      // The response that began the new generation arrived after the reader attached.
       reader.awaitsConfirmation =
         !isMoved && !reader.hasRead && state.info != nil && !state.isLive
         && !state.isUsable(on: reader.terms, at: now)
@@ -93,10 +88,7 @@ public final class MediaReader: Sendable {
   // MARK: Its place
 
   /// Limits the reader to the bytes before `end`: read-ahead stops there (up to the smallest
-  /// request).
-  ///
-  /// - Parameter readsOn: whether the reader is expected to read everything up to there: one
-  ///   request fetches it.
+  /// request). If it `readsOn`, one request fetches everything up to there.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
     let (generation, id) = state.withLock { state in
       state.reader.end = end
@@ -192,7 +184,6 @@ public final class MediaReader: Sendable {
   var generation: Generation { state.withLock { $0.generation } }
 
   #if DEBUG
-    /// How often its lock and that of its generation were taken.
     var lockCount: Int { state.count + generation.lockCount }
   #endif
 
@@ -203,8 +194,7 @@ public final class MediaReader: Sendable {
     case request
   }
 
-  /// What kept the response that was stored when the reader was opened from being used at once; nil
-  /// for nothing, or if there was none.
+  /// What kept the response stored at the opening from being used at once; nil if nothing did.
   package var obstacle: Obstacle? { state.withLock { $0.obstacle } }
 
   /// The ranges that were stored when the reader was opened.
@@ -216,7 +206,6 @@ public final class MediaReader: Sendable {
   /// The stored ranges of this reader's generation.
   public var cachedSpans: RangeSet<Int64> { generation.withState { $0.stored } }
 
-  /// The known properties of the resource, without waiting.
   package var knownInformation: ContentInformation? { generation.withState { $0.info } }
 
   /// Whether incoming bytes are stored: not while the disk is full, the entry is too large for the
@@ -276,9 +265,8 @@ public final class MediaReader: Sendable {
 
 /// For front ends that answer HTTP requests.
 extension MediaReader {
-  /// Returns the known response for the resource, waiting as `contentInformation()` does. From here
-  /// on the reader stays with the generation of that response: a caller that announces it must not
-  /// read the bytes of another one.
+  /// Returns the known response, waiting as `contentInformation()` does. From here on the reader
+  /// stays with its generation: a caller that announces it must not read the bytes of another one.
   package func settle() async throws -> StoredResponse {
     while true {
       _ = try await contentInformation()
@@ -294,8 +282,7 @@ extension MediaReader {
     }
   }
 
-  /// The head, with all fields, of a response that is handed to this reader alone, since a shared
-  /// cache must not store it; nil for any other response.
+  /// The full head of a response handed to this reader alone: a shared cache must not store it.
   package var handed: (status: Int, headers: HeaderFields)? {
     withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }?
       .map { ($0.status, $0.headers) }

@@ -21,30 +21,26 @@ struct FetchPlan: Sendable {
   var firstRequest: Int64
   var maximumReadAhead: Int64
 
-  /// A reader that has read this far in sequence is expected to continue to the end: one request
-  /// covers the rest.
+  /// After reading this far in sequence, a reader is expected to continue to the end.
   private static let longRun: Int64 = 2 << 20
 
-  /// The most bytes of a request that are received although nobody wants them any more: bytes in
-  /// transit would arrive anyway, and the connection can be reused.
+  /// A rest of a request up to this size is received although nobody wants it any more: it is in
+  /// transit anyway, and the connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
   /// Returns how far ahead of a reader bytes are received, after a run of that many.
   func window(afterRun run: Int64) -> Int64 {
-    // As many as were read in sequence, up to 1 MiB; beyond, a quarter of them.
     min(max(4 * firstRequest, min(run, 1 << 20), run / 4), mostAhead)
   }
 
   private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
 
-  /// Returns how many bytes a reader has left if it reads as many in sequence as others did; nil if
-  /// it has read more already.
+  /// Returns how much a reader has left if it reads as far as others did; nil if it is further.
   private func usualRest(of reader: Reader) -> Int64? {
     usualRun.flatMap { reader.runLength <= $0 ? $0 - reader.runLength : nil }
   }
 
-  /// Returns the number of bytes that one request for a reader covers: as many as were read in
-  /// sequence, or the whole hole for a reader that continues. Unwanted bytes are not received.
+  /// Returns the size of one request for a reader, of which unwanted bytes are not received.
   private func requestLength(for reader: Reader) -> Int64 {
     if reader.isBackground { return .max }
     let isLong = reader.readsOn || reader.runLength >= Self.longRun
@@ -56,8 +52,6 @@ struct FetchPlan: Sendable {
 
   /// Returns what to request for a reader at its position; nil if its bytes are readable, or in
   /// transit. A running fetch that would bring them too late is to end where the request begins.
-  ///
-  /// - Parameter isWaiting: whether it cannot continue before the byte at its position arrives.
   func request(
     for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
   ) -> ByteRange? {
@@ -70,8 +64,7 @@ struct FetchPlan: Sendable {
     let isMissing = isWaiting && !readable.contains(position)
     let coming = isMissing ? running.firstIndex { $0.ahead.contains(position) } : nil
     if supportsRanges == false {
-      // One response brings everything from the first byte: any reader whose offset is still ahead
-      // joins it.
+      // One response brings everything: any reader whose offset is still ahead joins it.
       return isMissing && coming == nil ? 0..<(length ?? .max) : nil
     }
     let late = coming.flatMap { joins(running[$0], at: position) ? nil : $0 }
@@ -81,8 +74,7 @@ struct FetchPlan: Sendable {
 
     let first = covered.end(from: position)
     guard first < end else { return nil }
-    // A reader that has come as far as others do is likely to seek next, unless it waits for this
-    // byte.
+    // Having come as far as others do, a reader is likely to seek, unless it waits for this byte.
     if let rest = usualRest(of: reader), first >= position + rest, !isWaiting || first > position {
       return nil
     }
@@ -97,9 +89,8 @@ struct FetchPlan: Sendable {
     return hole(at: first, for: reader, covered: covered)
   }
 
-  /// Whether a reader waits for a running fetch that brings its byte: those that arrive within the
-  /// time of another request are as good as in transit. A response that brings everything is worth a
-  /// longer wait.
+  /// Whether a reader waits for a running fetch, because another request would take as long. A
+  /// response that brings everything is worth a longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
     let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))

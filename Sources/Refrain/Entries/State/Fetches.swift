@@ -6,7 +6,7 @@ extension GenerationState {
     enum Purpose: Sendable, Equatable {
       case bytes
       /// It revalidates the generation, and may request missing bytes with that
-      /// (`FetchRequest.fills`): an ordinary fetch from the moment at which the response brings some.
+      /// (`FetchRequest.fills`): it turns into `.bytes` once the response brings some.
       case confirmation(fills: Bool)
     }
 
@@ -31,7 +31,7 @@ extension GenerationState {
     var isBackground: Bool
     /// The end of the range that its response announced.
     var announcedEnd: Int64?
-    /// Whether it was ended for lack of readers.
+    /// Whether it was ended for lack of readers, or its task was cancelled.
     var isCalledOff = false
     /// The number of new bytes.
     var brought: Int64 = 0
@@ -39,7 +39,6 @@ extension GenerationState {
     var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
-    /// The span that it extends, as recorded in the journal.
     var journalRun: JournalRun?
     var task: Task<Void, Never>?
     /// Resumes it; nil unless it is paused.
@@ -98,7 +97,6 @@ extension GenerationState {
     func write() throws(DiskError) { try journal.write(span, number: numbers.next) }
   }
 
-  /// The running fetches of a generation, and how its origin has fared with ranges.
   struct Fetches: Sendable {
     private(set) var all: [FetchID: RunningFetch] = [:]
     private(set) var ranges = OriginRanges.announced
@@ -125,17 +123,14 @@ extension GenerationState {
       if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }
     }
 
-    /// Requests nothing beyond the length of the resource.
     mutating func end(at length: Int64) {
       for (id, fetch) in all where fetch.range.upperBound > length {
         all[id]?.range = min(fetch.range.lowerBound, length)..<length
       }
     }
 
-    /// Begins a whole response up to `end`, perhaps to a request for a range.
-    ///
-    /// - Returns: false if another whole response has yet to pass `offset`: one is enough, and
-    ///   readers wait for that one.
+    /// Begins a whole response up to `end`. False if another one has yet to pass `offset`: one is
+    /// enough, and readers wait for that one.
     mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
       let other = all.first { other, fetch in
         other != id && fetch.isReceivingWhole && fetch.position <= offset
@@ -157,9 +152,7 @@ extension GenerationState {
 
     var areWatched: Bool { watched != nil }
 
-    /// Watches those without readers until there are none.
-    ///
-    /// - Returns: those that have made no progress since the last call.
+    /// Watches those without readers; returns those without progress since the last call.
     mutating func watch(_ positions: [FetchID: Int64]) -> [FetchID] {
       defer { watched = positions.isEmpty ? nil : positions }
       return positions.filter { watched?[$0.key] == $0.value }.map(\.key)

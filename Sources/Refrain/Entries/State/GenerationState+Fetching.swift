@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Fetches: which are started, continued or paused, and what follows their end.
 extension GenerationState {
   // MARK: Starting
 
-  /// Starts a confirmation of the generation for a reader that waits at `offset`, or for the content
-  /// information (nil), unless one is running.
+  /// Starts a confirmation unless one is running; `offset` is nil for the content information.
   mutating func confirm(for reader: Reader, at offset: Int64?) {
     guard !fetches.values.contains(where: \.isConfirmation) else { return }
     let (range, fills) = confirmingRequest(for: reader, at: offset)
@@ -79,9 +77,8 @@ extension GenerationState {
 
   // MARK: Wanted
 
-  /// Whether a fetch should receive more: a reader has less ahead than its window. A small rest is
-  /// always received, because it is already on its way. A paused fetch resumes when half of the
-  /// window is left.
+  /// Whether a fetch should receive more: a reader has less ahead than its window, or than half of
+  /// it if the fetch is paused. A small rest is always received, because it is already on its way.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isOver else { return false }
     if isKeptToEnd(fetch) { return true }
@@ -109,10 +106,8 @@ extension GenerationState {
     }
   }
 
-  /// Pauses a fetch that is not wanted now. One that would restart at the first byte is given up as
-  /// soon as no readers are left.
-  ///
-  /// - Parameter resume: called when it is wanted, or is to end.
+  /// Pauses a fetch that is not wanted now, until `resume` is called. Without readers, one that
+  /// would restart at the first byte is given up instead (false).
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
     guard let fetch = fetches[id], !isOver, !isWanted(id),
       !readers.isDeserted || !(fetch.isWhole || fetch.isConfirmation)
@@ -128,9 +123,7 @@ extension GenerationState {
     return isWanted
   }
 
-  /// Marks a fetch as waiting without a request: from now on it can be called off.
-  ///
-  /// - Returns: false if no readers are left.
+  /// Marks a fetch as waiting without a request: it can be called off. False without readers.
   mutating func beginRest(_ id: FetchID) -> Bool {
     guard isWantedStill(id) else { return false }
     fetches[id]?.phase = .resting
@@ -154,9 +147,8 @@ extension GenerationState {
     return ranges
   }
 
-  /// Returns the end of the bytes from an offset on that are readable, or that responses which have
-  /// begun bring; the offset itself if there are none. Nil while a response brings the whole
-  /// resource: it announces no range.
+  /// Returns the end of the bytes from an offset on that are readable, or that begun responses
+  /// bring. Nil while a response brings the whole resource: it announces no range.
   func announcedEnd(from offset: Int64) -> Int64? {
     if fetches.values.contains(where: \.isWhole) { return nil }
     var announced = readable
@@ -201,8 +193,8 @@ extension GenerationState {
 
   // MARK: Ending
 
-  /// Whether this fetch is ending without having brought anything while readers wait for its bytes:
-  /// another request at once would do no better.
+  /// Whether this fetch has brought nothing to readers that wait for its bytes: another request at
+  /// once would do no better.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
@@ -217,13 +209,11 @@ extension GenerationState {
     }
   }
 
-  /// Whether a reader has received bytes or this fetch has brought some: then an outage is waited
-  /// out.
+  /// Whether the fetch or a reader has received bytes: then an outage is waited out.
   func isPlaying(_ id: FetchID) -> Bool {
     (fetches[id]?.brought ?? 0) > 0 || hasBeenRead
   }
 
-  /// Whether nothing is known, and every reader passes on the origin's error response.
   var reportsErrors: Bool {
     info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
   }
@@ -238,9 +228,7 @@ extension GenerationState {
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
   }
 
-  /// - Parameters:
-  ///   - error: for readers waiting for its bytes; nil if they may ask again.
-  ///   - isForBackground: whether only background readers receive the error.
+  /// Readers that wait for its bytes receive the error; without one, they may ask again.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) {

@@ -5,7 +5,6 @@ extension GenerationState {
     enum Activity {
       /// It has asked for nothing yet, or rests.
       case idle
-      /// It was told to wait for its bytes, and is about to.
       case aboutToWait
       /// It is expected to read on from its position.
       case reading
@@ -55,15 +54,13 @@ extension GenerationState {
 
   typealias Wake = @Sendable (Result<Void, any Error>) -> Void
 
-  /// A call that waits, and its reader.
   typealias Wait = (id: WaiterID, offset: Int64?, readerID: ReaderID, reader: Reader)
 
-  /// The readers of a generation, and their calls that wait.
   struct Readers: Sendable {
     private(set) var all: [ReaderID: Reader] = [:]
     private(set) var waiters: [WaiterID: Waiter] = [:]
-    /// Whether readers of the previous generation, which have read nothing of it, are about to
-    /// arrive: the fetch that began this one continues for them, for a moment.
+    /// Whether readers of the previous generation that have read nothing are about to arrive: the
+    /// fetch that began this one continues for them, for a moment.
     var areExpected = false
     /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
     private var runs: [Int64] = []
@@ -77,7 +74,6 @@ extension GenerationState {
     var values: Dictionary<ReaderID, Reader>.Values { all.values }
     var isEmpty: Bool { all.isEmpty }
 
-    /// Whether nobody is left who may come to want fetched bytes.
     var isDeserted: Bool { all.isEmpty && !areExpected }
 
     mutating func add(_ reader: Reader, as id: ReaderID) {
@@ -101,7 +97,6 @@ extension GenerationState {
 
     mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
 
-    /// Ends each once.
     mutating func end(_ waits: [Wait]) -> [Wake] {
       waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
     }
@@ -123,7 +118,6 @@ extension GenerationState {
   }
 }
 
-/// What readers find, and how they wait.
 extension GenerationState {
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
@@ -154,7 +148,6 @@ extension GenerationState {
   }
 
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
-    // As `lookUp`.
     guard let reader = readers[id] else { return .moved }
     return obstacle(for: id, reader) ?? info.map { .found($0) }
       ?? (isOver ? .failed(Self.changed) : .wait)
@@ -183,15 +176,14 @@ extension GenerationState {
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
     if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
-    // In place of a response that was handed to another one, a client asks for itself, and a player
-    // begins with the next generation.
+    // Of a response handed to another reader, a client asks for its own; a player moves on.
     if let handed, handed.reader != id {
       return reader.terms.audience == .client ? .failed(ReadTerms.personal) : .moved
     }
     return reader.awaitsConfirmation ? .wait : nil
   }
 
-  /// - Returns: whether it jumps elsewhere.
+  /// Returns whether it jumps elsewhere.
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
     defer { reader.activity = .reading }
     if offset == reader.position, reader.isActive { return false }
@@ -213,9 +205,7 @@ extension GenerationState {
 
   // MARK: Waiting
 
-  /// Registers a waiter.
-  ///
-  /// - Returns: its outcome, if there is nothing to wait for: a success lets the reader look again.
+  /// Registers a waiter, or returns its outcome: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
     readers[waiter.reader]?.activity = .reading
@@ -265,13 +255,11 @@ extension GenerationState {
     remedy: "Open the resource again to read the new version.")
 }
 
-/// Readers that jump or leave, and what becomes of the requests made for them.
-///
-/// Bytes in transit are lost once their connection is closed. So a request without readers first
-/// waits, as for a slow reader: a player reads the end of a file, and then plays its beginning. But a
-/// player that jumps must not wait behind a request that has long brought what it read.
+/// Readers that jump or leave, and their requests. Bytes in transit are lost once their connection
+/// is closed. So a request without readers first waits, as for a slow reader: a player reads the
+/// end of a file, and then plays its beginning. But a player that jumps must not wait behind a
+/// request that has long brought what it read.
 extension GenerationState {
-  /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
@@ -290,11 +278,9 @@ extension GenerationState {
     releaseUnwanted()
   }
 
-  /// Ends fetches that no reader is left to want, which may be in a while: a small rest is received
-  /// all the same, so that it is not requested again.
-  ///
-  /// If there are readers elsewhere, at once the oldest if there are too many, and while a player waits,
-  /// those that have brought much.
+  /// Ends fetches that no reader is left to want, some only once they stall (`watch`). A small rest
+  /// is received all the same, so that it is not requested again. If there are readers elsewhere,
+  /// the oldest of many end at once, and while a player waits, those that have brought much.
   mutating func releaseUnwanted() {
     if readers.isDeserted {
       for (id, fetch) in fetches.all
@@ -323,9 +309,7 @@ extension GenerationState {
     if fetches.areWatched { actions.append(.watchAbandoned) }
   }
 
-  /// Ends fetches without readers that have made no progress since the last check.
-  ///
-  /// - Returns: whether any are left to check.
+  /// Ends fetches without readers and without progress; returns whether any are left to check.
   mutating func releaseStalled() -> Bool {
     if readers.areExpected {
       // They would have arrived by now.

@@ -5,11 +5,9 @@ import Foundation
 extension GenerationState {
   func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
     if isOffline { return true }
-    // If the response that is this generation ended before all of it had come, what is stored serves
-    // the readers in the middle, and nobody else while the origin can be asked.
+    // What one response left incomplete serves only the readers in the middle of it.
     if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
-    // The URL of a resource that changes by itself does not identify its bytes, and neither does one
-    // whose response was found to be outdated.
+    // The URL does not identify the bytes of a resource that changes by itself, or is outdated.
     if trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
       freshness.map(terms.isReplaced) != true
     {
@@ -80,11 +78,8 @@ extension GenerationState {
     }
   }
 
-  // MARK: The origin's answer
-
-  /// Records that the origin has confirmed the generation.
-  ///
-  /// - Parameter error: why it could not be asked: readers that accept stale bytes continue.
+  /// Records that the origin has confirmed the generation, or why it could not be asked (`error`):
+  /// then readers that accept stale bytes continue.
   mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
     representation.lastContact = (now.uptime, error == nil)
     let continuing = readers.all.filter {
@@ -109,13 +104,10 @@ extension GenerationState {
   }
 }
 
-/// The requests that a generation needs.
 extension GenerationState {
-  /// Whether requests ask for the whole resource: where the origin refuses ranges, and for a
-  /// document that is not known to have ranges. Origins that compress it would respond with a range
-  /// of the compressed bytes.
-  ///
-  /// So do those for a version of one response, unless the rest of it can be requested.
+  /// Whether requests ask for the whole resource: where the origin refuses ranges, for a version of
+  /// one response unless its rest can be requested, and for a document not known to have ranges: if
+  /// the origin compresses it, the range would be one of the compressed bytes.
   private var isRequestedWhole: Bool {
     if fetches.ranges == .refused { return true }
     if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
@@ -127,8 +119,7 @@ extension GenerationState {
     [.ignored, .refused].contains(fetches.ranges) || isOneResponse || info?.supportsRanges == false
   }
 
-  /// Returns the next request of a fetch, of `range` if it confirms the generation; nil if it has
-  /// nothing more to bring.
+  /// Returns a fetch's next request, of `range` if it confirms; nil if it has nothing to bring.
   mutating func nextRequest(
     of id: FetchID, confirming range: ByteRange, at now: Moment
   ) -> FetchRequest? {
@@ -141,8 +132,7 @@ extension GenerationState {
       request.known.isDocument = isReceivedDocument
       if isReceivedDocument { request.isWhole = true }
     } else {
-      // Bytes stored in the meantime need not be requested again. An origin without ranges begins
-      // at its first byte whatever the request.
+      // Bytes stored in the meantime need not be requested again.
       guard let start = hole(from: fetch.position), start < fetch.range.upperBound else {
         return nil
       }
@@ -155,13 +145,11 @@ extension GenerationState {
     return request
   }
 
-  /// What a response is checked against.
   var knownToCheck: ResponseCheck.Known {
     .init(length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType))
   }
 
-  /// The purpose of the next request of a fetch: playback if a reader in the foreground waits for its
-  /// bytes, or for the confirmation.
+  /// Returns `.playback` if a reader in the foreground has caused the fetch, or waits for it.
   func purpose(of id: FetchID) -> OriginRequest.Purpose {
     guard let fetch = fetches[id], fetch.isConfirmation else {
       return fetches[id]?.isBackground == true ? .prefetch : .playback
@@ -177,10 +165,8 @@ extension GenerationState {
       && !fetches.values.contains { !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty }
   }
 
-  /// Returns the request that confirms this generation for a reader: its range, and whether bytes are
-  /// missing there (`FetchRequest.fills`).
-  ///
-  /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.
+  /// Returns the range that confirms this generation for a reader that waits at `offset` (nil: for
+  /// the content information), and whether bytes are missing there (`FetchRequest.fills`).
   func confirmingRequest(
     for reader: Reader, at offset: Int64?
   ) -> (range: ByteRange, fills: Bool) {
@@ -195,7 +181,6 @@ extension GenerationState {
     let one = (range: start..<start + 1, fills: false)
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }
-    // Bytes in transit are not requested again.
     var there = (reader.isBackground ? stored : readable).with(fetches.values)
     let end = length ?? .max
     // Without a validator, and with a reader that continues whatever the response, the next hole is
@@ -225,7 +210,6 @@ extension GenerationState {
 extension GenerationState {
   private static let mostVersions = 5
 
-  /// Whether one response is this generation.
   var isOneResponse: Bool { validator.isOfOneResponse }
 
   /// Whether a fetch is received to its end, although nobody may want its bytes now: another
@@ -250,8 +234,7 @@ extension GenerationState {
     return (validator.replacements ?? 0) + 1
   }
 
-  /// Whether the origin has sent too many versions in a row. A reader that asks again causes some
-  /// more.
+  /// Whether the origin sent too many versions in a row. A reader that asks again causes some more.
   mutating func hasChangedTooOften(at now: Uptime) -> Bool {
     guard life != .superseded, replacements(at: now) >= Self.mostVersions else { return false }
     representation.follow(replacements: Validator.mostReplacements)

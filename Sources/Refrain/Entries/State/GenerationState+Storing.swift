@@ -4,7 +4,6 @@ import Foundation
 /// The way of a chunk: whether another one is received (`standing`), which of its parts are written
 /// (`admit`), and what follows once they are (`commit`). Each takes the lock once.
 extension GenerationState {
-  /// Whether a fetch receives more.
   enum Standing: Sendable {
     case over
     /// It has to wait until a reader wants more.
@@ -14,7 +13,7 @@ extension GenerationState {
     case foreground
   }
 
-  /// - Parameter offset: the end of the bytes received; nil once all have been.
+  /// `offset` is the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
     guard let offset else {
       recount()
@@ -36,18 +35,14 @@ extension GenerationState {
     /// Those that are, if nothing vouches for their being the same.
     var unproven: RangeSet<Int64>
     var file: EntryFile?
-    /// Whether the file is ready to be written to.
     var isPrepared: Bool
-    /// The end of the bytes that were written to it.
     var storedEnd: Int64
     var isRefused: Bool
     var isUnrepeatable: Bool
     var mayBeDocument: Bool
   }
 
-  /// Decides on a chunk that has been received.
-  ///
-  /// - Returns: nil if the fetch is over.
+  /// Decides on a received chunk; nil if the fetch is over.
   func admit(_ id: FetchID, _ range: ByteRange) -> Admission? {
     guard let fetch = fetches[id], !isOver else { return nil }
     // No further than requested, or than this fetch was shortened to.
@@ -62,20 +57,15 @@ extension GenerationState {
       mayBeDocument: representation.mayBeUnreadDocument(ofLength: length))
   }
 
-  /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var journal: JournalRun?
-    /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
     /// Whether the record of the replaced generation is to be replaced now.
     var replacesRecord: Bool
   }
 
-  /// Commits bytes that have been written: readers may use them from now on.
-  ///
-  /// - Parameter announces: whether readers are woken now; otherwise with the next bytes, or by
-  ///   `announce`.
-  /// - Returns: nil if the file is no longer this generation's.
+  /// Commits written bytes: readers may use them from now on, but unless it `announces`, may not be
+  /// woken before later ones, or `announce`. Nil if the file is no longer this generation's.
   mutating func commit(
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
@@ -94,8 +84,7 @@ extension GenerationState {
       replacesRecord: storage.isReplacing)
   }
 
-  /// Extends the span of a fetch in the journal: two records take turns, one of which is whole at any
-  /// moment.
+  /// Extends a fetch's span in the journal: two records take turns, so that one is always whole.
   private mutating func note(_ range: ByteRange, of id: FetchID) -> JournalRun? {
     guard let journal = storage.journal else { return nil }
     if let last = fetches[id]?.journalRun, last.journal === journal,
@@ -126,8 +115,6 @@ extension GenerationState {
     storage.adopt(contents)
   }
 
-  /// Stops storing after the entry was removed from the disk: remaining readers continue with the
-  /// open file, then from memory.
   mutating func filesRemoved() {
     storage.remove(hasReaders: !readers.isEmpty)
     guard readers.isEmpty else { return }
@@ -139,7 +126,6 @@ extension GenerationState {
 /// How the entry's writer stores a generation, given the contents of the disk: what another process has
 /// stored under the key is continued or left alone, unless it is known to be outdated or useless.
 enum StoringDecision: Sendable, Hashable {
-  /// Continue with the stored files.
   case resume
   /// Make new files, replacing any stored ones.
   case start
@@ -147,7 +133,7 @@ enum StoringDecision: Sendable, Hashable {
 }
 
 extension GenerationState {
-  /// - Parameter record: of the entry stored under the key; nil: nothing readable.
+  /// `record` is that of the entry stored under the key; nil if there is nothing readable.
   func storingDecision(for record: EntryRecord?) -> StoringDecision {
     guard let record else { return .start }
     if generationID == record.generation { return .resume }
@@ -168,11 +154,9 @@ extension GenerationState {
   }
 }
 
-/// Responses that are not stored, and who receives them.
 extension GenerationState {
-  /// Keeps received bytes that are not stored, for as long as a reader is near.
-  ///
-  /// - Returns: false if no reader is near any byte that the fetch has yet to bring: they are useless.
+  /// Keeps received bytes that are not stored while a reader is near; false if none is near any
+  /// byte that the fetch has yet to bring.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> Bool {
     let range = offset..<(offset + Int64(bytes.count))
     let windows = transientWindows
@@ -194,7 +178,6 @@ extension GenerationState {
     return true
   }
 
-  /// The ranges near readers.
   var transientWindows: [ByteRange] {
     let ahead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     let waiting = readers.waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
@@ -220,7 +203,6 @@ extension GenerationState {
     }.map(\.key).min()
   }
 
-  /// Hands the response to a reader if it must not be stored.
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
     delivery = .handed(to: reader, headers: headers, status: status)
@@ -228,13 +210,12 @@ extension GenerationState {
   }
 }
 
-/// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5).
-///
-/// A cache for one person stores them all the same for a pinned group, which cannot play without the
-/// origin without its documents and keys: as a browser saves a page on request. They are revalidated
-/// before each use while the origin can be reached. They are stored for the wish of a reader
-/// (`ResourcePolicy.Group.isKept`), before there is a pin; what has none when the entry is closed is
-/// removed, and what a process left that ended suddenly is not used (`Store`).
+/// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5). A cache for one
+/// person stores them all the same for a pinned group, which needs its documents and keys to play
+/// offline: as a browser saves a page on request. They are revalidated before each use while the
+/// origin can be reached. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before there is
+/// a pin; what has none when the entry is closed is removed, and what a killed process left is not
+/// used (`Store`).
 extension GenerationState {
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
@@ -249,8 +230,7 @@ extension GenerationState {
 extension GenerationState {
   var isLive: Bool { liveEnd != nil }
 
-  /// Whether the start of the live stream has passed, or nothing follows it any more: a new reader
-  /// needs a response of its own.
+  /// Whether a new reader needs a response of its own: the start has passed, or nothing follows it.
   var hasPassedStart: Bool {
     (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
   }

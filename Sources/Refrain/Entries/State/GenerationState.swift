@@ -7,9 +7,7 @@ typealias WaiterID = UInt64
 
 /// The bytes that a reader finds at an offset.
 package enum AvailableBytes: Sendable {
-  /// In the file, from the offset up to `upTo`.
   case file(EntryFile, upTo: Int64)
-  /// In memory, from the offset on.
   case memory(Data)
   case end
 }
@@ -30,12 +28,10 @@ struct GenerationState: Sendable {
 
   enum Life: Sendable {
     case current
-    /// Another generation has replaced it.
     case superseded
     case closed
   }
 
-  /// Who receives the bytes.
   enum Delivery: Sendable {
     /// Every reader, as far as they are stored, or near it.
     case toAll
@@ -46,7 +42,6 @@ struct GenerationState: Sendable {
     case handed(to: ReaderID, headers: HeaderFields, status: Int)
   }
 
-  /// What a reader finds: bytes at an offset, or the properties of the resource.
   enum Lookup<Found: Sendable>: Sendable {
     case found(Found)
     case wait
@@ -109,7 +104,6 @@ struct GenerationState: Sendable {
     establish(information)
   }
 
-  /// Whether the resource is known to be no web page.
   func isNoPage(at url: URL) -> Bool {
     info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? representation.followsNoPage
   }
@@ -129,7 +123,6 @@ struct GenerationState: Sendable {
     endAll(waitsWith: Self.closed)
   }
 
-  /// Follows the cache into or out of offline mode: while it is offline, no request runs.
   mutating func setOffline(_ isOffline: Bool) {
     guard self.isOffline != isOffline else { return }
     self.isOffline = isOffline
@@ -148,13 +141,11 @@ struct GenerationState: Sendable {
   static let closed = MediaCacheError(.closed, "The cache was closed.")
 }
 
-/// What its parts know together.
 extension GenerationState {
   var info: ContentInformation? { representation.info }
   var length: Int64? { info?.length }
   var validator: Validator { representation.validator }
   var freshness: Freshness? { representation.freshness }
-  /// The stored response, the same object until something changes; nil before the first response.
   var known: StoredResponse? {
     mutating get { representation.known }
   }

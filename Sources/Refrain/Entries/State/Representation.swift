@@ -17,7 +17,6 @@ struct Representation: Sendable {
   /// When the origin last responded for this generation, or could not be asked; nil if neither has
   /// happened since the entry was opened.
   var lastContact: (time: Uptime, isReached: Bool)?
-  /// The titles of a live stream, by offset.
   var titles = StreamTitles()
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
   var followsNoPage = false
@@ -56,9 +55,8 @@ struct Representation: Sendable {
     invalidatedAt = record.invalidatedAt
   }
 
-  /// Records the URL, after redirects, that has confirmed the bytes.
-  ///
-  /// - Returns: the earlier URL, if more than its query is another one: the bytes stay there.
+  /// Records the URL, after redirects, that has confirmed the bytes. If more than the query is
+  /// another one, the bytes stay at the earlier URL, which is returned.
   mutating func confirm(at url: URL) -> URL? {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     guard let earlier = info?.finalURL, earlier != url else { return nil }
@@ -67,15 +65,13 @@ struct Representation: Sendable {
     return nil
   }
 
-  /// Records the fields of a response, and the fields of its request that select it.
   mutating func respond(_ fields: HeaderFields, selectedBy request: HeaderFields) {
     headers = fields
-    // A partial response need not repeat the Vary of the whole one.
+    // `fields` are merged: a partial response need not repeat the Vary of the whole one.
     variant = Variant.of(request, names: Variant.names(in: fields))
   }
 
-  /// Records how long the response is fresh. If the request was made before the resource was
-  /// changed, it is outdated already.
+  /// The response to a request from before the resource was changed is outdated already.
   mutating func refresh(_ freshness: Freshness?, askedAt time: Date, confirmedAt uptime: Uptime) {
     var freshness = freshness
     if let invalidatedAt, time <= invalidatedAt { freshness = freshness?.outdated }
@@ -83,7 +79,6 @@ struct Representation: Sendable {
     self.freshness = freshness
   }
 
-  /// Adopts the validator of the first response.
   mutating func identify(by validator: Validator) {
     let replacements = self.validator.replacements
     self.validator = validator
@@ -94,9 +89,7 @@ struct Representation: Sendable {
     validator.replacements = replacements > 0 ? replacements : nil
   }
 
-  /// Requires a revalidation before the next use.
-  ///
-  /// - Parameter time: see `invalidatedAt` (RFC 9111 §4.4).
+  /// Requires a revalidation before the next use; `time` is for `invalidatedAt` (RFC 9111 §4.4).
   mutating func outdate(since time: Date? = nil) {
     freshness = freshness?.outdated
     if let time { invalidatedAt = time }
@@ -107,19 +100,17 @@ struct Representation: Sendable {
     return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
   }
 
-  /// Whether a document is named, as far as known, and is not too long for one.
+  /// Whether its URL or media type names a document, and it is not too long for one.
   var isDocument: Bool {
     (isRequestedAsDocument || isNamedDocument) && info?.length ?? 0 <= longestDocument
   }
 
-  /// Whether the resource may be a document whose pace is not known yet.
   func mayBeUnreadDocument(ofLength length: Int64?) -> Bool {
     guard let length, length > 0, length <= longestDocument else { return false }
     return freshness?.pace == nil || freshness?.pace == .unread
   }
 
-  /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do
-  /// not change, and neither does the pace that they state.
+  /// Carries the pace over to new freshness: bytes that do not change state no other pace.
   private mutating func keepPace(of before: Freshness?) {
     lastKnown = nil
     guard info != nil, let freshness, freshness.pace == nil,
@@ -171,7 +162,6 @@ package final class StoredResponse: Sendable {
     return left
   }
 
-  /// Whether the response depends on request fields.
   package var varies: Bool { !selection.varying.isEmpty }
 
   /// Returns the key of the representation that a request selects; nil if it is this one.

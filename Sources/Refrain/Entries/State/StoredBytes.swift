@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The bytes of a generation that are on disk, the files that hold them, and whether more may be
-/// stored.
+/// The bytes of a generation on disk, the files that hold them, and whether more may be stored.
 struct StoredBytes: Sendable {
   private(set) var spans = RangeSet<Int64>()
   /// The part of `spans` that survives a power cut.
@@ -21,7 +20,6 @@ struct StoredBytes: Sendable {
   private(set) var isReplacing = false
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
-  /// The changes that the record on disk has.
   private var recordedChanges = 0
 
   /// The allocated size of the file, and the size of the spans in the record, as last accounted.
@@ -33,13 +31,11 @@ struct StoredBytes: Sendable {
   /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
   /// stored. A refusal stays until that attempt.
   private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
-  /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
-  /// them.
+  /// Whether bytes are stored although the origin forbids it, because a person wants to keep them.
   private(set) var ignoresNoStore = false
 
   // MARK: Whether to store
 
-  /// - Parameter end: nil: for good.
   mutating func refuse(_ problem: MediaCacheError, until end: ContinuousClock.Instant? = nil) {
     refusal = (problem, end)
   }
@@ -109,7 +105,7 @@ struct StoredBytes: Sendable {
     accounted = (0, 0)
   }
 
-  /// Stops storing after the entry was removed. Remaining readers continue with the open file.
+  /// Stops storing after the entry was removed: readers go on with the open file, then from memory.
   mutating func remove(hasReaders: Bool) {
     if hasReaders {
       stopWriting()
@@ -129,9 +125,7 @@ struct StoredBytes: Sendable {
 
   // MARK: Bytes
 
-  /// Records written bytes: readers may use them from now on.
-  ///
-  /// - Returns: whether their first byte is new.
+  /// Records written bytes, which readers may use from now on; returns whether the first is new.
   mutating func commit(_ range: ByteRange) -> Bool {
     let isNew = !spans.contains(range.lowerBound)
     spans.insert(contentsOf: range)
@@ -140,12 +134,9 @@ struct StoredBytes: Sendable {
     return isNew
   }
 
-  /// Drops a range that could not be read back from the file: it is fetched again.
-  ///
-  /// The record has to drop it before anything more is written, because a gap would read as zeros.
-  ///
-  /// - Parameter size: the file's size, if known. If the file was truncated, everything beyond its
-  ///   end is lost.
+  /// Drops a range that could not be read back, and everything beyond the end of a truncated file:
+  /// it is fetched again. The record has to drop it before anything more is written, because a gap
+  /// would read as zeros.
   mutating func lose(_ range: ByteRange, size: Int64?) {
     var gone = RangeSet(range)
     if let size, size < range.upperBound {
@@ -160,10 +151,8 @@ struct StoredBytes: Sendable {
     noteRecordStale()
   }
 
-  /// Records the allocated size of the data file.
-  ///
-  /// - Returns: the growth of the file and of the record since the last call: a span takes some
-  ///   forty bytes of the record, twice while the record is replaced.
+  /// Returns the growth of the data file and of the record since the last call: a span takes some
+  /// forty bytes of the record, twice while the record is replaced.
   mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
     // The record does not shrink before it is replaced.
     let recorded = max(accounted.record, 96 * Int64(spans.ranges.count))
@@ -178,7 +167,6 @@ struct StoredBytes: Sendable {
   /// Whether the record lacks something that is known now, besides spans.
   var isRecordStale: Bool { changes != recordedChanges }
 
-  /// - Parameter changes: those that the record has.
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
     recordedChanges = changes
@@ -187,24 +175,21 @@ struct StoredBytes: Sendable {
 
   // MARK: Syncing
 
-  /// Begins a sync if it is due. A power cut loses at most 4 MiB or 2 s of data, whichever is more:
-  /// syncing at half of either leaves time for the sync itself.
-  ///
-  /// - Returns: the delay until the sync; nil if none is due yet.
+  /// Begins a sync if one is due, and returns the delay until then. A power cut loses at most 4 MiB
+  /// or 2 s of data, whichever is more: half of either leaves time for the sync itself.
   mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
     guard !isSyncing, unsyncedBytes >= 2 << 20 else { return nil }
     isSyncing = true
     return lastSync.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
   }
 
-  /// Begins a sync: further commits go to the next journal.
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
     journal = nextJournal
     lastSync = now
     unsyncedBytes = 0
   }
 
-  /// - Returns: the delay until the next sync, for bytes that have arrived in the meantime.
+  /// Returns the delay until the next sync, for bytes that have arrived in the meantime.
   mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
     isSyncing = false
     if isDone { return nextSync(now) }
@@ -247,12 +232,10 @@ extension MediaCacheError {
 
   package var isForbiddenStoring: Bool { self == .forbidden }
 
-  /// The resource is a live stream, or may be one.
   static let endless = Self(
     .storage, "Live streams and resources that may have no end are not stored.",
     remedy: "Play the resource instead: playback streams it.")
 
-  /// The entry was purged, and readers from before continue.
   static let purged = Self(
     .storage, "The resource was purged while its bytes arrived.",
     remedy: "Try again: the present version is then fetched.")
@@ -265,9 +248,7 @@ extension MediaCacheError {
 }
 
 /// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
-/// and nearby readers.
-///
-/// Sequential bytes are gathered into chunks of some 64 KiB, so that there are few to search.
+/// and nearby readers. Sequential ones are gathered into chunks, so that there are few to search.
 struct TransientBytes: Sendable {
   private struct Chunk: Sendable {
     var lower: Int64
@@ -281,7 +262,6 @@ struct TransientBytes: Sendable {
   private(set) var spans = RangeSet<Int64>()
 
   private static let chunkSize = 64 << 10
-  /// The most bytes that are kept ahead of a reader.
   static let mostAhead: Int64 = 2 << 20
 
   var isEmpty: Bool { chunks.isEmpty }
@@ -311,7 +291,6 @@ struct TransientBytes: Sendable {
     return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
   }
 
-  /// Drops every chunk that overlaps no window.
   mutating func keep(near windows: [ByteRange]) {
     chunks.removeAll { chunk in
       let goes = !windows.contains { $0.overlaps(chunk.range) }
