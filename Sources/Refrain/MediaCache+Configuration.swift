@@ -3,7 +3,7 @@ public import Foundation
 
 extension MediaCache {
   /// How a cache behaves. A value: changing it after the cache was created has no effect; the
-  /// cache's own `limit`, `isOffline` and `network` can be changed at any time.
+  /// cache's own `limit`, `isOffline`, `network` and `originRate` can be changed at any time.
   public struct Configuration: Sendable {
     /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
     public var limit: Int64? = 10 << 30
@@ -100,7 +100,6 @@ extension MediaCache {
     /// How long a fetch without readers may stall.
     package var abandonedSilence: Duration = .seconds(2)
 
-    /// Returns the current time.
     package var clock: @Sendable () -> Moment = { .now }
 
     /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
@@ -135,8 +134,7 @@ extension MediaCache {
     }
   }
 
-  /// Which networks may be used for what (`Configuration.network`). Applies to requests from now on;
-  /// a request that runs is finished.
+  /// Which networks may be used for what (`Configuration.network`). Running requests are finished.
   public var network: NetworkPolicy {
     get { origin.withMemory { $0.network } }
     set { origin.withMemory { $0.network = newValue } }
@@ -169,18 +167,14 @@ extension MediaCache {
   }
 }
 
-/// Where a cache is.
 extension MediaCache {
-  /// Makes a cache directory. Blocks.
-  ///
-  /// - Returns: warnings of attributes that could not be set and are not essential.
+  /// Makes a cache directory, and returns warnings of attributes that could not be set. Blocks.
   static func create(_ directory: String, on disk: any Disk) throws(DiskError) -> [CacheEvent] {
     let path = DiskBudget.entriesPath(in: directory)
     try disk.makeDirectories(path)
     do {
       // Only the directory that is entirely ours: the cache may lie in a folder with other files.
-      // Set on every opening, because a process may end between the two steps; this costs next to
-      // nothing.
+      // Set on every opening, because a process may end between the two steps.
       try disk.setStoredMediaAttributes(path)
       return []
     } catch {
@@ -205,7 +199,6 @@ extension MediaCache {
     defaultDirectory(in: ProcessInfo.processInfo.environment)
   }
 
-  /// Returns the platform's directory; on Linux it depends on environment variables.
   package static func defaultDirectory(in environment: [String: String]) -> URL {
     #if os(macOS) || targetEnvironment(macCatalyst)
       directoryOnMac(.cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
@@ -219,11 +212,8 @@ extension MediaCache {
 
   /// Returns a folder inside the app's own, named by its bundle identifier as is customary (Apple's
   /// File System Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and
-  /// one must neither evict nor play the entries of another. A program without a bundle has no
-  /// folder of its own.
-  ///
-  /// The rule is the same inside a sandbox, where it is unnecessary, so that it need not change
-  /// when an app is sandboxed later, or no longer.
+  /// one must neither evict nor play the entries of another. Inside a sandbox, too, so that it does
+  /// not change when an app is sandboxed. A program without a bundle has no folder of its own.
   static func directoryOnMac(_ caches: URL, bundleIdentifier: String?) -> URL {
     var folder = caches
     // Letters, digits, hyphens and periods (CFBundleIdentifier): a path that cannot lead elsewhere.
@@ -235,7 +225,6 @@ extension MediaCache {
     return folder.appending(component: "Refrain", directoryHint: .isDirectory)
   }
 
-  /// - Parameter home: the home directory if the variable HOME is not set.
   static func directoryOnLinux(
     _ environment: [String: String], home: @autoclosure () -> URL
   ) -> URL {

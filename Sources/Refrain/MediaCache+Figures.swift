@@ -124,7 +124,6 @@ extension MediaCache {
       usedBytes: used, limit: limit, freeBytes: free)
   }
 
-  /// The outcome of a trial of the disk.
   package enum DiskTrial: Sendable, Hashable {
     case works
     /// There is no room: stored bytes are served, and nothing more is stored.
@@ -141,7 +140,6 @@ extension MediaCache {
       let disk = budget.disk
       // Several proxies over one cache may try the disk at once.
       let path = "\(budget.directory)/trial-\(UUID().uuidString)"
-      // A fixed size, so that a truncated file shows.
       let bytes = [UInt8](repeating: 0x5A, count: 512)
       do throws(DiskError) {
         guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
@@ -166,7 +164,7 @@ extension MediaCache {
 package struct EntryActivity: Sendable, Hashable {
   package var key: CacheKey
   package var url: URL
-  /// The key of the first resource of its group; nil if it belongs to none.
+  /// The key of the first resource of its group.
   package var group: CacheKey?
   package var mimeType: String?
   package var length: Int64?
@@ -183,7 +181,6 @@ extension MediaCache {
   /// Returns the state of every entry that this process has open. Reads no file.
   package func activity() -> [EntryActivity] {
     table.openEntries.compactMap { entry in
-      // It may be closed by now.
       guard let current = entry.current else { return nil }
       let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
       let received = entry.requests.sums.received

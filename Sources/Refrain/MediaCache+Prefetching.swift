@@ -17,7 +17,7 @@ struct Prefetch: Sendable {
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
     reader.setEnd(range.upperBound, readsOn: true)
-    // The first request begins at its start.
+    // The first request begins at the start of the range.
     reader.withState { state, id in
       if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound)
       {
@@ -29,7 +29,7 @@ struct Prefetch: Sendable {
     return information
   }
 
-  /// Goes over the range until all of it is stored: once more if the resource changed meanwhile.
+  /// Goes over the range until all of it is stored: again if the resource changed meanwhile.
   private func bringAll() async throws -> ContentInformation {
     for round in 0...Self.mostRounds {
       // Before the origin is asked for bytes that cannot be stored.

@@ -4,8 +4,6 @@ public import Foundation
 /// Selects the entry that answers a request: that of its key, or of the representation that its
 /// fields select (RFC 9111 §4.1).
 extension MediaCache {
-  /// Returns a reader for one request, on its terms.
-  ///
   /// - Parameter key: common to the representations of the resource; nil: the resource's own.
   package func open(
     _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
@@ -40,8 +38,8 @@ extension MediaCache {
       remedy: "Correct the Vary header at the origin.")
   }
 
-  /// Returns what is known of the resource; nil if this reader's request is the first. Waits for the
-  /// response to another request with other headers, by which it may vary.
+  /// Returns what is known of the resource; nil if this reader's request is the first. Waits for
+  /// the response to another request with other headers, by which it may vary.
   private func known(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource
   ) async throws -> StoredResponse? {
@@ -68,7 +66,6 @@ extension MediaCache {
     return nil
   }
 
-  /// Returns the resource with what its policy does not set.
   func completed(_ resource: Resource) -> Resource {
     var resource = resource
     resource.policy = resource.policy.completed(by: configuration.policy)
@@ -92,8 +89,8 @@ extension MediaCache {
 
   // MARK: Without a request
 
-  /// Returns the key of the entries that a request uses: in a cache for several people, requests with
-  /// credentials have entries of their own.
+  /// Returns the key of the entries that a request uses: in a cache for several people, requests
+  /// with credentials have entries of their own.
   func requestKey(for resource: Resource) -> CacheKey {
     let key = key(for: resource)
     guard isShared, resource.key == nil else { return key }

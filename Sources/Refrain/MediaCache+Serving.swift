@@ -17,10 +17,10 @@ extension MediaCache {
 
   /// Whether a response is arriving for others that a request on these terms cannot share: it is
   /// not fresh enough, and the origin could not confirm it. Each response to a stream without an
-  /// end, and of an origin whose validator changes with it, has other bytes: one for this request,
-  /// received into the entry, would end the readers of the arriving one. Other media of known
-  /// length is shared all the same: a player requests it piece by piece. Only the representation
-  /// stored under the resource's own key is considered.
+  /// end, and of an origin whose validator changes with it, has other bytes: received into the
+  /// entry, it would end the readers of the arriving one. Other media of known length is shared all
+  /// the same: a player requests it piece by piece. Only the representation stored under the
+  /// resource's own key is considered.
   package func isArrivingForOthers(
     _ resource: Resource, key: CacheKey, on terms: ReadTerms
   ) -> Bool {
@@ -91,20 +91,15 @@ extension MediaCache {
     }
   }
 
-  /// Sends a warning to the listeners of `events`.
   package func report(warning: String) { events.send(.warning(warning)) }
 
   /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
   package func paceOrigin(_ count: Int) async { await origin.keepPace(after: count) }
 
-  /// Returns the newest URL of a stored document after redirects, whose earlier one the origin
-  /// refuses; nil if no newer one is known. The stored document is that of the newest URL from then
-  /// on.
-  ///
-  /// - Parameters:
-  ///   - url: the earlier URL after redirects.
-  ///   - fields: those that further requests may have. Where a redirect leads that the origin
-  ///     gave to other credentials is not told: the URL may grant access.
+  /// Returns the newest URL after redirects of a stored document whose earlier one, `url`, the
+  /// origin refuses, and records it for the document; nil if no newer one is known. `fields` are
+  /// those that further requests may have: where a redirect leads that the origin gave to other
+  /// credentials is not revealed, because the URL may grant access.
   package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
     guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
     let asked = move.resource

@@ -5,10 +5,8 @@ package import Foundation
 extension MediaCache {
   private static let lookupStep = 256
 
-  /// Returns the stored amounts of parts of resources, in their order.
-  ///
-  /// - Parameter part: returns the part of a number, on no particular thread.
-  /// - Throws: `CancellationError`.
+  /// Returns the stored amounts of parts of resources, in their order. Calls `part` with the number
+  /// of each, on no particular thread. Throws `CancellationError`.
   package func storedAmounts(
     of count: Int, _ part: @Sendable @escaping (Int) -> WantedPart
   ) async throws -> [StoredAmount] {
@@ -44,13 +42,11 @@ extension MediaCache {
     return record.freshness.pace != nil || rules.isDocument(mimeType: record.mimeType, url: url)
   }
 
-  /// Returns the record under a key as it was last written.
   func writtenRecord(for key: CacheKey) async -> EntryRecord? {
     let directory = budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run { directory.writtenRecord }
   }
 
-  /// The stored bytes of a part.
   package struct StoredAmount: Sendable, Hashable {
     package var bytes: Int64 = 0
     /// Nil while the length of the resource is unknown.
@@ -71,12 +67,11 @@ extension MediaCache {
     }
   }
 
-  /// Returns what `look` finds in memory and on disk.
   func look<Found: Sendable>(
     at keys: Set<CacheKey>, _ look: @Sendable @escaping (StoredEntries) -> Found
   ) async -> Found {
     let stored = stored
-    // What is being closed is on disk then.
+    // Afterwards, what is being closed is on disk.
     let entries = await table.settledEntries(for: keys)
     let found = await IOThreads.background.run { look(stored) }
     guard entries.contains(where: \.isClosed) else { return found }
@@ -86,11 +81,10 @@ extension MediaCache {
   }
 }
 
-/// A part of a resource whose stored amount is looked up. Without a range: all of it. The headers, those
-/// of a request, select a representation; nil: any.
+/// A part of a resource whose stored amount is looked up; all of it without a range. The headers of
+/// a request select a representation; nil: any.
 package typealias WantedPart = (key: CacheKey, headers: HeaderFields?, range: ByteRange?)
 
-/// A stored body, or a range of one.
 package struct StoredBody: Sendable {
   package var body: [UInt8]
   /// After redirects.

@@ -235,7 +235,7 @@ public final class MediaCache: Sendable {
   ///
   /// - Parameters:
   ///   - key: the entry to check; nil: all entries.
-  ///   - progress: called for each checked entry if all are checked, on several threads at once.
+  ///   - progress: called for each checked entry, on several threads at once.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read;
   ///   `CancellationError`.
   public func verify(

@@ -110,8 +110,7 @@ extension AVURLAsset {
   /// known to have to load them itself.
   package var isMediated: Bool { ResourceLoader.session(of: self)?.isRedirected == false }
 
-  /// The statistics of the bytes given to AVFoundation so far; nil before the resource is opened,
-  /// and for an asset that does not play through a cache.
+  /// The statistics of the bytes given to AVFoundation so far; nil before the resource is opened.
   package var cacheStatistics: MediaReader.Statistics? {
     ResourceLoader.session(of: self)?.statistics
   }

@@ -7,7 +7,6 @@ import RefrainLocks
 /// request and held until the asset is released. AVFoundation reads at several positions at once
 /// and combines the bytes, which must not come from two versions.
 final class AssetSession: Sendable {
-  /// The opened resource.
   struct Opened: Sendable {
     /// A settled reader, which keeps its version. It reads only the first bytes.
     let reader: MediaReader
@@ -38,10 +37,9 @@ final class AssetSession: Sendable {
   private let state = Mutex(State.idle)
   private let given = Mutex(Given())
 
-  /// The bytes given to AVFoundation so far, and the last failure.
   private struct Given {
     var bytes: Int64 = 0
-    /// The part of them that was stored before the session opened. Bytes read twice count once.
+    /// The part that was stored before the session opened. Bytes read twice count once.
     var fromDisk = RangeSet<Int64>()
     var failure: MediaCacheError?
   }
@@ -99,8 +97,7 @@ final class AssetSession: Sendable {
     return opened
   }
 
-  /// Returns the bytes that may show the type; none if they cannot be read offline: others may be
-  /// stored.
+  /// None if they cannot be read offline: others may be stored.
   private static func firstBytes(of reader: MediaReader) async throws -> Data {
     do {
       return try await reader.bytes(in: 0..<Int64(ContentType.sniffLength))
@@ -111,7 +108,6 @@ final class AssetSession: Sendable {
 
   // MARK: What came of it
 
-  /// Records that bytes were given to AVFoundation.
   func count(_ range: ByteRange, of opened: Opened) {
     let stored = RangeSet(range).intersection(opened.reader.spansBefore)
     given.withLock { given in
@@ -126,16 +122,13 @@ final class AssetSession: Sendable {
     given.withLock { $0.failure = error as? MediaCacheError }
   }
 
-  /// The error of the last finished request, if it failed.
   var failure: MediaCacheError? { given.withLock { $0.failure } }
 
-  /// Whether AVFoundation was redirected to load the resource itself; false before it is open.
   var isRedirected: Bool {
     guard case .opened(let opened) = state.withLock({ $0 }) else { return false }
     return opened.isRedirected
   }
 
-  /// The statistics of the session; nil before the resource is open.
   var statistics: MediaReader.Statistics? {
     guard case .opened(let opened) = state.withLock({ $0 }) else { return nil }
     var statistics = opened.reader.statistics

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 extension ContentType {
-  /// The number of first bytes that `sniffed` examines.
   static let sniffLength = 4096
 
-  /// Returns the type that the first bytes of a resource show; nil if they show none, or are too
-  /// few. Pass `sniffLength` bytes if possible; fewer may suffice. Only formats that are often
-  /// served without a type are recognized: AVFoundation examines the others itself.
+  /// Returns the type that the first `sniffLength` bytes of a resource show; fewer may suffice.
+  /// Only formats that are often served without a type are recognized: AVFoundation examines the
+  /// others itself.
   static func sniffed(_ firstBytes: some Collection<UInt8>) -> String? {
     let bytes = FirstBytes(firstBytes, limit: sniffLength)
     return signature(bytes) ?? ISOMedia.type(bytes) ?? tagged(bytes)
       ?? MPEGAudio.type(bytes, at: 0)
   }
 
-  /// Returns the type of a format that begins with a signature.
   private static func signature(_ bytes: FirstBytes) -> String? {
     // RIFF: RFC 2361; RF64: EBU Tech 3306; BW64: ITU-R BS.2088.
     if bytes.has("RIFF") || bytes.has("RF64") || bytes.has("BW64"), bytes.has("WAVE", at: 8) {
@@ -33,9 +31,8 @@ extension ContentType {
     return nil
   }
 
-  /// Returns the type of a resource that begins with an ID3v2 tag (id3.org, "ID3 tag version 2.4.0"
-  /// §3.1), by the bytes after it; MP3, for which ID3 was made, if those show nothing or are out of
-  /// reach.
+  /// Returns the type of what follows an ID3v2 tag (id3.org, "ID3 tag version 2.4.0" §3.1); MP3,
+  /// for which ID3 was made, if that is out of reach or shows nothing.
   private static func tagged(_ bytes: FirstBytes) -> String? {
     guard bytes.has("ID3"), bytes[3] != 0xFF, bytes[4] != 0xFF else { return nil }
     var size = 0
@@ -57,7 +54,6 @@ struct FirstBytes {
 
   subscript(offset: Int) -> UInt8? { bytes.indices.contains(offset) ? bytes[offset] : nil }
 
-  /// Returns whether these ASCII characters are at the offset.
   func has(_ text: String, at offset: Int = 0) -> Bool {
     offset >= 0 && bytes.dropFirst(offset).starts(with: text.utf8)
   }
@@ -68,7 +64,6 @@ struct FirstBytes {
     return bytes[offset..<(offset + size)].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Returns a four-character code, as ISO/IEC 14496-12 and its relatives use them.
   func fourCC(at offset: Int) -> String? {
     guard bytes.count - offset >= 4 else { return nil }
     return String(decoding: bytes[offset..<(offset + 4)], as: UTF8.self)
@@ -77,8 +72,7 @@ struct FirstBytes {
 
 /// MP4 and its relatives (ISO/IEC 14496-12).
 enum ISOMedia {
-  /// Returns the type of the major brand; if that is not specific, of the first compatible brand
-  /// that is.
+  /// Returns the type of the major brand, else of the first compatible brand that is specific.
   static func type(_ bytes: FirstBytes) -> String? {
     // §4.3; styp, §8.16.2, is the ftyp of a segment.
     guard bytes.has("ftyp", at: 4) || bytes.has("styp", at: 4),
@@ -90,9 +84,8 @@ enum ISOMedia {
     return compatible.lazy.compactMap(type(ofBrand:)).first ?? UTI.mpeg4
   }
 
-  /// Returns the type of a brand, from the MP4 registration authority's list
-  /// (mp4ra.org/registered-types/brands). Brands that are not here (isom, mp42, avc1, dash, cmfc …)
-  /// are MP4 files of any content.
+  /// From the MP4 registration authority's list (mp4ra.org/registered-types/brands). Brands that
+  /// are not here (isom, mp42, avc1, dash, cmfc …) are MP4 files of any content.
   private static func type(ofBrand brand: String) -> String? {
     switch brand {
     case "M4A ", "M4B ", "F4A ", "F4B ": UTI.m4a
@@ -108,15 +101,15 @@ enum ISOMedia {
   }
 }
 
-/// MPEG audio. A stream begins at any frame, and the only signature is a dozen set bits, so that the other
-/// fields of the header are checked for invalid values.
+/// MPEG audio. A stream begins at any frame, and the only signature is eleven set bits, so that
+/// the other fields of the header are checked for invalid values.
 enum MPEGAudio {
   static func type(_ bytes: FirstBytes, at offset: Int) -> String? {
     guard let header = bytes.integer(at: offset, size: 4), header >> 21 == 0x7FF else { return nil }
     let version = header >> 19 & 3
     switch header >> 17 & 3 {
-    // Layer III of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5. A bit rate of 0 is
-    // a free format, which is not used.
+    // Layer III of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5. A bit rate of 0
+    // is a free format, which is not used.
     case 1:
       let isValid =
         version != 1 && (1...14).contains(header >> 12 & 15) && header >> 10 & 3 != 3

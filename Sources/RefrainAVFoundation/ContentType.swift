@@ -12,9 +12,7 @@ import Refrain
 /// and a player may know it already by another path. The first bytes determine it only if neither
 /// declares one, or they contradict each other.
 enum ContentType {
-  /// Returns whether the type is a playlist. AVFoundation plays those of HLS, whose segments cannot
-  /// come through a resource loader.
-  ///
+  /// AVFoundation plays HLS playlists, whose segments cannot come through a resource loader.
   /// UTCoreTypes.h has one type for both `.m3u` and `.m3u8`, `UTType.m3uPlaylist`.
   static func isPlaylist(_ type: String) -> Bool { type == UTI.m3uPlaylist }
 
@@ -50,8 +48,7 @@ enum ContentType {
     extensions[pathExtension.lowercased()] ?? systemType(pathExtension)
   }
 
-  /// Returns the more exact one of an extension's type and another one; nil if they are not of one
-  /// format.
+  /// Nil if the two types are not of one format.
   private static func moreExact(_ byExtension: String, _ other: String) -> String? {
     guard sameFormat.contains(where: { $0.contains(byExtension) && $0.contains(other) })
     else { return nil }
@@ -63,11 +60,9 @@ enum ContentType {
   private static let broadTypes: Set<String> = [UTI.mpeg4, UTI.ogg]
 
   /// Returns the type to report to AVFoundation, which throws for a type outside of
-  /// `AVAssetResourceLoadingContentInformationRequest.allowedContentTypes`, if there are any; nil
-  /// if none of them fits the resource.
-  ///
-  /// The type itself; otherwise the allowed one of the same format that is most like it, because the
-  /// same code reads it; otherwise an allowed one that the type conforms to.
+  /// `AVAssetResourceLoadingContentInformationRequest.allowedContentTypes`: the type itself; else
+  /// the allowed one of the same format that is most like it, because the same code reads it; else
+  /// an allowed one that the type conforms to.
   static func choose(_ type: String, from allowed: [String]?) -> String? {
     guard let allowed, !allowed.contains(type) else { return type }
     let format = sameFormat.first { $0.contains(type) } ?? []
@@ -105,8 +100,7 @@ enum ContentType {
       audiovisual(UTType(mimeType: mimeType))
     }
 
-    /// Returns an audiovisual type. A dynamic type, which the system makes up for one that it does
-    /// not know, conforms to nothing audiovisual.
+    /// A dynamic type, which the system makes up for an unknown one, is nothing audiovisual.
     private static func audiovisual(_ type: UTType?) -> String? {
       type.flatMap { $0.conforms(to: .audiovisualContent) ? $0.identifier : nil }
     }
@@ -168,11 +162,9 @@ enum ContentType {
   ]
 }
 
-/// The identifiers used here.
-///
-/// They come from UTCoreTypes.h (UniformTypeIdentifiers) and AVMediaFormat.h (`AVFileType`) if
-/// those name the format, others from Apple's "System-Declared Uniform Type Identifiers". Those of
-/// Xiph.Org are in none of these: programs that play the formats declare them.
+/// From UTCoreTypes.h (UniformTypeIdentifiers) and AVMediaFormat.h (`AVFileType`) if those name the
+/// format, others from Apple's "System-Declared Uniform Type Identifiers". Those of Xiph.Org are in
+/// none of these: programs that play the formats declare them.
 enum UTI {
   static let mp3 = "public.mp3"
   static let mp2 = "public.mp2"

@@ -17,16 +17,15 @@ import RefrainLocks
 /// finishes once. A task reads a bounded number of bytes at a time; AVFoundation receives them on
 /// its queue before the next ones are read.
 ///
-/// AVFoundation requests everything that follows, keeps the bytes in memory, and cancels the request
-/// some time after it has enough. From a disk, hundreds of megabytes would arrive by then. So a request
-/// receives its first bytes at once, and rests after each step of the others: at most 80 MiB a second,
-/// far above any bit rate. It never stops entirely: AVFoundation does not report that it waits for more.
+/// AVFoundation requests everything that follows, keeps it in memory, and cancels the request some
+/// time after it has enough: from a disk, hundreds of megabytes would arrive by then. So a request
+/// receives its first bytes at once, and rests after each step of the others: at most 80 MiB a
+/// second, far above any bit rate. It never stops: AVFoundation does not report that it waits.
 final class LoadingAnswer: Sendable {
   static let firstBytes = 16 << 20
   private static let step = 8 << 20
 
-  /// The request; nil once it was finished or cancelled by AVFoundation: it receives nothing after
-  /// that.
+  /// Nil once it was finished, or cancelled by AVFoundation: it receives nothing after that.
   private let request: QueueBound<AVAssetResourceLoadingRequest?>
   private let task = Mutex<Task<Void, Never>?>(nil)
   private let onFinish: @Sendable () -> Void
@@ -85,7 +84,6 @@ final class LoadingAnswer: Sendable {
     }
   }
 
-  /// Runs `work` on AVFoundation's queue, and returns its result.
   private func onQueue<Result: Sendable>(
     _ work: @Sendable @escaping (LoadingAnswer) -> Result
   ) async -> Result {
@@ -136,8 +134,7 @@ final class LoadingAnswer: Sendable {
       guard let wish = request.contentInformationRequest, !wish.isByteRangeAccessSupported else {
         return false
       }
-      // An unknown type stays nil, which is always allowed: AVFoundation determines it from the
-      // bytes.
+      // Nil is always allowed: AVFoundation determines the type from the bytes.
       if let type = opened.contentType {
         guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
           error = LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? [])
@@ -157,7 +154,6 @@ final class LoadingAnswer: Sendable {
     if isOver { finish(error) }
   }
 
-  /// Redirects AVFoundation to the resource's own URL.
   private static func redirect(
     _ request: AVAssetResourceLoadingRequest, to opened: AssetSession.Opened
   ) {
@@ -171,7 +167,6 @@ final class LoadingAnswer: Sendable {
     }
   }
 
-  /// Finishes the request, unless it is over, and stops reading for it.
   func finish(_ error: (any Error)?) {
     let isFirst = request.withValue { request in
       guard let pending = request else { return false }

@@ -21,9 +21,7 @@ import Refrain
 /// requests are cancelled then.
 final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   private let session: AssetSession
-  /// The queue on which AVFoundation calls, and is called.
   private let queue: DispatchQueue
-  /// The pending requests.
   private let answers: QueueBound<[ObjectIdentifier: LoadingAnswer]>
   private let challenges: ChallengeResponder
   /// The asset's URL. Other URLs that its content refers to are not this resource.
@@ -58,7 +56,6 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     objc_setAssociatedObject(asset, Self.association, self, .OBJC_ASSOCIATION_RETAIN)
   }
 
-  /// Returns the session of an asset; nil if the asset does not play through a cache.
   static func session(of asset: AVURLAsset) -> AssetSession? {
     (objc_getAssociatedObject(asset, association) as? ResourceLoader)?.session
   }
@@ -117,8 +114,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   }
 }
 
-/// Passes AVFoundation's challenges to the app, and the app's responses back, on AVFoundation's
-/// queue.
+/// Passes AVFoundation's challenges to the app, and the responses back, on AVFoundation's queue.
 final class ChallengeResponder: Sendable {
   private struct Pending {
     let challenge: URLAuthenticationChallenge
@@ -133,9 +129,7 @@ final class ChallengeResponder: Sendable {
     pending = QueueBound([:], to: queue)
   }
 
-  /// Passes a challenge to the app. Called on the queue.
-  ///
-  /// - Returns: false if there is nobody to respond, and AVFoundation handles the challenge itself.
+  /// Passes a challenge to the app; false if AVFoundation has to handle it. Called on the queue.
   func take(_ challenge: URLAuthenticationChallenge) -> Bool {
     guard let handler, challenge.sender != nil else { return false }
     let task = Task { [pending] in
@@ -196,7 +190,7 @@ final class ChallengeResponder: Sendable {
 }
 
 /// The URL of an asset that AVFoundation loads through a delegate: the resource's own with another
-/// scheme. Nothing else of it changes, because signatures depend on the spelling of a URL.
+/// scheme. The rest keeps its spelling, on which signatures depend.
 enum CachedURL {
   /// Begins the scheme, which has letters, digits, `+`, `-` and `.` (RFC 3986 §3.1), in lower case.
   private static let prefix = "refrain-"
@@ -217,7 +211,6 @@ enum CachedURL {
     one == other || CacheKey(url: decoded(one)) == CacheKey(url: decoded(other))
   }
 
-  /// Returns the resource's own URL.
   private static func decoded(_ url: URL) -> URL {
     let text = url.absoluteString
     guard text.lowercased().hasPrefix(prefix) else { return url }
@@ -225,9 +218,8 @@ enum CachedURL {
   }
 }
 
-/// A value that is accessed on one queue only.
-///
-/// Unchecked: the compiler does not know which queue it runs on, but every access checks it.
+/// A value that is accessed on one queue only. Unchecked: the compiler does not know which queue it
+/// runs on, but every access checks it.
 final class QueueBound<Value>: @unchecked Sendable {
   let queue: DispatchQueue
   private var value: Value

@@ -25,16 +25,13 @@ package struct Moment: Sendable, Hashable {
 /// within one run of the machine.
 package struct Uptime: Codable, Sendable, Hashable {
   package var seconds: Double
-  /// The identity of the machine's run (`BootIdentity`).
   package var boot: String
 
-  /// Returns the seconds since an earlier time; nil if that was in another run of the machine.
   package func seconds(since earlier: Uptime) -> Double? {
     boot == earlier.boot ? seconds - earlier.seconds : nil
   }
 
-  /// Whether this time is later than another one, or the same. False if that was in another run of
-  /// the machine, or on another machine.
+  /// Whether this time is the same or later; false if the other was in another run of the machine.
   package func isAfter(_ earlier: Uptime) -> Bool {
     seconds(since: earlier).map { $0 >= 0 } ?? false
   }
@@ -57,7 +54,6 @@ package struct Uptime: Codable, Sendable, Hashable {
 }
 
 extension Duration {
-  /// The duration in seconds.
   var seconds: Double {
     Double(components.seconds) + Double(components.attoseconds) / 1e18
   }
@@ -70,9 +66,9 @@ enum BootIdentity {
   /// sandbox may refuse, else kern.boottime (sysctl(3)).
   static let current = of(session: session(), bootTime: bootTime())
 
-  /// Returns the identity of the boot by what the system reveals. A boot time changes when the clock
-  /// is set, which looks like a restart: then only synced bytes are trusted. Without either, a value
-  /// that no other process has, so that no unsynced bytes are trusted.
+  /// A boot time changes when the clock is set, which looks like a restart: then only synced bytes
+  /// are trusted. If the system reveals neither, the identity is a value that no other process has,
+  /// so that no unsynced bytes are trusted.
   static func of(session: String?, bootTime: (seconds: Int, microseconds: Int)?) -> String {
     if let session, !session.isEmpty { return session }
     if let bootTime, bootTime.seconds > 0 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A system call that failed.
 struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   var operation: String
   var path: String
@@ -9,23 +8,18 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
 
   var description: String { "\(operation) \(path): \(String(cString: strerror(code)))" }
 
-  /// Whether there is no room: the file system is full (ENOSPC), the user's quota is exhausted
-  /// (EDQUOT), or a file may not grow further (EFBIG).
+  /// The file system is full, the user's quota is exhausted, or a file may not grow further.
   var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 
-  /// Whether nothing has that name, or a parent of the path is not a directory.
   var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
-  /// Whether writing is not allowed: a read-only file system, or missing permissions.
   var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
 
-  /// Whether the name belongs to something other than an ordinary file: a directory, a link, or a
-  /// socket.
+  /// Something other than an ordinary file has the name: a directory, a link, or a socket.
   var isObstacle: Bool { code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL }
 }
 
 extension DiskError {
-  /// Returns an error that says why a cache directory could not be made, and the remedy.
   func problem(ofDirectory path: String) -> MediaCacheError {
     MediaCacheError(
       .storage, "The cache directory \(path) cannot be used: \(String(cString: strerror(code))).",
@@ -33,20 +27,17 @@ extension DiskError {
   }
 }
 
-/// The mode in which a file is opened, always with close-on-exec.
+/// How a file is opened, always with close-on-exec.
 enum OpenMode: Sendable {
-  /// For reading.
   case read
-  /// For reading and writing, with its contents kept; the file must exist.
+  /// The file must exist, and keeps its contents.
   case readWrite
-  /// For reading and writing; created if missing, otherwise emptied.
+  /// Created if missing, otherwise emptied.
   case create
-  /// For reading and writing, created if missing: for a file that is only locked, or read and
-  /// changed in place.
+  /// Created if missing: for a file that is only locked, or read and changed in place.
   case lock
 }
 
-/// The attributes of a file or a directory (stat(2)).
 struct FileStatus: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case file
@@ -58,13 +49,12 @@ struct FileStatus: Sendable, Hashable {
   var kind: Kind
   /// Allocated blocks, in bytes.
   var allocated: Int64
-  /// In bytes.
   var size: Int64
-  /// The time of the last change, in seconds since 1970.
+  /// In seconds since 1970.
   var changed: Double
-  /// The number of names: 0 for an open file that was removed.
+  /// 0 for an open file that was removed.
   var links: Int
-  /// Device and inode: no two files of a running system share both.
+  /// No two files of a running system share both.
   var identity: Identity
 
   struct Identity: Sendable, Hashable {
@@ -90,13 +80,10 @@ protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
   /// Keeps a directory, and everything that will be made in it, out of backups, and readable on a
-  /// locked device: on Apple's platforms. Linux has no such attributes.
-  ///
-  /// - Throws: the error of Foundation if the file system or the system refuses.
+  /// locked device. Does nothing on Linux. Throws the error of Foundation.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
-  /// close(2).
   func close(_ descriptor: Int32)
   /// pwrite(2), repeated until all bytes are written.
   func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64)
@@ -105,11 +92,9 @@ protocol Disk: Sendable {
   func sync(_ descriptor: Int32) throws(DiskError)
   /// fsync(2) of a directory: on return the names in it survive a power cut.
   func syncDirectory(_ path: String) throws(DiskError)
-  /// rename(2).
   func rename(_ old: String, to new: String) throws(DiskError)
   /// remove(3), of a file or an empty directory. A missing one is no error.
   func remove(_ path: String) throws(DiskError)
-  /// ftruncate(2).
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError)
 
   /// pread(2). Returns the number of bytes read, 0 at the end of the file.
@@ -134,23 +119,18 @@ protocol Disk: Sendable {
   /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
-  /// Locks without waiting. The lock belongs to the open file description: a second one in the same
-  /// process conflicts like one of another process, and the kernel releases the lock when the
-  /// process ends.
-  ///
-  /// - Returns: false if another conflicting lock is held. Any other failure is thrown: the file
-  ///   system cannot lock.
+  /// Locks without waiting; false if another conflicting lock is held. Throws if the file system
+  /// cannot lock. The lock belongs to the open file description: a second one in the same process
+  /// conflicts like one of another process, and the kernel releases it when the process ends.
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
   /// Releases a lock. Call it before `close`: a child process that is being started holds a copy of
   /// every descriptor, and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32, _ kind: LockKind)
-  /// Whether another open file description holds a lock that this one excludes (fcntl(2),
-  /// F_OFD_GETLK).
+  /// Whether another open file description holds a conflicting lock (fcntl(2), F_OFD_GETLK).
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool
 }
 
 extension Disk {
-  /// Writes all of the bytes.
   func write(
     _ bytes: some ContiguousBytes, to descriptor: Int32, at offset: Int64
   ) throws(DiskError) {
@@ -161,9 +141,8 @@ extension Disk {
     try result.get()
   }
 
-  /// Returns the contents of a small file, cut at `limit`; nil if it is missing.
-  ///
-  /// - Throws: if it cannot be read, or is not an ordinary file (EINVAL).
+  /// Returns the contents of a small file, cut at `limit`; nil if it is missing. Throws EINVAL for
+  /// anything but an ordinary file.
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
     let descriptor: Int32
     do throws(DiskError) {
@@ -190,9 +169,7 @@ extension Disk {
     return bytes
   }
 
-  /// Makes or empties a file, and writes it.
-  ///
-  /// - Parameter syncs: whether the bytes survive a power cut on return.
+  /// Makes or empties a file, and writes it. With `syncs`, the bytes survive a power cut on return.
   func makeFile(
     _ path: String, with bytes: [UInt8] = [], syncs: Bool = false
   ) throws(DiskError) {
@@ -202,15 +179,13 @@ extension Disk {
     if syncs { try sync(descriptor) }
   }
 
-  /// Makes the bytes of a file survive a power cut.
   func syncFile(_ path: String) throws(DiskError) {
     let descriptor = try open(path, .read)
     defer { close(descriptor) }
     try sync(descriptor)
   }
 
-  /// Makes a directory, and its parents where they are missing: again if an empty one is removed
-  /// meanwhile.
+  /// Makes a directory and its missing parents, again if an empty one is removed meanwhile.
   func makeDirectories(_ path: String, attempts: Int = 100) throws(DiskError) {
     do throws(DiskError) {
       try makeDirectory(path)
@@ -227,10 +202,8 @@ extension Disk {
     if (try? status(of: path))?.kind == .directory { try? remove(path) }
   }
 
-  /// Opens a file, made if it is missing, and locks it against every other process and thread. A
-  /// locked file can only be polled.
-  ///
-  /// - Returns: nil if it stays locked for too long, or cannot be locked.
+  /// Opens a file, made if it is missing, and locks it against other processes and threads. Polls;
+  /// nil if the file stays locked for too long, or cannot be locked.
   func openLocked(_ path: String, within patience: Duration) -> Int32? {
     let start = ContinuousClock.now
     var pause: UInt32 = 20
@@ -254,7 +227,6 @@ extension Disk {
     return nil
   }
 
-  /// Unlocks a file, and closes it.
   func closeLocked(_ descriptor: Int32) {
     unlock(descriptor, .exclusive)
     close(descriptor)

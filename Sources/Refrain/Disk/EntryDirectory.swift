@@ -19,9 +19,7 @@ struct EntryDirectory: Sendable {
 
   // MARK: Directories
 
-  /// Makes the directory and its parents if they are missing.
-  ///
-  /// - Returns: whether the directory was missing, provided that the caller holds the lock.
+  /// Returns whether the directory was missing, provided that the caller holds the lock.
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
     let entries = shardPath.parentPath
@@ -47,12 +45,8 @@ struct EntryDirectory: Sendable {
 
   // MARK: Changing
 
-  /// Replaces the sidecar by rename(2).
-  ///
-  /// - Parameters:
-  ///   - durably: whether the new record survives a power cut on return. If not, a power cut may
-  ///     leave neither the old one nor the new one.
-  ///   - keepsAge: whether the time of last access stays unchanged.
+  /// Replaces the sidecar by rename(2), and keeps the time of last access with `keepsAge`. Unless
+  /// `durably`, a power cut may leave neither the old record nor the new one.
   func write(_ record: EntryRecord, durably: Bool, keepsAge: Bool = false) throws {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
@@ -66,19 +60,17 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes some files. Processes that have one open can still read it (unlink(2)).
   func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
     for name in try disk.names(in: path) where isUnwanted(name) { try remove("\(path)/\(name)") }
   }
 
-  /// Removes the journals of a generation that a record of number `epoch` has superseded.
   func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
     try removeFiles { name in
       SpanJournal.epoch(of: name, generation: generation).map { $0 < epoch } ?? false
     }
   }
 
-  /// Removes every file, and the directory. Processes that have a file open can still read it.
+  /// Removes the entry. Processes that have a file open can still read it (unlink(2)).
   func removeFiles() throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     try remove(recordPath)
@@ -102,9 +94,8 @@ struct EntryDirectory: Sendable {
   /// Another process reads the entry, of which nothing was removed.
   struct InUse: Error {}
 
-  /// Removes the entry unless a process reads it. The caller holds its `WriterLock`.
-  ///
-  /// - Returns: its key, if it has a record.
+  /// Removes the entry unless a process reads it, and returns its key, if it has a record. The
+  /// caller holds its `WriterLock`.
   func removeUnused() throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
@@ -163,8 +154,7 @@ struct EntryDirectory: Sendable {
     try removeFiles { $0 != EntryRecord.fileName && $0 != record.file && !Self.isMark($0) }
   }
 
-  /// Returns the size of those of some files that are being read: it is only freed when the last
-  /// reader has closed them.
+  /// Returns the size of the files that are being read: it is freed when their last reader ends.
   func bytesInUse(where isIncluded: (String) -> Bool) throws(DiskError) -> Int64 {
     var sum: Int64 = 0
     for (name, status) in try files()?.statuses ?? [] where isIncluded(name) {
@@ -203,7 +193,6 @@ struct EntryDirectory: Sendable {
 ///
 /// The mark is an empty file beside the record. So it can be set while another process writes the
 /// entry and replaces its record, it outlives the generation, and listing the directory shows it.
-/// Earlier versions of Refrain ignore or remove it.
 extension EntryDirectory {
   static let pinName = "pinned"
 
@@ -212,10 +201,8 @@ extension EntryDirectory {
   /// The longest time in which an eviction that has found no mark removes the record.
   private static let evictionStart: useconds_t = 50_000
 
-  /// Marks the entry, durably.
-  ///
-  /// - Parameter isLocked: whether the caller holds the entry's lock.
-  /// - Returns: false if there is no entry, or it is being evicted.
+  /// Marks the entry, durably; false if there is none, or it is being evicted. `isLocked`: the
+  /// caller holds the entry's lock.
   func pin(isLocked: Bool = false) throws(DiskError) -> Bool {
     guard try disk.status(of: recordPath) != nil else { return false }
     do throws(DiskError) {
@@ -242,9 +229,7 @@ extension EntryDirectory {
     get throws(DiskError) { try disk.status(of: pinPath) != nil }
   }
 
-  /// Removes the mark, durably.
-  ///
-  /// - Returns: false if there was none.
+  /// Removes the mark, durably; false if there was none.
   func unpin() throws(DiskError) -> Bool {
     guard try isPinned else { return false }
     try remove(pinPath)
@@ -252,10 +237,8 @@ extension EntryDirectory {
     return true
   }
 
-  /// Returns the disk space that a pinned entry claims: all that it takes once it is complete, or
-  /// takes already.
-  ///
-  /// - Parameter length: of the resource; nil while unknown.
+  /// Returns the disk space that a pinned entry claims: all that it takes, now or once it is
+  /// complete. `length` is nil while unknown.
   static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
     max(allocated, min(length ?? 0, longestLength) + besideData)
   }
@@ -279,13 +262,10 @@ extension EntryDirectory {
     return Int64(name.dropFirst(keepPrefix.count)).flatMap { $0 >= 0 ? $0 : nil }
   }
 
-  /// Whether a file of this name is a mark, which belongs to the entry and to none of its
-  /// generations.
+  /// Marks belong to the entry, and to none of its generations.
   static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
 
-  /// Replaces the mark.
-  ///
-  /// - Parameter seconds: nil: the entry stays for as long as there is room.
+  /// Replaces the mark. Nil: the entry stays for as long as there is room.
   func mark(keep seconds: Int64?) throws(DiskError) {
     let wanted = seconds.map { "\(Self.keepPrefix)\($0)" }
     var isMarked = false

@@ -60,8 +60,7 @@ package final class EntryFile: Sendable {
     try file.write(bytes, at: offset)
   }
 
-  /// Returns the first bytes; nil if they are not there, or cannot be read, which the next reader of
-  /// them reports.
+  /// Nil if the bytes are not there or cannot be read, which their next reader reports.
   func beginning(_ count: Int64) -> Data? {
     guard let bytes = try? disk.read(Int(count), of: descriptor), bytes.count == count else {
       return nil
@@ -74,7 +73,6 @@ package final class EntryFile: Sendable {
     try? disk.read(descriptor, into: buffer, at: offset)
   }
 
-  /// Reads cached bytes without blocking; nil if the disk would have to be waited for.
   func readWithoutWaiting(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
@@ -83,19 +81,16 @@ package final class EntryFile: Sendable {
 
   func sync() throws(DiskError) { try disk.sync(descriptor) }
 
-  /// Size and allocated blocks. Does not wait for the disk on a local file system.
   func status() throws(DiskError) -> FileStatus { try file.status() }
 
-  /// Whether the file extends to `end`; true if that is unknown. Another program may have truncated
-  /// it.
+  /// True if that is unknown. Another program may have truncated the file.
   package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// Whether the file has no name any more, as far as that is known. Does not wait for the disk on a
-  /// local file system.
+  /// False if that is unknown. Does not wait for the disk on a local file system.
   var isUnlinked: Bool { (try? status())?.links == 0 }
 
-  /// Whether nothing has the file's name any more; false if that is unknown. Unlike `isUnlinked`, also
-  /// true of a file that has another name: a hard link, or one that a server of NFS gave it.
+  /// False if that is unknown. Unlike `isUnlinked`, also true of a file that has another name: a
+  /// hard link, or one that an NFS server gave it.
   var hasLostName: Bool {
     do throws(DiskError) { return try disk.status(of: path) == nil } catch { return false }
   }
@@ -110,9 +105,7 @@ package struct RegularFile {
   package let length: Int64
 
   /// Returns nil for anything but a regular file: reading a pipe or a device would wait, and take
-  /// bytes from others.
-  ///
-  /// - Throws: `POSIXError` if the file cannot be opened.
+  /// bytes from others. Throws `POSIXError` if the file cannot be opened.
   package init?(_ url: URL) throws {
     let file = open(url.path(percentEncoded: false), O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }

@@ -29,8 +29,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var isSharable: Bool?
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
-  /// The key of the first resource of the group to which the resource belongs
-  /// (`ResourcePolicy.Group`); absent where none is known.
+  /// The key of the first resource of its group (`ResourcePolicy.Group`); nil if none is known.
   var group: String?
   /// The spans whose bytes were synced before this was written (`SpanList`).
   var spans: [Int64]
@@ -87,7 +86,7 @@ extension EntryDirectory {
     /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
     var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
 
-    /// Whether the entry is pinned. A mark without a record protects nothing.
+    /// A mark without a record protects nothing.
     var isPinned: Bool {
       [EntryRecord.fileName, EntryDirectory.pinName].allSatisfy { name in
         statuses.contains { $0.name == name }
@@ -103,14 +102,12 @@ extension EntryDirectory {
     var spans: RangeSet<Int64>
     /// The part of `spans` that the sidecar itself records.
     var syncedSpans: RangeSet<Int64>
-    /// The highest number of the record and the journals: the next one written gets a higher
-    /// number.
+    /// The highest number of the record and the journals: the next one gets a higher number.
     var lastEpoch: Int
-    /// The status of the data file; nil if it is missing.
+    /// Nil if it is missing.
     var data: FileStatus?
-    /// The data file; nil if it was not opened.
+    /// Nil if it was not opened.
     var file: EntryFile?
-    /// Whether the data file is not writable.
     var isReadOnly = false
     /// A defect that was repaired, as a sentence.
     var warning: String?
@@ -124,7 +121,6 @@ extension EntryDirectory {
   }
 
   enum Problem: Error, CustomStringConvertible {
-    /// Nothing is stored here.
     case empty
     /// A later version wrote the entry, which must not be changed.
     case newer(Int)
@@ -142,7 +138,6 @@ extension EntryDirectory {
       }
     }
 
-    /// Says that an entry is not used; nil if it is nothing to warn about, or a later version's.
     func warning(of entry: String) -> String? {
       switch self {
       case .empty, .newer: nil
@@ -151,7 +146,7 @@ extension EntryDirectory {
     }
   }
 
-  /// Lists the directory and gets the status of each file; nil if there is no directory.
+  /// Nil if there is no directory.
   func files() throws(DiskError) -> Files? {
     guard let own = try disk.status(of: path) else { return nil }
     var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
@@ -166,8 +161,7 @@ extension EntryDirectory {
 
   // MARK: The record
 
-  /// The URL of the stored resource, for events and errors; the directory's path if no record names
-  /// a URL.
+  /// The URL of the stored resource, else the directory's path, for events and errors.
   var resourceName: String { writtenRecord?.url ?? path }
 
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
@@ -235,7 +229,6 @@ extension EntryDirectory {
         if opensFile {
           let file = try openFile(of: &contents)
           contents.data = try reading { () throws(DiskError) in try file.status() }
-          // Another process is shortening the file.
           guard file.isLocked else { continue }
         } else {
           contents.data = try reading { () throws(DiskError) in
@@ -251,7 +244,6 @@ extension EntryDirectory {
     throw .broken("another process keeps changing it")
   }
 
-  /// Opens the data file, read-only if write access is refused.
   private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
     let path = "\(path)/\(contents.record.file)"
     do throws(DiskError) {

@@ -2,7 +2,6 @@
 import RefrainLocks
 
 extension RangeSet<Int64> {
-  /// Returns the range of this set that holds `offset`, by binary search.
   func range(containing offset: Int64) -> ByteRange? {
     guard let index = indexOfFirstRange(endingAfter: offset) else { return nil }
     let range = ranges[index]
@@ -18,10 +17,8 @@ extension RangeSet<Int64> {
     return Swift.max(ranges[index].lowerBound, offset)
   }
 
-  /// The number of offsets in the set.
   var byteCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-  /// Returns the number of offsets of `range` in the set.
   package func byteCount(in range: ByteRange) -> Int64 {
     guard !range.isEmpty, var index = indexOfFirstRange(endingAfter: range.lowerBound) else {
       return 0
@@ -52,7 +49,6 @@ enum SpanList {
     spans.ranges.flatMap { [$0.lowerBound, $0.upperBound] }
   }
 
-  /// Returns nil if the list is not one that `encode` writes.
   static func decode(_ bounds: [Int64]) -> RangeSet<Int64>? {
     guard bounds.count.isMultiple(of: 2) else { return nil }
     var spans = RangeSet<Int64>()
@@ -82,19 +78,17 @@ enum SpanJournal {
   static let headerSize = 8
   static let recordSize = 24
 
-  /// Returns the journal's file name for a generation and an epoch.
   static func fileName(generation: String, epoch: Int) -> String {
     "\(generation)-\(epoch)\(suffix)"
   }
 
-  /// Returns the epoch in a journal's file name; nil for any other name.
   static func epoch(of name: String, generation: String) -> Int? {
     guard name.hasPrefix("\(generation)-"), name.hasSuffix(suffix) else { return nil }
     let digits = name.dropFirst(generation.count + 1).dropLast(suffix.count)
     return Int(digits).flatMap { (0..<EntryRecord.epochLimit).contains($0) ? $0 : nil }
   }
 
-  /// Returns the number of the boot. It has no checksum: a damaged one matches no boot.
+  /// Has no checksum: a damaged header matches no boot.
   static func header(bootIdentity: String) -> [UInt8] {
     [UsageRecord.number(ofBoot: bootIdentity)].bytes
   }
@@ -104,7 +98,6 @@ enum SpanJournal {
     return (words + [words.checksum]).bytes
   }
 
-  /// Returns the spans of a journal file; none if it was written in another boot.
   static func decode(_ bytes: [UInt8], bootIdentity: String) -> RangeSet<Int64> {
     var spans = RangeSet<Int64>()
     guard bytes.starts(with: header(bootIdentity: bootIdentity)) else { return spans }
@@ -119,12 +112,11 @@ enum SpanJournal {
   }
 }
 
-/// An open journal (`SpanJournal`).
+/// An open journal. Its calls block, except `reserve`.
 final class JournalFile: Sendable {
   private let file: OpenFile
   private let reserved = Atomic(0)
 
-  /// Makes the file and writes its header. Blocks.
   init(path: String, bootIdentity: String, disk: any Disk) throws(DiskError) {
     file = try OpenFile(path, .create, disk: disk)
     try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
@@ -135,7 +127,6 @@ final class JournalFile: Sendable {
   /// Reserves records, and returns the number of the first.
   func reserve(_ count: Int) -> Int { reserved.add(count, ordering: .relaxed).oldValue }
 
-  /// Writes a record at the position of that number. Blocks.
   func write(_ span: ByteRange, number: Int) throws(DiskError) {
     let offset = Int64(SpanJournal.headerSize + number * SpanJournal.recordSize)
     try file.write(SpanJournal.record(span), at: offset)

@@ -7,12 +7,10 @@ import Foundation
   import Darwin
 #endif
 
-/// A disk that makes the system calls themselves.
 struct SystemDisk: Disk {
   /// Whether files are locked; otherwise every lock fails as on a file system without locks.
   let locksFiles: Bool
 
-  /// Creates the disk for a directory. In the container of an app group nothing is locked.
   init(for directory: String = "") { locksFiles = !Self.isInGroupContainer(directory) }
 
   /// Whether a path is in the container of an app group on a system that suspends apps, and ends
@@ -252,9 +250,7 @@ struct SystemDisk: Disk {
     private static let (setLock, findLock) = (refrain_ofd_setlk, refrain_ofd_getlk)
   #endif
 
-  /// Makes a call, again if a signal interrupted it (EINTR, signal(7)).
-  ///
-  /// - Parameter codes: errors that are not thrown: the call's negative result is returned.
+  /// Repeats a call that a signal interrupted (EINTR, signal(7)). Does not throw `codes`.
   @discardableResult
   private func call<Value: FixedWidthInteger>(
     _ operation: String, _ path: @autoclosure () -> String, accepting codes: [Int32] = [],

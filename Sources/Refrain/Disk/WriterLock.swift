@@ -25,7 +25,7 @@ final class WriterLock: Sendable {
     locks.release(name)
   }
 
-  /// Takes the lock. Blocks, but does not wait for a writer.
+  /// Takes the lock; nil if another writer holds it. Blocks, but does not wait for a writer.
   ///
   /// - Parameter waits: whether to retry for some milliseconds: pinning, evicting and verifying hold
   ///   the lock for a moment, and a child process that was just forked holds its parent's locks until
@@ -79,13 +79,11 @@ final class WriterLocks: Sendable {
       + "such limit."
   }
 
-  /// Returns the lock of an entry's byte. Two entries that share a byte only cannot be stored at the
-  /// same time.
+  /// Two entries that share a byte only cannot be stored at the same time.
   fileprivate static func lock(of name: String) -> LockKind {
     .byte(Int64((UInt64(name.prefix(16), radix: 16) ?? 0) >> 2))
   }
 
-  /// Takes the lock of an entry; nil if another writer holds it.
   fileprivate func lock(_ name: String) throws(DiskError) -> WriterLock? {
     // First this process's threads are excluded, then, by the kernel's lock, other processes.
     guard state.withLock({ $0.claimed.insert(name).inserted }) else { return nil }
@@ -102,8 +100,7 @@ final class WriterLocks: Sendable {
 
   fileprivate func release(_ name: String) { state.withLock { _ = $0.claimed.remove(name) } }
 
-  /// Returns the open file, made if it is missing: another program may have removed it, alone or with
-  /// the directory.
+  /// Another program may have removed the file, alone or with the directory.
   private func openFile() throws(DiskError) -> OpenFile {
     if let file = state.withLock({ $0.file }),
       try disk.status(of: path)?.identity == file.status().identity

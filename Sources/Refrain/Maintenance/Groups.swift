@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Groups as one thing (`ResourcePolicy.Group`): the first resource, and the others that were used
-/// as its parts.
 extension MediaCache {
   /// Returns everything that is stored, with the parts of each group as one item, the most recently
   /// used first. Looks at every entry.
@@ -141,8 +139,7 @@ public enum StoredItem: Sendable, Hashable {
   case entry(EntrySummary)
   case group(GroupSummary)
 
-  /// Returns entries with those of a group as one item, in the order of the first entry of each.
-  /// Takes time linear in their number.
+  /// Returns the parts of each group as one item, in the order of the first of them.
   package static func grouped(_ entries: [EntrySummary]) -> [StoredItem] {
     let roots = GroupRoots(entries.lazy.map { (key: $0.key, group: $0.group) })
     var items: [StoredItem] = []
@@ -166,17 +163,12 @@ public enum StoredItem: Sendable, Hashable {
 
 /// Finds the first resource of each entry's group.
 package struct GroupRoots {
-  /// The keys that entries name as the first resources of their groups.
   private let firsts: Set<CacheKey>
 
-  /// Takes time linear in the number of entries.
-  ///
-  /// - Parameter entries: their keys, and the groups that their records name.
   package init(_ entries: some Sequence<(key: CacheKey, group: CacheKey?)>) {
     firsts = Set(entries.lazy.compactMap { $0.group })
   }
 
-  /// Returns the key of the first resource of an entry's group; nil if it belongs to none.
   package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {
     if let group { return group }
     if firsts.contains(key) { return key }

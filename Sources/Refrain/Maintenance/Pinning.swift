@@ -8,10 +8,11 @@ import RefrainLocks
 /// there respects it, it stays when the origin sends a new version, and it ends with `unpin`, or
 /// when the entry is removed.
 ///
-/// Documents (`DocumentRules`), and resources that their group keeps (`ResourcePolicy.Group.isKept`),
-/// are stored even if the origin forbids it (`no-store`): what they name could not play without the
-/// origin otherwise. That is the wish of one person, so a cache for several (`Configuration.isShared`)
-/// still obeys. While the origin can be reached, such an entry is revalidated before each use.
+/// Documents (`DocumentRules`), and resources that their group keeps
+/// (`ResourcePolicy.Group.isKept`), are stored even if the origin forbids it (`no-store`): what
+/// they name could not play offline otherwise. That is the wish of one person, so a cache for
+/// several (`Configuration.isShared`) obeys. Such an entry is revalidated before each use while
+/// online.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
   /// headers select. If nothing is stored of it, its first bytes are fetched.
@@ -92,13 +93,11 @@ extension MediaCache {
   }
 
   package enum PinOutcome: Sendable {
-    /// Nothing is stored under the key.
     case notStored
     case wasPinned
     case pinned
   }
 
-  /// As `pin(_:)`.
   package func pinStored(_ key: CacheKey) async throws -> PinOutcome {
     let (budget, stored) = (budget, stored)
     await budget.knowPinned()
@@ -128,12 +127,8 @@ extension MediaCache {
     }
   }
 
-  /// Refuses a resource or a group that cannot be pinned, before any of it is stored.
-  ///
-  /// - Parameters:
-  ///   - name: of the resource or the group, for the error.
-  ///   - keys: of its entries, which may be pinned already.
-  ///   - lengths: the sum of their lengths, perhaps estimated.
+  /// Refuses a resource or a group that cannot be pinned, before any of it is stored. Some of its
+  /// `keys` may be pinned already; the sum of its `lengths` may be an estimate.
   package func checkRoomToPin(
     _ name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {

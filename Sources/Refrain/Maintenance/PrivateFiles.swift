@@ -15,15 +15,13 @@ package final class PrivateFiles: Sendable {
 
   init(_ path: String, disk: any Disk) { (self.path, self.disk) = (path, disk) }
 
-  /// Creates the files of any directory, in place of a cache's. The directory is made if it is
-  /// missing, but not its parents.
+  /// Creates the files of any directory, which is made if it is missing, but not its parents.
   package convenience init(at directory: URL) {
     var path = directory.path(percentEncoded: false)
     if path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.init(path, disk: SystemDisk(for: path))
   }
 
-  /// Returns the path of a file, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
 
   // MARK: One file
@@ -77,8 +75,8 @@ package final class PrivateFiles: Sendable {
   /// Calls `body` while no other process, and no other thread, does the same: the right to read and
   /// then replace a file.
   ///
-  /// A process that is stopped while it has that right keeps it. After ten seconds the work is done
-  /// without, as on a file system that cannot lock: an update of the other process may then be lost.
+  /// A stopped process keeps that right. After ten seconds the work is done without, as on a file
+  /// system that cannot lock: an update of the other process may then be lost.
   package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
     try disk.makeDirectory(path)
     let descriptor = disk.openLocked(path(of: Self.lockName), within: .seconds(10))
@@ -86,27 +84,22 @@ package final class PrivateFiles: Sendable {
     return try body()
   }
 
-  /// Returns the names of the finished files that begin with `prefix`.
   package func names(withPrefix prefix: String) throws -> [String] {
     try disk.names(in: path).filter { $0.hasPrefix(prefix) && !Self.isTemporary($0) }
   }
 
-  /// Whether a name is that of a temporary file, which `replace` had not renamed yet: these have a
-  /// dot.
+  /// Whether `replace` had not renamed the file yet: only such names have a dot.
   private static func isTemporary(_ name: String) -> Bool { name.contains(".") }
 
-  /// Removes some files. Missing ones are no error.
   package func remove(_ names: [String]) throws {
     guard !names.isEmpty, try disk.status(of: path) != nil else { return }
     for name in names { try disk.remove(path(of: name)) }
     try disk.syncDirectory(path)
   }
 
-  /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left, and
-  /// others that were not changed since a time. A temporary one that was changed in the last day may
-  /// be in use.
-  ///
-  /// - Parameter kept: the name of a file that stays.
+  /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left,
+  /// and others that were not changed since a time. A temporary one changed in the last day may be
+  /// in use.
   package func removeOld(
     withPrefix prefix: String, unchangedSince time: Date = .distantPast, except kept: String? = nil
   ) throws {
@@ -128,8 +121,8 @@ package final class PrivateFiles: Sendable {
   /// Files without secrets, which other processes rely on.
   private static let permanent: Set = [lockName, removalName]
 
-  /// Returns the time of the last removal of all files: a process that keeps the contents of a file
-  /// in memory must not store again what is older. Nil if there was none, or its record is damaged.
+  /// Returns the time of the last removal of all files: a process that keeps a file in memory must
+  /// not store again what is older. Nil if there was none, or its record is damaged.
   package func lastRemoval() throws -> Uptime? {
     try contents(of: Self.removalName, limit: 4096).flatMap {
       try? JSONDecoder().decode(Uptime.self, from: Data($0))

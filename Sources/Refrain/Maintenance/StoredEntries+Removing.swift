@@ -2,14 +2,10 @@
 package import Foundation
 import RefrainLocks
 
-/// Removes entries, in use or not.
-///
 /// From the end of a removal on, no request is answered with a response that the origin gave before
 /// its beginning, unless the origin has confirmed it since. Requests that are being answered end
 /// with the version with which they began.
 extension StoredEntries {
-  /// Removes entries.
-  ///
   /// - Parameter time: the beginning of the removal.
   /// - Throws: `CancellationError`, with some of the entries removed.
   func remove(
@@ -18,10 +14,8 @@ extension StoredEntries {
     try await remove(keys.map { (KeyHash.name(of: $0), $0) }, at: time, progress)
   }
 
-  /// Removes every entry that no other process is writing.
-  ///
-  /// - Returns: the bytes of disk that were freed.
-  /// - Throws: as `visit`; `MediaCacheError` if an entry cannot be removed.
+  /// Removes every entry that no other process is writing, and returns the freed bytes. Throws as
+  /// `visit`; `MediaCacheError` if an entry cannot be removed.
   func removeAll(at time: Date, progress: Progress?) async throws -> Int64 {
     let names = try await visit { $0 }
     let removed = try await remove(names.map { ($0, nil) }, at: time, progress)
@@ -59,14 +53,9 @@ extension StoredEntries {
     return removed
   }
 
-  /// An entry that was removed: its key and its generation, if they are known, and the bytes of disk
-  /// that were freed.
   private typealias RemovedEntry = (key: CacheKey?, generation: String?, bytes: Int64)
 
-  /// Removes an entry, in use or not. Runs on `IOThreads`.
-  ///
-  /// - Parameter key: nil if it is not known.
-  /// - Returns: nil if nothing was stored.
+  /// Removes an entry, in use or not; nil if nothing was stored. Runs on `IOThreads`.
   private func remove(
     _ name: String, _ key: CacheKey?, at time: Date
   ) async throws -> RemovedEntry? {
@@ -128,9 +117,7 @@ extension StoredEntries {
     if let key { events.send(.evicted(key, bytes: size)) }
   }
 
-  /// Removes an entry that is not open here. Blocks.
-  ///
-  /// - Returns: nil if nothing was stored.
+  /// Removes an entry that is not open here; nil if nothing was stored. Blocks.
   private func removeClosed(_ name: String) throws(MediaCacheError) -> RemovedEntry? {
     let directory = budget.entryDirectory(named: name)
     // The files named in an error may be gone by then.
@@ -164,15 +151,11 @@ extension StoredEntries {
   }
 }
 
-/// The outcome of removing several entries.
 package struct RemovedEntries: Sendable {
-  /// The number of entries.
   package var entries = 0
-  /// The disk space freed, in bytes.
   package var freedBytes: Int64 = 0
   /// The keys of the resources of these entries.
   package var resources: Set<CacheKey> = []
-  /// The reasons why some entries could not be removed.
   package var failures: [MediaCacheError] = []
 }
 
@@ -201,14 +184,9 @@ package struct PurgeSelection: Sendable, Hashable {
     }
   }
 
-  /// Whether the stored entries have to be searched.
   var needsSearch: Bool { isEverything || !prefixes.isEmpty }
 
-  /// Whether an entry is concerned.
-  ///
-  /// - Parameters:
-  ///   - key: the key of the entry, perhaps that of one representation.
-  ///   - url: the URL that was requested.
+  /// The key may be that of one representation; the URL is the one that was requested.
   func contains(_ key: CacheKey, url: String) -> Bool {
     if isEverything || keys.contains(key) { return true }
     if let resource = Selection.resourceKey(of: key), keys.contains(resource) { return true }
@@ -221,10 +199,6 @@ package struct PurgeSelection: Sendable, Hashable {
 /// Purging: the origin's resources have changed, and the stored responses must not be used as if
 /// they had not.
 extension MediaCache {
-  /// Removes entries.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`,
-  ///   with some of the entries purged.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     let (stored, time) = (stored, now.wall)
     var keys = selection.keys

@@ -18,11 +18,10 @@ struct StoredEntries: Sendable {
   /// Receives the progress, on several threads at once: a call may be overtaken by a later one.
   typealias Progress = @Sendable (MediaCache.EntryProgress) -> Void
 
-  /// Calls `body` with the name of each entry, on several threads at once, and one shard at a time
-  /// per thread: most of the time is spent in system calls, which wait for the disk or run on
-  /// another core. A cancelled task stops between two entries.
+  /// Calls `body`, which blocks, with the name of each entry, on several threads at once, and one
+  /// shard at a time per thread: most of the time is spent in system calls, which wait for the disk
+  /// or run on another core. A cancelled task stops between two entries.
   ///
-  /// - Parameter body: blocks.
   /// - Returns: the values that `body` returned, in the order of the directory.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   func visit<Value: Sendable>(
@@ -41,7 +40,6 @@ struct StoredEntries: Sendable {
     }
   }
 
-  /// Returns a function that counts what is done, and reports it.
   func counter(to total: Int, _ progress: Progress?) -> @Sendable () -> Void {
     let done = Atomic(0)
     return {
@@ -50,7 +48,6 @@ struct StoredEntries: Sendable {
     }
   }
 
-  /// Returns the result of work that reads the directory, whose failures it reports.
   func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result
   {
     do {
@@ -89,8 +86,8 @@ struct StoredEntries: Sendable {
     return summary?.key == key ? summary : nil
   }
 
-  /// Returns the key of the representation that a request selects, found by following `Vary` from the
-  /// entry under a key; the first one that is not stored.
+  /// Returns the key of the representation that a request selects, found by following `Vary` from
+  /// the entry under a key; the first one that is not stored.
   func storedKey(from key: CacheKey, for request: HeaderFields) -> CacheKey {
     var key = key
     for _ in 0..<Selection.longestChain {
@@ -177,7 +174,6 @@ public struct EntryVerification: Sendable, Hashable {
 
 /// Checks entries against their files, and repairs them.
 extension StoredEntries {
-  /// Verifies the entry of a key, or all. Throws as `visit` does.
   func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
     let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
     let noteDone = counter(to: names.count, progress)
@@ -247,8 +243,7 @@ extension StoredEntries {
 }
 
 extension EntryDirectory {
-  /// Returns what the record claims, the part of it that lies neither in a hole of the data file nor
-  /// beyond its end, and the number of files that do not belong to the entry.
+  /// Returns also the claimed spans that lie neither in a hole of the data file nor beyond its end.
   fileprivate func examine() throws(Problem) -> (
     Contents, held: RangeSet<Int64>, foreignFiles: Int
   ) {
@@ -269,11 +264,9 @@ extension EntryDirectory {
   }
 }
 
-/// Calls `body` for each element, for a few at once. Ends with the first error, or when the task is
-/// cancelled.
-///
-/// - Parameter executor: where `body` runs; nil: where the caller's task runs.
-/// - Returns: the values in the order of the elements.
+/// Calls `body` for each element, for a few at once, on `executor`, or if that is nil, where the
+/// caller's task runs. Ends with the first error, or when the task is cancelled. The values are in
+/// the order of the elements.
 func inParallel<Element: Sendable, Value: Sendable>(
   _ elements: [Element], on executor: (any TaskExecutor)? = nil,
   _ body: @Sendable @escaping (Element) async throws -> Value

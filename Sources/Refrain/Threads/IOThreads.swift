@@ -15,7 +15,7 @@ package final class IOThreads: TaskExecutor {
   package static let background = IOThreads(name: "refrain.background", count: 8)
 
   /// One thread for trials of the disk, whose time says whether the disk responds: they must not
-  /// wait for a long sweep of the others.
+  /// wait for a long sweep.
   static let trial = IOThreads(name: "refrain.trial", count: 1)
 
   /// First in, first out; few wait at a time. `waiting` counts those that no thread has taken: only
@@ -60,9 +60,8 @@ package final class IOThreads: TaskExecutor {
     try await withTaskExecutorPreference(self) { () async throws(Failure) -> Result in try work() }
   }
 
-  /// Runs long work here, as `run`. It should end early if the task is cancelled (`Task.isCancelled`).
-  ///
-  /// - Throws: the error of the work; `CancellationError`, whatever the work has returned by then.
+  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`):
+  /// `CancellationError` is thrown then, whatever the work has returned.
   package func runCancellably<Result: Sendable>(
     _ work: @Sendable () throws -> Result
   ) async throws -> Result {

@@ -4,12 +4,9 @@ import RefrainLocks
 
 /// Runs one call at a time for each key, for any number of waiting tasks. A cancelled task stops
 /// waiting; the last one to leave cancels the call without waiting for it.
-///
-/// All methods may be called from any thread.
 final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private typealias Waiter = AsyncThrowingStream<Value, any Error>.Continuation
 
-  /// A call, and the tasks that wait for it.
   private struct Call {
     /// Of its first waiter: another call may begin for the key after all tasks left this one.
     var id: UUID
@@ -22,8 +19,6 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   init() {}
 
   /// Returns the result of the running call for the key, or of `call` if none is running.
-  ///
-  /// - Throws: the error of the call; `CancellationError`.
   func value(
     for key: Key, _ call: @Sendable @escaping () async throws -> Value
   ) async throws -> Value {
@@ -52,7 +47,7 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Called when a waiting task is cancelled; also after its result, without effect.
+  /// Called when a waiter is cancelled; also after its result, without effect.
   private func leave(_ waiter: UUID, _ key: Key) {
     let abandoned = calls.withLock { calls -> Task<Void, Never>? in
       guard calls[key]?.waiters.removeValue(forKey: waiter) != nil,

@@ -37,7 +37,6 @@ final class DiskBudget: Sendable {
     usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk)
   }
 
-  /// The wall-clock time, in seconds since 1970.
   var wallSeconds: Double { clock().wall.timeIntervalSince1970 }
 
   // MARK: The directory
@@ -77,9 +76,8 @@ final class DiskBudget: Sendable {
   /// being replaced, or shortened to make room, briefly exists twice.
   var usableLimit: Int64? { limit.map { $0 - min(32 << 10, $0 / 16) } }
 
-  /// Reserves `bytes` more for an entry. Every reservation is settled by `settle` or `conclude`.
-  ///
-  /// - Returns: false if room has to be made first (`Evictor.makeRoom`).
+  /// Reserves `bytes` more for an entry, until `settle` or `conclude`. False if room has to be made
+  /// first (`Evictor.makeRoom`).
   func reserve(_ bytes: Int64) -> Bool {
     if account.withLock({ $0.take(bytes) }) { return true }
     let limit = usableLimit
@@ -94,7 +92,6 @@ final class DiskBudget: Sendable {
     return isGranted
   }
 
-  /// Replaces a reservation by the bytes that the entry's files grew by.
   func settle(_ bytes: Int64, actual: Int64, for name: String) {
     let isOverdrawn = account.withLock { account in
       account.settle(bytes, actual: actual, for: name)
@@ -103,13 +100,11 @@ final class DiskBudget: Sendable {
     if isOverdrawn { giveBack() }
   }
 
-  /// Returns the bytes to free before `bytes` can be reserved.
   func shortage(of bytes: Int64) -> Int64 {
     let limit = usableLimit
     return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
   }
 
-  /// See `Account.report`.
   func giveBack() { update { $0.report(to: &$1) } }
 
   @discardableResult
@@ -130,11 +125,8 @@ final class DiskBudget: Sendable {
     var measurements: Int64
   }
 
-  /// Begins a change of an entry. Balanced by `conclude`.
-  ///
-  /// - Parameters:
-  ///   - size: the entry's size, if it was just measured.
-  ///   - bytes: reserved for the change, whatever the limit.
+  /// Begins a change of an entry, which `conclude` ends. `size` is the entry's, if it was just
+  /// measured; `bytes` are reserved whatever the limit.
   func begin(_ name: String, size: Int64? = nil, reserving bytes: Int64 = 0) -> Before {
     let before = withShard(of: name, size ?? remeasure(name))
     return update { account, record in
@@ -149,13 +141,9 @@ final class DiskBudget: Sendable {
     return size.flatMap { size in shard.map { size + $0 } }
   }
 
-  /// Settles the changes of an entry since `begin` or the last call (`Account.conclude`).
-  ///
-  /// - Parameters:
-  ///   - bytes: the reservation to settle.
-  ///   - before: from before anything was written; nil if nothing was.
-  ///   - more: reserved for changes that follow, whatever the limit.
-  /// - Returns: what is known before those.
+  /// Settles the changes of an entry since `begin` or the last call (`Account.conclude`). `before`
+  /// is nil if nothing was written. Returns what is known before further changes, for which `more`
+  /// is reserved whatever the limit.
   @discardableResult
   func conclude(
     _ name: String, reserved bytes: Int64, since before: Before?, reserving more: Int64 = 0
@@ -176,12 +164,9 @@ final class DiskBudget: Sendable {
     }
   }
 
-  /// Runs `body`, which removes or shortens an entry, or replaces its record, and subtracts what
-  /// that frees. The caller holds the entry's `WriterLock`, and the entry is not open for writing
-  /// here.
-  ///
-  /// - Parameter size: the entry's size, if it was just measured.
-  /// - Returns: the bytes freed, with those of the entry's shard; nil if that cannot be measured.
+  /// Runs `body`, which removes or shortens an entry, or replaces its record, and returns the bytes
+  /// that this freed, with those of the entry's shard; nil if that cannot be measured. The caller
+  /// holds the entry's `WriterLock`, and the entry is not open for writing here.
   @discardableResult
   func changing<Failure: Error>(
     _ name: String, before size: Int64? = nil, _ body: () throws(Failure) -> Void
@@ -201,8 +186,6 @@ final class DiskBudget: Sendable {
   func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
   /// Measures an entry for the index, whose known values remain if that fails.
-  ///
-  /// - Returns: its size; nil if it cannot be measured.
   @discardableResult
   func remeasure(_ name: String) -> Int64? {
     let measured = Result { () throws(DiskError) in try measure(name) }
@@ -220,7 +203,6 @@ final class DiskBudget: Sendable {
     return try directory.files().map { measured(name, directory, $0) }
   }
 
-  /// As `measure`, of files that were just listed.
   func measured(
     _ name: String, _ directory: EntryDirectory, _ files: EntryDirectory.Files
   ) -> MeasuredEntry {
@@ -234,7 +216,6 @@ final class DiskBudget: Sendable {
     return entry
   }
 
-  /// Records that an entry was used just now (utimensat(2) on its sidecar).
   func touch(_ name: String) {
     let now = wallSeconds
     let time = index.withLock { $0.touch(name, at: now) }
@@ -244,24 +225,18 @@ final class DiskBudget: Sendable {
 
   // MARK: Pinned entries
 
-  /// The most that pinned entries may claim together; nil for no limit.
   var pinnableBytes: Int64? { usableLimit.map { $0 - Self.overhead } }
 
-  /// Returns the disk space that all pinned entries but some claim, of those known.
   func pinnedBytes(except names: Set<String>) -> Int64 {
     index.withLock { $0.pinnedBytes(except: names) }
   }
 
-  /// Whether a resource of that length, if it is known, would fit if nothing else were stored besides
-  /// the pinned entries.
-  ///
-  /// - Parameter name: the resource's entry, which may be pinned itself.
+  /// Whether the resource would fit if only the other pinned entries were stored.
   func canHold(_ length: Int64?, for name: String) -> Bool {
     guard let length, let pinnableBytes else { return true }
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
 
-  /// See `EntryIndex.claim`.
   func claimPinned(_ bytes: Int64, for name: String) -> Bool {
     let room = pinnableBytes ?? .max
     return index.withLock { $0.claim(bytes, for: name, within: room) }
@@ -270,7 +245,6 @@ final class DiskBudget: Sendable {
 
 /// Scans of every entry in the background, to measure the directory and to find entries to evict.
 extension DiskBudget {
-  /// Starts a scan unless one is running.
   @discardableResult
   func startScan() -> Task<Void, Never> {
     index.withLock { index in
@@ -337,8 +311,7 @@ extension DiskBudget {
 
   /// Waits until the usage is known, and enough entries to select from: all of a few, or of many
   /// those that are scanned in 25 milliseconds. No longer than a second if any entry is known.
-  ///
-  /// - Returns: whether the usage is known: nothing is evicted for a guess.
+  /// Returns whether the usage is known: nothing is evicted for a guess.
   func waitForCandidates() async -> Bool {
     let start = ContinuousClock.now
     var scan: Task<Void, Never>?
@@ -357,8 +330,7 @@ extension DiskBudget {
   }
 
   /// Scans every entry again if others may have stored, or pinned, much since the last scan.
-  ///
-  /// - Returns: whether a scan completed.
+  /// Returns whether a scan completed.
   @discardableResult
   func rescan() async -> Bool {
     let last = index.withLock { $0.lastScan?.ended }

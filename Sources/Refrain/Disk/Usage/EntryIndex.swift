@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// The size and the last use of an entry, as found on the disk.
 struct MeasuredEntry: Sendable, Hashable {
   var name: String
   /// Seconds since 1970.
   var lastAccess: Double
   var allocatedBytes: Int64
-  /// The disk space that it claims because it is pinned; nil if it is not, and may be evicted.
+  /// The disk space that it claims if it is pinned; nil if it is not, and may be evicted.
   var pinnedBytes: Int64?
   /// The seconds for which it stays after its last access; nil: for as long as there is room.
   var keep: Int64?
 
-  /// Orders the most recently used first.
   static func isNewer(_ left: Self, _ right: Self) -> Bool {
     (left.lastAccess, left.name) > (right.lastAccess, right.name)
   }
@@ -21,18 +19,14 @@ struct MeasuredEntry: Sendable, Hashable {
 /// scans in the background.
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
-  /// The disk space that all pinned entries claim.
   private var pinnedBytes: Int64 = 0
-  /// The entries that this process has open.
+  /// Those that this process has open.
   private var open: Set<String> = []
   /// The next entries to evict, the first one last. Some may have been used since, or be gone.
   private var queue: [MeasuredEntry] = []
-  /// The entries measured since the last scan began, by it or by others; nil once it has
-  /// completed.
+  /// Those measured since the last scan began, by it or by others; nil once it has completed.
   private var seen: Set<String>?
-  /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
-  /// The scan that is running.
   var scan: Task<Void, Never>?
   /// Why the last scan failed, or passed over a part; nil if it did not.
   var scanFailure: DiskError?
@@ -63,10 +57,7 @@ struct EntryIndex: Sendable {
     entries[name] = entry
   }
 
-  /// Records that an entry is used now.
-  ///
-  /// - Returns: the time to record: later than every earlier access, even if the clock was set
-  ///   back.
+  /// Returns the time to record: later than every earlier access, even if the clock was set back.
   mutating func touch(_ name: String, at time: Double) -> Double {
     newest = max(time, newest + 0.001)
     entries[name]?.lastAccess = newest
@@ -81,14 +72,12 @@ struct EntryIndex: Sendable {
 
   // MARK: Pinned entries
 
-  /// Returns the disk space that all known pinned entries but some claim.
   func pinnedBytes(except names: Set<String>) -> Int64 {
     names.reduce(pinnedBytes) { $0 &- (entries[$1]?.pinnedBytes ?? 0) }
   }
 
-  /// Counts an entry as pinned that is about to be. Measure it afterwards.
-  ///
-  /// - Returns: false if it does not fit into `room` together with the other pinned entries.
+  /// Counts an entry as pinned that is about to be: measure it afterwards. False if it does not fit
+  /// into `room` together with the other pinned entries.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
     var entry = entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0)
@@ -107,7 +96,7 @@ struct EntryIndex: Sendable {
   mutating func next(except spared: Set<String>) -> MeasuredEntry? {
     for isSelected in [false, true] {
       while let entry = queue.popLast() {
-        // Nor is it used, shortened or gone since it was selected.
+        // It was not used, shortened or removed since it was selected.
         if entries[entry.name] == entry, mayBeEvicted(entry), !spared.contains(entry.name) {
           return entry
         }
@@ -139,7 +128,6 @@ struct EntryIndex: Sendable {
     return found
   }
 
-  /// Returns the entries that may be evicted and whose time is over.
   func overdue(at time: Double) -> [MeasuredEntry] {
     entries.values.filter { entry in
       guard let keep = entry.keep, mayBeEvicted(entry) else { return false }

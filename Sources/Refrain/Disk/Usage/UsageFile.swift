@@ -11,7 +11,6 @@ import RefrainLocks
 final class UsageFile: Sendable {
   static let name = "usage"
 
-  /// The cache directory.
   private let directory: String
   private let boot: UInt64
   private let disk: any Disk
@@ -82,8 +81,7 @@ final class UsageFile: Sendable {
 }
 
 extension Disk {
-  /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for
-  /// a missing one.
+  /// Returns the allocated size of the paths, without the contents of directories.
   func allocated(_ paths: [String]) throws(DiskError) -> Int64 {
     var sum: Int64 = 0
     for path in paths { sum += try status(of: path)?.allocated ?? 0 }
@@ -145,10 +143,8 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Granting
 
-  /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk.
-  /// Note the writer's outstanding bytes afterwards.
-  ///
-  /// - Returns: the bytes granted; nil if there is no room.
+  /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk;
+  /// nil if there is no room. Note the writer's outstanding bytes afterwards.
   mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
     let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
     ungrant(-(amount ?? 0))
@@ -163,7 +159,6 @@ struct UsageRecord: Sendable, Hashable {
     return max(0, used + bytes - limit, excess)
   }
 
-  /// Subtracts bytes that are not allocated any more, or were granted and never will be.
   mutating func free(_ bytes: Int64) { used = max(0, used - bytes) }
 
   /// Takes back a grant that will never be written: no measurement has seen it.
@@ -179,20 +174,17 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  /// Whether the directory should be measured: the usage is unknown, or includes the grant of a
-  /// writer that has died.
+  /// The usage is unknown, or includes the grant of a writer that has died.
   var isDoubtful: Bool { !isMeasured || writers.contains(where: \.isDead) }
 
-  /// Begins a measurement: forgets the writers that do not write any more. Their grants stay counted
-  /// until one ends.
+  /// Forgets writers that have died, whose grants stay counted until the measurement ends.
   mutating func beginMeasurement(_ isDead: (Writer) -> Bool = \.isDead) {
     writers.removeAll(where: isDead)
   }
 
-  /// Ends a measurement. Of two upper bounds, the count and the measurement with all that it may
-  /// have missed, the lower one is kept, unless the count cannot be trusted.
-  ///
-  /// - Parameter start: the record once it had begun.
+  /// Ends a measurement, at whose beginning the record was `start`. Of two upper bounds, the count
+  /// and the measurement with all that it may have missed, the lower one is kept, unless the count
+  /// cannot be trusted.
   mutating func endMeasurement(since start: UsageRecord, measured: Int64) {
     let grantedSince = granted - start.granted
     let most = measured + max(0, start.writers.reduce(grantedSince) { $0 + $1.outstanding })
@@ -210,7 +202,6 @@ struct UsageRecord: Sendable, Hashable {
 /// its data files grow by is taken from the grants as they grow. When the entry is closed, both are
 /// corrected by the growth on disk.
 struct Account: Sendable {
-  /// Identifies this cache among the writers of `UsageRecord`.
   let id = UsageRecord.Writer.makeID()
   /// Bytes granted and not yet reserved. Negative if a file grew by more than was reserved for it,
   /// until `report`.
@@ -221,7 +212,6 @@ struct Account: Sendable {
   /// The counted growth of each open entry since it was last settled.
   private(set) var grown: [String: Int64] = [:]
 
-  /// The bytes that this cache may still allocate, or holds in files that only it can see.
   var outstanding: Int64 { max(0, allowance) + reserved }
 
   mutating func take(_ bytes: Int64) -> Bool {
@@ -342,10 +332,8 @@ extension Collection<UInt64> {
 }
 
 extension [UInt64] {
-  /// The bytes of the words, little-endian.
   var bytes: [UInt8] { map(\.littleEndian).withUnsafeBytes { [UInt8]($0) } }
 
-  /// Reads as many words as there are.
   init(bytes: ArraySlice<UInt8>) {
     self = bytes.withUnsafeBytes { buffer in
       (0..<buffer.count / 8).map {
