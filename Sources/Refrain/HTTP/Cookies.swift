@@ -18,7 +18,7 @@ package struct Cookie: Sendable, Hashable, Codable {
 
 /// Cookies, and the requests to which each belongs (RFC 6265). A pure value.
 package struct Cookies: Sendable, Hashable {
-  /// §6.1.
+  /// §6.1 asks for 3000 of general user agents.
   private static let capacity = 300
 
   package private(set) var all: [Cookie]
@@ -31,7 +31,6 @@ package struct Cookies: Sendable, Hashable {
     add(fields.compactMap { Cookie($0, from: place, at: now) }, at: now)
   }
 
-  /// Adds cookies, in place of those with the same name, domain and path.
   package mutating func add(_ new: [Cookie], at now: Date) {
     for cookie in new {
       let same = all.firstIndex {
@@ -76,7 +75,6 @@ private struct CookiePlace {
   let path: String
   let isSecure: Bool
 
-  /// - Returns: nil if the URL is neither http nor https.
   init?(_ url: URL) {
     guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
     host = origin.host

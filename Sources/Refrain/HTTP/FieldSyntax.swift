@@ -40,19 +40,15 @@ extension StringProtocol {
 
 /// Classes of ASCII characters that HTTP and URIs share. Inlined: parsers check every byte.
 extension UInt8 {
-  /// Whether this is a `DIGIT` (RFC 5234 §B.1).
   @inlinable package var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 
-  /// Whether this is an `ALPHA` (RFC 5234 §B.1).
   @inlinable package var isLetter: Bool { self | 0x20 >= 0x61 && self | 0x20 <= 0x7A }
 
-  /// Whether this is optional white space (RFC 9110 §5.6.3).
   @inlinable package var isOWS: Bool { self == 0x20 || self == 0x09 }
 
   /// Whether the value of a field may have this byte (RFC 9110 §5.5): no control character but HTAB.
   @inlinable package var isValueByte: Bool { self == 0x09 || (self >= 0x20 && self != 0x7F) }
 
-  /// Creates the byte that two hexadecimal digits write; nil for anything else.
   package init?(hexadecimal digits: some Collection<UInt8>) {
     guard digits.count == 2, let high = digits.first?.hexadecimalValue,
       let low = digits.dropFirst().first?.hexadecimalValue
@@ -60,7 +56,6 @@ extension UInt8 {
     self = high << 4 | low
   }
 
-  /// The value of a hexadecimal digit, in either case.
   @inlinable package var hexadecimalValue: UInt8? {
     switch self {
     case 0x30...0x39: self - 0x30
@@ -98,9 +93,8 @@ extension Int64 {
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
-  /// Returns the date, or nil if it is not exactly in one of the forms (RFC 9111 §5.3) or does not
-  /// exist (30 February). The day of the week is not checked against the date: servers that get it
-  /// wrong mean the date.
+  /// Returns nil for any other form (RFC 9111 §5.3), and for 30 February. A wrong day of the week
+  /// does not matter: servers that send one mean the date.
   ///
   /// - Parameter now: a two-digit year is the last such year no more than 50 years after this.
   package static func parse(_ text: String, now: Date = Moment.now.wall) -> Date? {
@@ -137,7 +131,6 @@ package enum HTTPDate {
     return Date(timeIntervalSince1970: Double(midnight + seconds))
   }
 
-  /// Whether spaces, hyphens, letters and digits are where one of the three forms has them.
   private static func isInOneForm(_ text: Substring) -> Bool {
     let shape = text.utf8.map { byte in
       byte.isDigit ? UInt8(ascii: "0") : byte.isLetter ? UInt8(ascii: "a") : byte

@@ -19,31 +19,25 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// Whether the response was found to have changed, or a request may have changed it (RFC 9111
   /// §4.4): stale, until the origin confirms it.
   var isOutdated: Bool?
-  /// Whether a redirect led to the response that may lead requests with cookies elsewhere; nil: none
-  /// did. Known to shared caches only.
+  /// For shared caches: whether a redirect to it may lead requests with cookies elsewhere.
   var mayDifferByCookies: Bool?
   /// Whether the response's own fields state more than this, since a redirect led to it; nil: no.
   package var isBounded: Bool?
   /// How long the stale response may be used while it is being confirmed, in seconds (RFC 5861 §3).
   var staleWhileRevalidate: Double?
-  /// How long the stale response may be used while the origin is unavailable, in seconds (RFC 5861
-  /// §4); nil if the origin has set no limit.
+  /// As above, while the origin is unavailable (RFC 5861 §4); nil if the origin has set no limit.
   var staleIfError: Double?
   /// How soon the origin changes the resource, by its bytes; nil if it is no document.
   package var pace: UpdatePace?
 
   /// The properties of the cache and of the request that decide on storing.
   struct Keeper: Sendable, Hashable {
-    /// Whether the cache serves more than one person.
     var isShared = false
-    /// Whether the request had credentials, in Authorization.
     var isAuthorized = false
-    /// Whether the request had cookies.
     var hasCookies = false
     /// Whether the resource is a secret of its group (`ResourcePolicy.Group.isSecret`).
     var isSecret = false
-    /// Whether the origin held the response back until the resource existed: the time until then
-    /// says nothing of its age.
+    /// Whether the origin held the response back: the time until then says nothing of its age.
     var wasHeldBack = false
   }
 }
@@ -76,7 +70,7 @@ extension Freshness {
       if Self.isHeuristicallyCacheable(status),
         let modified = HTTPDate.parse(headers["Last-Modified"] ?? "", now: responseTime)
       {
-        // At most a day (RFC 9111 §4.2.2).
+        // A tenth (RFC 9111 §4.2.2), and at most a day.
         lifetime = min(Self.bounded(sent.timeIntervalSince(modified)) / 10, 24 * 3600)
       }
     }
@@ -109,10 +103,9 @@ extension Freshness {
 
   package func isFresh(at now: Date) -> Bool { remaining(at: now) > 0 }
 
-  /// Returns the seconds until the response becomes stale; negative once it is.
-  ///
-  /// If the clock was set back, the age stays what it was when the response arrived; if it was set
-  /// back by more than the lifetime, the clock is not trusted, and the response is not fresh.
+  /// Returns the seconds until the response becomes stale; negative once it is. If the clock was
+  /// set back, the age stays the initial one; if by more than the lifetime, the response is not
+  /// fresh.
   package func remaining(at now: Date) -> Double {
     // If the origin of an ongoing document sent no lifetime, the pace is the heuristic one: many
     // clients cost it as many requests as one.
@@ -129,8 +122,7 @@ extension Freshness {
     initialAge + max(now.timeIntervalSince(confirmedAt), 0)
   }
 
-  /// Returns the freshness after a 304 with these fields, by which the stored ones were updated
-  /// (RFC 9111 §4.3.4).
+  /// Returns the freshness after a 304 that has updated the stored fields (RFC 9111 §4.3.4).
   static func confirmed(
     by headers: HeaderFields, merged: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
@@ -144,19 +136,16 @@ extension Freshness {
       keeper: keeper)
   }
 
-  /// Whether the stale response may be used while it is being confirmed (RFC 5861 §3).
   package func isUsableWhileConfirmed(at now: Date) -> Bool {
     guard let staleWhileRevalidate, !mustRevalidate, isOutdated != true, pace?.isLive != true
     else { return false }
     return -remaining(at: now) < staleWhileRevalidate
   }
 
-  /// Whether the time is over for which the origin permits the stale response (RFC 5861 §4).
   func isTooStaleForErrors(at now: Date) -> Bool {
     staleIfError.map { age(at: now) - lifetime > $0 } ?? false
   }
 
-  /// The freshness marked as stale, until the origin confirms it.
   var outdated: Freshness {
     var outdated = self
     outdated.isOutdated = true
@@ -235,7 +224,6 @@ package struct CacheDirective: Sendable, Hashable {
         let name = String(decoding: name, as: UTF8.self).lowercased()
         directives.append(CacheDirective(name: name, argument: argument))
       }
-      // Anything else before the next comma is no directive.
       rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: \.isOWS)
     }
     return directives
@@ -267,7 +255,6 @@ package struct CacheControl: Sendable, Hashable {
   /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
   package static let longest: Int64 = 1 << 31
 
-  /// - Parameter value: of Cache-Control. The first of several equal directives counts.
   init(_ value: String?) {
     let directives = CacheDirective.all(in: value ?? "").lazy.map { ($0.name, $0.argument ?? "") }
     arguments = Dictionary(directives) { first, _ in first }
@@ -287,7 +274,6 @@ package struct CacheControl: Sendable, Hashable {
     if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }
   }
 
-  /// Whether a response with these fields is for everybody, as shared caches read them.
   package static func isForEverybody(_ headers: HeaderFields) -> Bool {
     CacheControl(headers, isShared: true).isForEverybody
   }
@@ -305,11 +291,8 @@ package struct CacheControl: Sendable, Hashable {
   /// Whether `noStore` applies only to caches that do not know the status (RFC 9111 §5.2.2.3).
   var mustUnderstand: Bool { has("must-understand") }
   var maxAge: Int64? { seconds("max-age") }
-  /// As `maxAge`, for a shared cache, which prefers it.
   var sharedMaxAge: Int64? { seconds("s-maxage") }
-  /// How long a stale response may be used while the origin is unavailable (RFC 5861 §4).
   var staleIfError: Int64? { seconds("stale-if-error") }
-  /// How long a stale response may be used while it is being confirmed (RFC 5861 §3).
   var staleWhileRevalidate: Int64? { seconds("stale-while-revalidate") }
 
   /// Whether shared caches may give the response to everybody, whoever requested it.
@@ -322,7 +305,6 @@ package struct CacheControl: Sendable, Hashable {
     return !Freshness.isHeuristicallyCacheable(status) && ![302, 303, 307].contains(status)
   }
 
-  /// Whether it states for how long the response may be used.
   private var hasLifetime: Bool { number("max-age") != nil || number("s-maxage") != nil }
   private var isRestricted: Bool { noStore || noCache || isPrivate }
 

@@ -54,8 +54,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     return fields.compactMap { $0.name.lowercased() == key ? $0.value : nil }
   }
 
-  /// Returns the members of the lists that all fields of that name have (RFC 9110 §5.6.1), without
-  /// empty ones. For members that contain no comma, quoted or not.
+  /// Splits a field's lists at every comma, quoted or not (RFC 9110 §5.6.1); drops empty members.
   func members(of name: String) -> [Substring] {
     values(of: name).flatMap { $0.split(separator: ",") }.map(\.trimmingOWS)
       .filter { !$0.isEmpty }
@@ -78,7 +77,6 @@ extension HeaderFields {
 
   package var setsCookie: Bool { Self.settingCookies.contains { self[$0] != nil } }
 
-  /// The fields of a request that grant access.
   package var grantingAccess: HeaderFields { only(["authorization", "cookie"]) }
 
   /// Returns the fields with these names, which are in lower case.
@@ -89,7 +87,6 @@ extension HeaderFields {
   }
 }
 
-/// Fields of requests to origins.
 extension HeaderFields {
   /// Fields that only describe the program, the page from which it comes, and what it can play, in
   /// lower case. Any other field may be a credential, under whatever name.
@@ -97,7 +94,6 @@ extension HeaderFields {
     "user-agent", "accept", "accept-language", "referer", "origin",
   ]
 
-  /// The fields that any host may receive.
   package var harmless: HeaderFields { only(Self.harmlessNames) }
 
   /// Adds the fields that are missing, without which some origins, and firewalls before them, refuse
@@ -130,7 +126,6 @@ extension HeaderFields {
   }
 }
 
-/// The length of a message (RFC 9110 §8.6).
 extension HeaderFields {
   /// All values of Content-Length, in several fields or as a list.
   private var lengths: [Substring] {
@@ -145,7 +140,7 @@ extension HeaderFields {
     return !areNumbers || Set(lengths.map { $0.drop { $0 == "0" } }).count > 1
   }
 
-  /// The announced length of the body. A transfer coding overrides it (RFC 9112 §6.3).
+  /// The announced length of the body (RFC 9110 §8.6), unless in a transfer coding (RFC 9112 §6.3).
   package var bodyLength: Int64? {
     guard self["Transfer-Encoding"] == nil, !hasInvalidLength else { return nil }
     return lengths.first.flatMap { Int64(digits: $0) }
@@ -166,14 +161,12 @@ extension ByteRange {
 }
 
 extension HeaderFields {
-  /// The request fields about a range.
   static let ofRange = ["Range", "If-Range"]
 
   mutating func dropRange() {
     for name in Self.ofRange { self[name] = nil }
   }
 
-  /// Content-Range; nil if it is missing or invalid.
   package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
 }
 
@@ -229,9 +222,7 @@ enum StoredFields {
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
 
-  /// Returns the fields to store after a response.
-  ///
-  /// - Parameter isConfirmation: whether the response has no bytes, and confirms the stored ones.
+  /// Returns the fields to store after a response, which as a confirmation brings no bytes.
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
   ) -> HeaderFields {
@@ -245,7 +236,6 @@ enum StoredFields {
     return bounded(kept + news, to: longestAll)
   }
 
-  /// Returns the fields that fit, in order.
   private static func bounded(_ fields: [HeaderFields.Field], to longest: Int) -> HeaderFields {
     var room = longest
     var bounded = HeaderFields()

@@ -13,8 +13,7 @@ struct Validator: Sendable, Hashable, Codable {
   var isLateETag: Bool?
   /// As `isLateETag`, for Last-Modified.
   var isLateLastModified: Bool?
-  /// The number of versions in a row, before this one, that the origin replaced before all of them
-  /// had come; nil for none.
+  /// The number of versions in a row that the origin replaced before they had come; nil for none.
   var replacements: Int?
 }
 
@@ -35,9 +34,7 @@ extension Validator {
 
   /// The ETag, if it identifies the stored bytes.
   var storedETag: String? { isLateETag == true ? nil : etag }
-  /// As `storedETag`, for Last-Modified.
   var storedLastModified: String? { isLateLastModified == true ? nil : lastModified }
-  /// Whether the validator identifies the stored bytes.
   var isForStored: Bool { storedETag != nil || storedLastModified != nil }
 
   /// The value for If-Range (RFC 9110 §13.1.5), nil without a strong validator: a strong ETag;
@@ -69,8 +66,7 @@ extension Validator {
 
   static let mostReplacements = 2
 
-  /// Adopts the validators of a later response of the same generation if none were known: every
-  /// response after that has to agree with them. Returns whether there was anything to adopt.
+  /// Adopts what a later response of the same generation adds; returns whether it adds anything.
   mutating func learn(from other: Validator) -> Bool {
     guard matches(other) != .different else { return false }
     if etag == nil, let tag = other.etag {
@@ -86,9 +82,8 @@ extension Validator {
     return false
   }
 
-  /// Whether the validators change with each version of a document. It may be rewritten twice within
-  /// the second of its Last-Modified (RFC 9110 §8.8.2.2), and servers of files make the ETag of that
-  /// time and the length.
+  /// Whether the validators change with each version of a document, which may be rewritten within
+  /// the second of its Last-Modified: servers of files make the ETag of that time and the length.
   var followsDocument: Bool { lastModified == nil || isStrongLastModified }
 
   /// For people.
@@ -139,14 +134,12 @@ package struct EntityTag: Sendable, Hashable {
 }
 
 extension Validator {
-  /// The relation of two validators of one resource.
   enum Match: Sendable, Hashable {
     /// One generation: equal strong ETags; or no ETags, and equal Last-Modified.
     case same
     /// Most likely one generation, but the origin does not vouch for every byte: equal weak ETags,
     /// or equal Last-Modified if only one side has an ETag; or the equal value came late.
     case weaklySame
-    /// Two generations.
     case different
     /// Nothing to compare: one side is empty, or they have nothing in common.
     case unknown

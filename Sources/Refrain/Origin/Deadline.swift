@@ -15,20 +15,17 @@ final class Deadline: Sendable {
   private let time = Atomic(Int64.max)
   private let state = Mutex(State())
 
-  /// Expects progress within this time.
   func expect(within limit: Duration) {
     // No number overflows, whatever the user set.
     let end = Uptime.now.seconds + max(0, min(limit.seconds, 4e9))
     time.store(Int64(end * 1000), ordering: .relaxed)
   }
 
-  /// Expects nothing.
   func rest() { time.store(.max, ordering: .relaxed) }
 
-  /// Cancels the request, also before it begins, so that another one may be sent.
+  /// Cancels the request, also before it begins.
   func cancel() { end(.cancelled) }
 
-  /// Whether the silence of the request has ended it.
   var hasPassed: Bool { state.withLock { $0.end == .passed } }
 
   /// Whether `cancel` ended the request.

@@ -6,9 +6,8 @@ import RefrainLocks
   import FoundationNetworking
 #endif
 
-/// An entry's requests to the origin: the resource that they ask for at present, as the newest reader
-/// gave it or as the user's hook replaced it, the end of its last chain of redirects, and what they
-/// brought while the entry was open. May be used from any thread.
+/// What an entry's requests ask for at present, the end of their last chain of redirects, and what
+/// they brought while the entry was open. May be used from any thread.
 final class EntryRequests: Sendable {
   private struct State {
     var resource: Resource
@@ -30,8 +29,7 @@ final class EntryRequests: Sendable {
 
   var resource: Resource { state.withLock { $0.resource } }
 
-  /// Returns the resource that a reader gave for a requested `resource`: the same one, or the one
-  /// that the hook replaced; nil if `resource` is no longer current.
+  /// Returns what a reader gave for a requested `resource`; nil if that is no longer current.
   func given(for resource: Resource) -> Resource? {
     state.withLock { $0.resource == resource ? $0.given : nil }
   }
@@ -65,8 +63,7 @@ final class EntryRequests: Sendable {
     }
   }
 
-  /// Returns the last chain of redirects of `resource`; nil if none is recorded. Without an observer,
-  /// which has to see the chain, that of another observer's resource will do.
+  /// Returns also the chain of an observer's resource, if `resource` has no observer to see it.
   func chain(for resource: Resource) -> RequestChain? {
     state.withLock { state in
       guard case (var followed, let chain)? = state.chain else { return nil }
@@ -79,7 +76,6 @@ final class EntryRequests: Sendable {
     state.withLock { $0.chain = (resource, chain) }
   }
 
-  /// Has the chain followed from its start.
   func forgetChain() { state.withLock { $0.chain = nil } }
 
   func countReceived(_ bytes: Int) {
@@ -97,7 +93,6 @@ final class EntryRequests: Sendable {
 }
 
 extension Resource {
-  /// Returns the resource with the credentials of an earlier one, if it has none of its own.
   fileprivate func keepingCredentials(of earlier: Resource) -> Resource {
     guard Credentials.of(self) == Credentials.none, Credentials.of(earlier) != Credentials.none,
       WebOrigin.isOne(of: url, earlier.url)
@@ -108,7 +103,6 @@ extension Resource {
     return next
   }
 
-  /// Returns the hook's answer for this resource, which stays the same one.
   fileprivate func replaced(by answer: Resource) -> Resource {
     var next = self
     (next.url, next.headers) = (answer.url, answer.headers)
@@ -128,13 +122,11 @@ extension EntryRequests {
     case shared
   }
 
-  /// What the hook returned for a refused request: nil if it gave up.
+  /// Nil if the hook gave up.
   typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
 
-  /// Renews a refused request: by what the hook has already changed, or else by asking it. One call
-  /// runs at a time for a group, or for a resource of none.
-  ///
-  /// - Parameter refused: the request, by `authorized`.
+  /// Renews a refused request of `authorized`: by what the hook has already changed, or else by
+  /// asking it. One call runs at a time for a group, or for a resource of none.
   func authorize(insteadOf refused: Resource, status: Int) async throws -> Authorization {
     guard let hook = origin.authorize else { return .none }
     while true {
@@ -193,12 +185,10 @@ extension EntryRequests {
 }
 
 extension Origin {
-  /// The group with which a resource shares the hook's answers.
   fileprivate func group(of resource: Resource) -> CacheKey? {
     isShared ? nil : resource.policy.group?.first
   }
 
-  /// Returns the resource with all that the hook has changed for its group.
   func renewed(_ resource: Resource) -> Resource {
     guard let group = group(of: resource) else { return resource }
     return withMemory { $0.renewals[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
@@ -212,8 +202,7 @@ extension Origin.Memory {
   }
 }
 
-/// What the user's hook has changed in a refused request of a group, so that other requests of the
-/// group can be changed alike. A pure value.
+/// What the hook has changed in a request of a group, for its other requests. A pure value.
 struct GroupRenewal: Sendable {
   static let mostGroups = 64
   static let mostOfGroup = 16

@@ -10,22 +10,18 @@ final class Origin: Sendable {
 
   let transport: any Transport
   let retry: RetryPolicy
-  /// The longest silence before the head of a response.
   let responseTimeout: Duration
-  /// The longest silence within a body.
   let silenceTimeout: Duration
   /// Whether the cache serves several people.
   let isShared: Bool
   /// Nil: every refusal stays.
   let authorize: Authorize?
-  /// The running calls of `authorize`.
   let authorizations = JoinedCalls<CacheKey, EntryRequests.HookResult?>()
   let counters = CacheCounters()
   private let clock: @Sendable () -> Moment
   /// No lock, since it is read for each response.
   private let isOff: Atomic<Bool>
 
-  /// What is asked about or changed under one lock.
   struct Memory: Sendable {
     var network: NetworkPolicy
     var pace: OriginPace
@@ -64,7 +60,6 @@ final class Origin: Sendable {
     memory.withLock { body(&$0) }
   }
 
-  /// Whether no request is made at all.
   var isOffline: Bool {
     get { isOff.load(ordering: .acquiring) }
     set { isOff.store(newValue, ordering: .releasing) }
@@ -84,10 +79,9 @@ final class CacheCounters: Sendable {
   }
 }
 
-/// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as
-/// this process runs. A stored document stays at its earlier URL, since what it names is stored below
-/// that, until the origin refuses the earlier URL: it may be that of a session, or have a token. A
-/// pure value.
+/// The resources whose redirects led elsewhere when the origin confirmed the stored bytes. A stored
+/// document stays at its earlier URL, below which the cache has what it names, until the origin
+/// refuses that URL: it may be that of a session, or have a token. A pure value.
 struct MovedResources: Sendable {
   private static let capacity = 256
 
@@ -101,7 +95,6 @@ struct MovedResources: Sendable {
     moves[Self.text(earlier)] = (resource, target)
   }
 
-  /// Returns the move away from a URL; nil if there was none.
   func move(from url: URL) -> (resource: Resource, target: URL)? { moves[Self.text(url)] }
 
   private static func text(_ url: URL) -> String { url.withoutUserInfo.absoluteString }

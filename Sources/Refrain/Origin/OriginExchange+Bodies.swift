@@ -7,8 +7,7 @@ import Foundation
 /// A document is decoded as a whole, before anything of it is used: the response then has a known
 /// length, and a body that ends too early is an error like a broken connection.
 extension OriginExchange {
-  /// Returns the response with its body decoded, if it brings a whole document in a coding that can
-  /// be decoded, or that the transport decodes; otherwise the response as it is.
+  /// Decodes whole documents in known codings; returns any other response as it is.
   func decoded(_ response: Response) async throws -> Response {
     guard WholeResponse.statuses.contains(response.status) else { return response }
     let decoder = response.isDecoded ? nil : response.decoder
@@ -57,7 +56,6 @@ extension OriginExchange {
     return error
   }
 
-  /// A client that can decode such a body may use the response as it is.
   private static func tooLong(_ longest: Int64) -> MediaCacheError {
     var error = MediaCacheError(
       .invalidResponse,
@@ -138,9 +136,8 @@ extension OriginExchange.Response {
     for name in [ICYAnswer.interval, "Content-Length"] { headers[name] = nil }
   }
 
-  /// Iterates over the body without the metadata between its audio.
-  ///
-  /// - Parameter note: receives each block, before the audio that it applies to.
+  /// Iterates over the body without the metadata between its audio: `note` receives each block,
+  /// before the audio that it applies to.
   func audio(
     _ note: @Sendable @escaping (ICYMetadata) -> Void
   ) -> any AsyncIteratorProtocol<Data, any Error> {
@@ -155,7 +152,6 @@ extension OriginExchange.Response {
 }
 
 extension OriginRequest {
-  /// Whether a response of that type is a document.
   func isForDocument(mimeType: String?) -> Bool {
     documents?.isDocument(mimeType: mimeType, url: url) == true || expectsDocument
   }
@@ -179,8 +175,7 @@ extension MediaCacheError {
     .unreachable, "The origin ended its response before sending all of it.", remedy: "Try again.")
 }
 
-/// A body whose beginning is read by its request, and the rest by whoever passes the response on. One
-/// call at a time.
+/// A body that first its request reads, then the client that takes it. One call at a time.
 private actor BodyReading {
   private var iterator: any AsyncIteratorProtocol<Data, any Error>
   private let requests: EntryRequests
@@ -203,7 +198,6 @@ private actor BodyReading {
   }
 }
 
-/// The body of a station, without the metadata between its audio.
 private struct AudioBody: AsyncIteratorProtocol {
   var body: any AsyncIteratorProtocol<Data, any Error>
   var demultiplexer: ICYDemultiplexer?

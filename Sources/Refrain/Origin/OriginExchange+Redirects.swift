@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Follows redirects from the request to the final response.
-///
-/// A task's memory holds the frames of all functions that it awaits: the large ones that do not wait
-/// are not inlined.
+/// Follows redirects. A task's memory holds the frames of all functions that it awaits: the large
+/// ones that do not wait are not inlined.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     var chain = RequestChain(request: request)
@@ -52,8 +50,7 @@ extension OriginExchange {
     }
   }
 
-  /// Returns the response from the end of an earlier chain; nil if that has nothing of the resource any
-  /// more.
+  /// Returns the response from the end of an earlier chain; nil if that has lost the resource.
   @inline(never)
   private func response(
     to shortcut: RequestChain, for resource: Resource
@@ -145,8 +142,7 @@ extension OriginExchange {
     return received
   }
 
-  /// Returns the response with which the origin asked for a pause, in place of one to this request;
-  /// nil if it may be asked.
+  /// Returns the response with which the origin asked for a pause; nil if it may be asked.
   @inline(never)
   private func repeated(_ chain: RequestChain, for resource: Resource) -> Response? {
     let now = origin.now

@@ -17,11 +17,8 @@ final class OriginExchange: Sendable {
     var droppedRange = false
     var requestTime: Date
     var responseTime: Date
-    /// Whether the origin held it back until the resource existed.
     var wasHeldBack = false
-    /// How its `icy-` fields describe the body.
     var icy = ICYAnswer.plain
-    /// Whether this is a live stream.
     var isLive = false
     /// Whether the body has an end: a station's has none unless a length was sent.
     var hasEnd = true
@@ -30,7 +27,6 @@ final class OriginExchange: Sendable {
     var resource: Resource { asked.resource }
     /// The request that was answered, after redirects.
     var request: OriginRequest { chain.request }
-    /// The URL that responded.
     var url: URL { request.url }
 
     func keeper(isShared: Bool, isSecret: Bool = false) -> Freshness.Keeper {
@@ -44,9 +40,7 @@ final class OriginExchange: Sendable {
   /// What was requested: one object, since each function that a task awaits keeps its copies of a
   /// response in the task's memory.
   final class Asked: Sendable {
-    /// The requests up to the one that was answered.
     let chain: RequestChain
-    /// The resource that was requested, before redirects.
     let resource: Resource
     /// The resource as its reader gave it; nil if that is not known any more.
     let given: Resource?
@@ -61,12 +55,9 @@ final class OriginExchange: Sendable {
   let wanted: FetchRequest
   /// As in `ReadTerms`.
   let passesOnErrors: @Sendable () -> Bool
-  /// Whether the origin holds the response back until the resource exists.
   let isHeldBack: Bool
-  /// Called when the transport begins or stops waiting for a network; returns whether the request
-  /// goes on.
+  /// Called when the wait for a network begins or ends; returns whether the request goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  /// The end of the wait for what comes next.
   let deadline = Deadline()
 
   init(
@@ -95,7 +86,6 @@ final class OriginExchange: Sendable {
     }
   }
 
-  /// The longest silence before the head of a response.
   private var headTimeout: Duration {
     let limit = origin.responseTimeout
     if wanted.isBrief { return min(limit, .seconds(5)) }
@@ -104,7 +94,6 @@ final class OriginExchange: Sendable {
 
   func expectHead() { deadline.expect(within: headTimeout) }
 
-  /// - Parameter isFirst: whether nothing of the body has come yet.
   func expectBody(isFirst: Bool) {
     let limit = origin.silenceTimeout
     deadline.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
@@ -124,9 +113,7 @@ final class OriginExchange: Sendable {
     if !goesOn { deadline.cancel() }
   }
 
-  /// Returns the error for callers from one of the transport; nil if the exchange was cancelled.
-  ///
-  /// - Parameter hasBegun: whether a part of the body has come.
+  /// Returns the error for callers; nil if cancelled. `hasBegun`: a part of the body has come.
   @inline(never)
   func problem(_ error: any Error, hasBegun: Bool = false) -> MediaCacheError? {
     if let error = error as? MediaCacheError { return error }
@@ -207,14 +194,11 @@ final class OriginExchange: Sendable {
 /// A request for the bytes that a reader wants next. If these are stored, it confirms the generation
 /// as well: every response to it is used. A pure value.
 struct FetchRequest: Sendable {
-  /// The requested range.
   var range: ByteRange
-  /// Whether the bytes at the range's start are missing: the response brings them, and one without
-  /// a body (304) would cost a second request.
+  /// Whether the bytes at the range's start are missing: a 304 would cost a second request.
   var fills: Bool
   /// Whether the request names no range (`GenerationState.isRequestedWhole`).
   var isWhole = false
-  /// The known properties of the generation.
   var known: ResponseCheck.Known
   /// Whether the request is about stored bytes. It does not wait for a network.
   var isConfirmation = false
@@ -228,13 +212,11 @@ struct FetchRequest: Sendable {
   var optionalRange: ByteRange?
   var purpose = OriginRequest.Purpose.playback
 
-  /// The headers of the request: a range, and the condition that suits it.
-  ///
-  /// Stored bytes are confirmed by If-None-Match and If-Modified-Since (RFC 9110 §13.1.2, §13.1.3):
-  /// a 304 when they are unchanged, else the range of the new version. Missing bytes are requested
-  /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
-  /// new version. Without a validator, or without a range, they are requested unconditionally, and so
-  /// is a document whose validator may stay while it changes.
+  /// A range, and the condition that suits it. Stored bytes are confirmed by If-None-Match and
+  /// If-Modified-Since (RFC 9110 §13.1.2, §13.1.3): a 304 when they are unchanged, else the range
+  /// of the new version. Missing bytes are requested under If-Range (§13.1.5) if the validator is
+  /// strong: a 206 confirms and fills, a 200 is the new version. All else is unconditional, also a
+  /// document whose validator may stay while it changes.
   var headers: HeaderFields {
     let validator = known.validator
     let isUnconditional = fills || (known.isDocument && !validator.followsDocument)
@@ -245,15 +227,11 @@ struct FetchRequest: Sendable {
     return headers
   }
 
-  /// The value of If-Range that is sent; nil if it is not.
   var ifRange: String? { fills && !isWhole ? known.validator.ifRange : nil }
 
-  /// Whether a response that brings bytes is of the stored generation.
-  ///
-  /// - Parameters:
-  ///   - verdict: of the response, judged by what is known of the generation.
-  ///   - hasBeenRead: whether a reader has received bytes of the generation. If nothing shows
-  ///     whether the origin has another one, ending that reader would be worse than continuing.
+  /// Whether a response that brings bytes is of the stored generation. If nothing shows whether the
+  /// origin has another one, ending a reader that has received bytes (`hasBeenRead`) would be worse
+  /// than continuing.
   func isConfirmed(by verdict: ResponseCheck.Verdict, hasBeenRead: Bool) -> Bool {
     switch verdict {
     case .part(_, let facts), .whole(let facts):

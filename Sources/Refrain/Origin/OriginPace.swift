@@ -2,8 +2,7 @@
 
 /// The rate at which bytes may be received from all origins together.
 struct OriginPace: Sendable {
-  /// At least 1; nil: not bounded. A new rate counts from the next received bytes on; what was owed
-  /// to the old one is forgotten.
+  /// At least 1; nil: not bounded. A new rate forgets what was owed to the old one.
   var bytesPerSecond: Int64? {
     didSet { if bytesPerSecond != oldValue { bucket = Self.bucket(bytesPerSecond) } }
   }
@@ -50,7 +49,6 @@ extension Origin {
 /// The resources for which an origin has asked for a pause, by a 503 or a 429 with Retry-After (RFC
 /// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it. A pure value.
 package struct OriginRests: Sendable {
-  /// A response of the origin whose pause has not ended.
   package struct Rest: Sendable, Hashable {
     package var status: Int
     /// The rest of Retry-After, in whole seconds, at least 1.
@@ -107,7 +105,6 @@ package struct OriginRests: Sendable {
 package struct TokenBucket: Sendable, Hashable {
   /// The growth per second; above 0.
   private let rate: Double
-  /// The bound: what may be taken at once after a pause.
   private let capacity: Double
   private var level: Double
   private var time: Double
@@ -126,8 +123,7 @@ package struct TokenBucket: Sendable, Hashable {
     return nil
   }
 
-  /// Takes `count`, even if there is not as much: the growth repays the debt. Returns the seconds until
-  /// it is repaid; 0 if there is none.
+  /// Takes `count`, even if there is less; returns the seconds until the debt is repaid, or 0.
   package mutating func spend(_ count: Double, at now: Double) -> Double {
     grow(to: now)
     level -= count

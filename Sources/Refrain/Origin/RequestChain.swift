@@ -8,7 +8,6 @@ import Foundation
 /// (RFC 6265), beside those of the user. With other cookies, the same URL is another request: some
 /// servers set one, and redirect to the requested URL.
 struct RequestChain: Sendable, Hashable {
-  /// The most redirects that are followed.
   static let longest = 10
   /// The longest accepted Location, in bytes.
   static let longestLocation = 16 << 10
@@ -26,7 +25,6 @@ struct RequestChain: Sendable, Hashable {
   private var visited: Set<[String?]>
   private var leftOrigin = false
 
-  /// - Parameter request: the first of the chain, with the user's headers and our own.
   init(request: OriginRequest) {
     self.request = request
     headers = request.headers
@@ -58,10 +56,9 @@ struct RequestChain: Sendable, Hashable {
 
   static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
 
-  /// Returns the request to send after a response, or nil if the response is not a redirect.
-  ///
-  /// Once the origin changes, only the headers in `carried` continue. As every request is made from
-  /// the one before, dropped headers do not return, not even on the way back.
+  /// Returns the request to send after a response; nil if that is no redirect. Once the origin
+  /// changes, only the headers in `carried` continue: dropped ones do not return, not even on the
+  /// way back.
   mutating func follow(
     status: Int, headers received: HeaderFields, askedAt: Date? = nil, at now: Date = Date()
   ) throws(MediaCacheError) -> OriginRequest? {
@@ -99,10 +96,8 @@ struct RequestChain: Sendable, Hashable {
     return request
   }
 
-  /// Leaves out the fields without which the same request has a better response.
-  ///
-  /// - Parameter optionalRange: as in `FetchRequest`.
-  /// - Returns: false if there are none.
+  /// Drops the fields without which the same request has a better response, such as an optional
+  /// range (`FetchRequest`). Returns false if there are none.
   mutating func leaveOut(
     after response: OriginExchange.Response, optionalRange: ByteRange?
   ) -> Bool {
@@ -126,15 +121,13 @@ struct RequestChain: Sendable, Hashable {
     return true
   }
 
-  /// Drops a field, to send the same request again without it.
   mutating func drop(_ field: String) {
     request.headers[field] = nil
     headers[field] = nil
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
-  /// range, or sends one without a valid Content-Range, with another, or with a length that
-  /// contradicts it. A 403 is judged once the user's hook did not help.
+  /// range, or sends another or an invalid one. A 403 is judged once the user's hook did not help.
   private static func refuses(_ range: ByteRange, _ response: OriginExchange.Response) -> Bool {
     let check = ResponseCheck(asked: range, known: nil)
     switch check.verdict(
@@ -146,8 +139,7 @@ struct RequestChain: Sendable, Hashable {
     }
   }
 
-  /// The headers that another origin may see: our own, and those of the user that only describe the
-  /// program and the formats it can play. Any other may be a credential, under whatever name.
+  /// The headers that another origin may see: our own, and the user's harmless ones.
   fileprivate static let carried: Set<String> = HeaderFields.harmlessNames.union([
     "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding", "icy-metadata",
     // By these a proxy recognizes its own request in a loop (RFC 9110 §7.6.3, RFC 8586).
@@ -162,7 +154,6 @@ struct RequestChain: Sendable, Hashable {
 }
 
 extension HeaderFields {
-  /// The fields that another origin may see.
   package var forOtherOrigins: HeaderFields { only(RequestChain.carried) }
 }
 
@@ -177,9 +168,6 @@ struct Redirection: Sendable, Hashable {
 /// A response behind redirects is stored under the URL that was requested. Its use under that URL is
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
-  /// - Parameters:
-  ///   - redirections: those that led to the response, also some time ago.
-  ///   - keeper: of the response.
   func behind(_ redirections: [Redirection], keeper: Keeper) -> Freshness {
     redirections.reduce(self) { $0.behind($1, keeper: keeper) }
   }
@@ -205,9 +193,8 @@ extension Freshness {
     let isStated = own.isGuessed != true
     // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.
     if !isStated, [301, 308].contains(redirection.status) { return result }
-    // A temporary redirect without explicit freshness is not followed again for a while. One play is
-    // often many requests, and each jump to stored bytes would wait for the origin; clients of a shared
-    // cache play at different times.
+    // Without explicit freshness, a temporary redirect is not followed again for a while: one play
+    // is many requests, which would all wait. Clients of a shared cache play at different times.
     let total = isStated ? own.lifetime : keeper.isShared ? 10 : 300
     let left = total - own.age(at: confirmedAt)
     // The response keeps its age.

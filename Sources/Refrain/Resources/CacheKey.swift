@@ -42,7 +42,6 @@ enum KeyHash {
     hash(of: key.rawValue).prefix(16) + family(of: key)
   }
 
-  /// Returns the end that the names for all representations of a key's resource have.
   static func family(of key: CacheKey) -> String {
     String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
   }
@@ -64,7 +63,6 @@ enum KeyHash {
 
 /// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1).
 struct Selection: Sendable, Hashable {
-  /// The names in Vary.
   var varying: [String]
   /// A hash of their values in the answered request.
   var variant: String?
@@ -86,7 +84,6 @@ struct Selection: Sendable, Hashable {
   private static let variantMark = " vary:"
   static let credentialsMark = " for:"
 
-  /// Whether a key is that of another representation of a resource with one of these keys.
   static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
     resourceKey(of: other).map(keys.contains) ?? false
   }
@@ -103,15 +100,13 @@ struct Selection: Sendable, Hashable {
 
 /// Identifies which of several representations of a URL a request selects (RFC 9111 §4.1).
 package enum Variant {
-  /// Returns the names in Vary, lower case, without those that are equal in all our requests: no
-  /// coding is ever accepted.
+  /// Returns the names in Vary in lower case, without those that are equal in all our requests.
   package static func names(in headers: HeaderFields) -> [String] {
     let names = headers.members(of: "Vary").map { $0.lowercased() }
     return Set(names).subtracting(["*", "accept-encoding", "range", "if-range"]).sorted()
   }
 
-  /// Returns a hash of the request's values for these names; nil if there is no name. A hash,
-  /// since values may be secret, and it is written to disk.
+  /// Returns a hash of the request's values, which may be secret; nil if there is no name.
   package static func of(_ request: HeaderFields, names: [String]) -> String? {
     guard !names.isEmpty else { return nil }
     let text = names.map { name in
@@ -145,7 +140,6 @@ package enum Variant {
 public struct CacheKeyRule: Sendable, Hashable {
   private struct Parameter: Sendable, Hashable {
     private let bytes: [UInt8]
-    /// Whether all names with that beginning are meant.
     private let isPrefix: Bool
     /// Nil: every host.
     let host: HostPattern?
@@ -163,7 +157,6 @@ public struct CacheKeyRule: Sendable, Hashable {
   }
 
   private var ignored: [Parameter]
-  /// Parameters that are never ignored.
   private let kept: [Parameter]
 
   /// Creates a rule that ignores parameters on every host.
@@ -215,9 +208,8 @@ extension CacheKey {
     self.init(url, without: SignatureScheme.names(in:))
   }
 
-  /// Creates a key from the normalized URL without some parameters of its query.
-  ///
-  /// - Parameter ignored: returns those of the given names, percent-decoded, that are left out.
+  /// Creates a key from the normalized URL. `ignored` returns those of the names in its query,
+  /// percent-decoded, that are left out.
   fileprivate init(_ url: URL, without ignored: (Set<[UInt8]>) -> Set<[UInt8]>) {
     var reference = Self.reference(of: url)
     if let query = reference.query {
@@ -238,10 +230,8 @@ extension CacheKey {
 private struct SignatureScheme: Sendable {
   /// Groups of names: a signed URL has at least one name of each.
   private let marks: [Set<[UInt8]>]
-  /// All names of the signature.
   private let names: Set<[UInt8]>
 
-  /// - Parameter others: the names besides those of the marks.
   private init(_ marks: [[String]], _ others: [String] = []) {
     func bytes(_ names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
     self.marks = marks.map(bytes)

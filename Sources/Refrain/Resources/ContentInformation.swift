@@ -27,8 +27,7 @@ public struct ContentInformation: Sendable, Hashable {
 
 /// Parses Content-Type (RFC 9110 §8.3.1).
 package enum MediaType {
-  /// Returns `type/subtype` without parameters, lower case: `audio/flac`. Nil if the value is
-  /// malformed.
+  /// Returns `type/subtype` in lower case, without parameters; nil if the value is malformed.
   package static func essence(_ contentType: String?) -> String? {
     guard let contentType else { return nil }
     let whole = contentType.prefix { $0 != ";" }.trimmingOWS
@@ -39,7 +38,6 @@ package enum MediaType {
     return whole.lowercased()
   }
 
-  /// Whether a response of this type is a web page.
   static func isPage(_ mimeType: String?) -> Bool {
     mimeType == "text/html" || mimeType == "application/xhtml+xml"
   }
@@ -54,11 +52,6 @@ package enum MediaType {
 
   /// Returns the extension for the data file of a resource, for programs that depend on it: one to
   /// eight of `a`…`z`, `0`…`9`, whatever the origin sends.
-  ///
-  /// The URL's own if it is a media extension; else by the MIME type; else the URL's own if
-  /// it is harmless; else `bin`.
-  ///
-  /// - Parameter documents: the rules that know the types of documents.
   static func fileExtension(
     mimeType: String?, url: URL, documents: (any DocumentRules)? = nil
   ) -> String {
@@ -72,7 +65,6 @@ package enum MediaType {
     return own ?? "bin"
   }
 
-  /// Returns the usual extension of media of a type, which has no parameters.
   package static func usualExtension(ofType essence: String) -> String? {
     extensions[essence.replacing("/x-", with: "/")]
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Identifies the credentials of requests.
 package enum Credentials {
-  /// No credentials at all.
   static let none = ""
 
   /// Returns an identifier for the credentials of a resource: Authorization, or the user and
@@ -46,7 +44,6 @@ struct UserPassword: Sendable, Hashable {
 
 /// The authentication schemes that a 401 offers (RFC 9110 §11.6.1).
 package enum Challenges {
-  /// Whether one of them is Digest (RFC 7616).
   package static func offerDigest(_ headers: HeaderFields) -> Bool {
     headers.values(of: "WWW-Authenticate").contains { value in
       // Quoted commas separate nothing, and `digest = x` is a parameter.

@@ -3,7 +3,6 @@ import RefrainLocks
 
 /// Delivers the events of a cache, from any thread. They come with every chunk of bytes: without
 /// listeners, an event costs one atomic load, and a slow listener loses the oldest ones.
-/// (`PlayerListeners` of a player, on the main actor, loses none.)
 final class EventStreams: Sendable {
   private struct Listener {
     var continuation: AsyncStream<CacheEvent>.Continuation
@@ -27,10 +26,7 @@ final class EventStreams: Sendable {
 
   deinit { finish() }
 
-  /// - Parameters:
-  ///   - takesUnheard: whether the stream begins with the events that nobody could hear.
-  ///   - backlog: the number of events that a slow listener may lag before it loses the oldest.
-  ///   - wants: chooses the events. Called on the sender's thread, which may hold locks.
+  /// - Parameter wants: chooses the events. Called on the sender's thread, which may hold locks.
   func stream(
     includingTraffic: Bool, takesUnheard: Bool = false, backlog: Int = 4096,
     where wants: @Sendable @escaping (CacheEvent) -> Bool = { _ in true }

@@ -62,7 +62,6 @@ enum ICYAnswer: Sendable, Hashable {
   /// Stations use some 8 or 16 KiB; a much larger value is no interval.
   private static let longestInterval: Int64 = 16 << 20
 
-  /// - Parameter request: the fields that were sent.
   init(request: HeaderFields, status: Int, headers: HeaderFields) {
     let isWhole = WholeResponse.statuses.contains(status)
     if status == 206, request["Range"] != nil, Self.isLive(headers) {
@@ -157,10 +156,8 @@ struct ICYDemultiplexer: Sendable {
     audioLeft = self.interval
   }
 
-  /// Whether the body may end here, rather than inside a block.
   var isBetweenBlocks: Bool { blockLeft == nil }
 
-  /// Returns the content of a chunk of the body.
   mutating func take(_ chunk: Data) -> (audio: Data, metadata: [ICYMetadata]) {
     var audio = Data()
     var metadata: [ICYMetadata] = []
@@ -211,9 +208,7 @@ struct StreamTitles: Sendable, Hashable {
   /// Ascending.
   private(set) var all: [StreamTitle] = []
 
-  /// Records the station of a new response; a different one replaces all earlier titles.
-  ///
-  /// - Returns: the title from its first byte on; nil if nothing is known, or nothing new.
+  /// Replaces all titles if a new response names another station; returns nil if it does not.
   mutating func begin(_ station: StreamStation) -> StreamTitle? {
     let first = StreamTitle(station: station)
     guard station != StreamStation(), all.first?.station != station else { return nil }

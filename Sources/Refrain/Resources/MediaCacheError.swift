@@ -43,19 +43,16 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   public var remedy: String
   /// The origin's status code, if it sent one.
   public var status: Int?
-  /// Whether a wait took too long.
   package var isTimeout = false
-  /// Whether this program had no descriptor left for a connection.
   package var isForLackOfDescriptors = false
   /// Whether the limit, or the disk, has no room for the bytes or the pin.
   package var hasNoRoom = false
-  /// The retry behaviour that the transport or the fetch requires; nil: the code decides.
+  /// Nil: the code decides (`failure`), or, where `OriginExchange.run` throws it, no retry helps.
   var retry: RetryPolicy.Failure?
   /// Whether the origin responded in a content coding that the request declined: a client that can
   /// decode it may use the response as it is.
   package var isEncoded = false
-  /// Whether the stored response is unsuitable for a request with cookies
-  /// (`ReadTerms.hasCookies`).
+  /// Whether the stored response is unsuitable for a request with cookies.
   package var isPersonal = false
   /// The origin's response, for readers that pass it on (`ReadTerms.passesOnErrors`).
   package var response: ErrorResponse?
@@ -81,12 +78,10 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     remedy: "Go online, or prefetch the resource beforehand.")
 }
 
-/// A response as the origin sent it in place of a resource that can be stored, for readers that pass
-/// it on (`ReadTerms.passesOnErrors`): an error, a redirect that is not followed, a body in a content
-/// coding. Those that waited for the same request receive the same one with their error. Nothing
-/// else keeps it: a later reader asks the origin again.
-///
-/// All methods may be called from any thread.
+/// A response as the origin sent it in place of a resource that can be stored, for readers that
+/// pass it on (`ReadTerms.passesOnErrors`): an error, a redirect that is not followed, a body in a
+/// content coding. Those that waited for the same request receive the same one with their error; a
+/// later reader asks the origin again. May be used from any thread.
 package final class ErrorResponse: Sendable, Hashable {
   /// The longest body that is read before the response is passed on, in bytes.
   static let longestBody = 64 << 10
@@ -96,9 +91,8 @@ package final class ErrorResponse: Sendable, Hashable {
   /// The beginning of the body; all of it unless there is a rest.
   package let body: Data
   /// Returns the next bytes of the rest of a longer body, for the first client that takes the
-  /// response, one call at a time; nil at the end. Releasing it ends the response.
-  ///
-  /// - Throws: the transport's error; `CancellationError`, also if the origin is silent for too long.
+  /// response, one call at a time; nil at the end. Releasing it ends the response. Throws the
+  /// transport's error; `CancellationError`, also if the origin is silent for too long.
   package let rest: (@Sendable () async throws -> Data?)?
   package let requestTime: Date
   package let responseTime: Date
@@ -115,13 +109,8 @@ package final class ErrorResponse: Sendable, Hashable {
     (self.body, self.rest, self.resource) = (body, rest, resource)
   }
 
-  /// Takes the response for a client.
-  ///
-  /// - Parameters:
-  ///   - other: what the client requested: credentials and cookies are among its headers.
-  ///   - isShared: whether the cache serves several people (RFC 9111 §3).
-  /// - Returns: whether another client has received it, whose request ran at the same time; nil if
-  ///   this one must not.
+  /// Takes the response for a client that requested `other` (RFC 9111 §3). Returns whether another
+  /// client, whose request ran at the same time, has received it; nil if this one must not.
   package func take(for other: Resource, isShared: Bool) -> Bool? {
     guard resource.isAsked(as: other) else { return nil }
     guard isTaken.exchange(true, ordering: .relaxed) else { return false }
@@ -131,8 +120,8 @@ package final class ErrorResponse: Sendable, Hashable {
     return control.noStore || control.isPrivate ? nil : true
   }
 
-  /// Returns how long a shared cache may give the response to others, with the fields that it keeps
-  /// (RFC 9111 §3); nil unless the origin states that it may, or the response is long.
+  /// Returns how long a shared cache may give the response to others (RFC 9111 §3), and the fields
+  /// to keep; nil if the origin does not state that it may, or the response is long.
   package func reuse() -> (Freshness, HeaderFields)? {
     guard rest == nil, !WholeResponse.statuses.contains(status), status != 304,
       !Self.requestFaults.contains(status), headers.contentCodings.isEmpty

@@ -9,8 +9,7 @@ package struct ReadTerms: Sendable, Hashable {
   package var notBefore: Date?
   /// When a document that goes on named the resource; nil: none did, or it still names the same one.
   package var listing: Naming?
-  /// Whether stale bytes are used while the origin is unavailable even if it forbids that, also for
-  /// `Audience.client`.
+  /// Whether stale bytes may be used while the origin is unavailable even if it forbids that.
   package var acceptsForbidden = false
   /// Whether stale bytes are used as the origin states (RFC 5861): at once, if they may be used while
   /// they are being confirmed, which is then up to the opener (§3); and for no longer than permitted
@@ -26,7 +25,6 @@ package struct ReadTerms: Sendable, Hashable {
   /// Whether the key names the stored entry itself, whatever request headers its response varies by.
   var namesEntry = false
 
-  /// For whom bytes are read.
   package enum Audience: Sendable, Hashable {
     /// A player, which plays on: a confirmation for one reader serves another, and stale bytes are
     /// used while the origin is unavailable.
@@ -35,7 +33,6 @@ package struct ReadTerms: Sendable, Hashable {
     case client
   }
 
-  /// When a document named a resource by a URL.
   package struct Naming: Sendable, Hashable {
     package var time: Date
     /// Whether the document shows that this is another resource than it had named so before.
@@ -125,10 +122,8 @@ package struct RequestDirectives: Sendable, Hashable {
     }
   }
 
-  /// Whether the client wants no response older than it says.
   var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
 
-  /// Returns whether a stored response may be used without asking the origin.
   func accept(_ freshness: Freshness, at now: Date) -> Bool {
     if noCache { return false }
     if let maxAge, freshness.age(at: now) > Double(maxAge) { return false }

@@ -4,12 +4,10 @@ import Foundation
 /// When a failed request is retried. A pure value.
 ///
 /// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
-/// outage. A reader that has none should soon report the failure: an origin that responds with an
-/// error is asked `firstAttempts` times, and one that refuses the connection or sends an unusable
-/// response as often, but twice at least; a permanent failure (a host that does not exist, a
-/// certificate that does not verify, a response that is not HTTP) is not retried, and neither is a
-/// request to which nothing came within `MediaCache.Configuration.responseTimeout`. For a reader
-/// that plays, such a request is sent `firstAttempts` times, and twice at least.
+/// outage. A reader that has none should soon report the failure: an origin that refuses the
+/// connection, or responds with an error or unusably, is asked `firstAttempts` times, but once if
+/// the failure is permanent (a host that does not exist, a certificate that does not verify, a
+/// response that is not HTTP), or nothing came within `MediaCache.Configuration.responseTimeout`.
 ///
 /// A response that breaks off after it has brought new bytes is continued at once, without a delay.
 ///
@@ -34,12 +32,10 @@ public struct RetryPolicy: Sendable, Hashable {
 
   public init() {}
 
-  /// The kinds of failure that retries distinguish.
   enum Failure: Sendable, Hashable, CaseIterable {
     /// The origin responded with an error that may pass.
     case answer
-    /// The response violated HTTP, or cannot be used, or the host refused the connection: another
-    /// attempt may succeed.
+    /// The response violated HTTP or cannot be used, or the host refused the connection.
     case invalid
     /// The host does not exist, its certificate does not verify, or its response is not HTTP.
     case permanent
@@ -70,8 +66,6 @@ public struct RetryPolicy: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - count: failures in a row without progress, this one included.
-  ///   - isPlaying: whether a reader has received bytes.
-  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   ///   - gained: the number of new bytes that the failed response brought.
   ///   - isReported: whether all readers pass on an error response: the second one is reported, and
   ///     the request repeated at once before.
@@ -98,16 +92,12 @@ public struct RetryPolicy: Sendable, Hashable {
     return isShort ? delay.map { max(min($0, longestFirstDelay), .zero) } : delay
   }
 
-  /// Returns the delay after the `failures`-th failure in a row without progress, or nil to give
-  /// up.
+  /// Returns the delay after the `failures`-th failure in a row without progress; nil: give up.
   ///
-  /// - Parameters:
-  ///   - failures: the number of failures in a row.
-  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
+  /// - Parameter retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
-    // Doubled stepwise, and only up to the longest: a product could overflow, whatever the user
-    // set.
+    // Doubled stepwise, up to the longest: a product could overflow, whatever the user set.
     var backoff = max(firstDelay, .zero)
     for _ in 1..<min(max(failures, 1), 65) where backoff < longestDelay { backoff += backoff }
     return max(min(max(backoff, retryAfter ?? .zero), longestDelay), .zero)
@@ -115,7 +105,6 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension MediaCacheError {
-  /// The kind of failure for `RetryPolicy`.
   var failure: RetryPolicy.Failure {
     if let retry { return retry }
     switch code {

@@ -31,8 +31,7 @@ public struct Resource: Sendable, Hashable {
     self.key = key
   }
 
-  /// Whether a request for this resource is the same as one for another: credentials and cookies are
-  /// among its headers.
+  /// Whether both are requested alike, with the same credentials and cookies among the headers.
   func isAsked(as other: Resource) -> Bool {
     headers == other.headers && url.absoluteString == other.url.absoluteString
   }
@@ -77,7 +76,6 @@ public struct ResourcePolicy: Sendable {
     }
   }
 
-  /// Returns the policy with what it does not set.
   func completed(by defaults: ResourcePolicy) -> ResourcePolicy {
     ResourcePolicy(
       group: group ?? defaults.group, keep: keep ?? defaults.keep,
@@ -181,10 +179,7 @@ package final class URLFilter: Sendable, Hashable {
   /// may lead to a private address.
   private let referred = Mutex(Set<String>())
 
-  /// - Parameters:
-  ///   - remedy: what to do about a refused URL.
-  ///   - checksAddresses: whether the addresses of hosts that others refer to must be public.
-  ///   - allows: whether a URL may be requested.
+  /// - Parameter checksAddresses: whether hosts that others refer to must have public addresses.
   package init(
     remedy: String = "Allow the host to fetch from it.", checksAddresses: Bool = false,
     allows: @escaping @Sendable (URL) -> Bool
@@ -192,7 +187,6 @@ package final class URLFilter: Sendable, Hashable {
     (self.remedy, self.checksAddresses, self.allows) = (remedy, checksAddresses, allows)
   }
 
-  /// Records that a document or a redirect refers to a URL.
   package func noteReference(to url: URL, from referrer: URL) {
     guard checksAddresses, let host = WebOrigin(url)?.host, host != WebOrigin(referrer)?.host
     else { return }
@@ -214,7 +208,6 @@ package final class URLFilter: Sendable, Hashable {
   }
 
   /// - Parameter status: of the redirect that leads there.
-  /// - Throws: if the URL may not be requested.
   func check(_ url: URL, status: Int? = nil) throws(MediaCacheError) {
     guard !allows(url) else { return }
     throw refusal("Requests to \(url.host() ?? "that host") are not allowed.", status: status)
@@ -236,8 +229,7 @@ package struct ResponseObserver: Sendable, Hashable {
   private let identity: any Hashable & Sendable
   private let receive: @Sendable (URL, HeaderFields) -> Void
 
-  /// - Parameter receive: called with the URL that responded, and the fields of its response, on any
-  ///   thread; must not block.
+  /// - Parameter receive: on any thread, with the responding URL and its fields; must not block.
   package init(
     identity: any Hashable & Sendable, receive: @escaping @Sendable (URL, HeaderFields) -> Void
   ) {

@@ -3,7 +3,6 @@ import Foundation
 
 /// Decides how a fetch uses a response from its head, before a byte of its body is stored.
 struct ResponseCheck: Sendable {
-  /// The requested range.
   var asked: ByteRange
   /// Nil before the first response.
   var known: Known?
@@ -43,11 +42,9 @@ struct ResponseCheck: Sendable {
     case changed
     /// A 416: nothing begins at the offset; with the length if the origin sent it.
     case beyondEnd(length: Int64?)
-    /// An error that may pass.
     case transient(MediaCacheError, retryAfter: Duration?)
     /// The response violates HTTP; another one may not.
     case invalid(MediaCacheError)
-    /// A permanent error.
     case failed(MediaCacheError)
   }
 
@@ -176,7 +173,6 @@ struct ResponseCheck: Sendable {
   }
 }
 
-/// A response to GET that brings the whole resource.
 package enum WholeResponse {
   /// 203 is a 200 whose content a proxy on the way has changed (RFC 9110 §15.3.4): it is stored, and
   /// clients receive it and its ranges as those of a 200.

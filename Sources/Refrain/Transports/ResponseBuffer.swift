@@ -2,16 +2,13 @@
 import Foundation
 import RefrainLocks
 
-/// What has arrived of one response, between the thread of a library, which receives it, and the task
-/// that reads it.
+/// What has arrived of one response, between a library's thread and the task that reads it.
 final class ResponseBuffer: Sendable {
-  /// As in `OriginResponse`.
   typealias Head = (status: Int, headers: HeaderFields, isDecoded: Bool)
 
   struct State {
     /// Until the task takes it.
     var head: Head?
-    /// What the task takes next, in order.
     var chunks: [Data] = []
     /// The task, while it waits for the head or the next chunk.
     fileprivate(set) var waiter: CheckedContinuation<Void, Never>?
@@ -20,16 +17,13 @@ final class ResponseBuffer: Sendable {
     /// Whether the library delivers nothing until a chunk is taken (`TransportExchange.goOn`).
     var isPaused = false
 
-    /// Whether the task has anything to take.
     fileprivate var hasNews: Bool { head != nil || !chunks.isEmpty || end != nil }
 
-    /// The bytes of all chunks.
     var byteCount: Int { chunks.reduce(0) { $0 + $1.count } }
   }
 
   private let state = Mutex(State())
-  /// Whether there are `chunks`, as of a moment ago. Asked for each chunk while the library's thread
-  /// copies the next ones under the lock.
+  /// As of a moment ago, without the lock, under which the library's thread copies bytes.
   private let hasBytes = Atomic(false)
 
   /// Whether the response has ended, or nobody waits for it any more.
@@ -76,9 +70,6 @@ protocol TransportExchange: AnyObject, Sendable {
 }
 
 extension TransportExchange {
-  /// Waits for the head of the response.
-  ///
-  /// - Throws: `TransportError`; `CancellationError` if the task is cancelled.
   func head() async throws -> OriginResponse {
     let body = TransportBody(self)
     let head = try await take { state in
@@ -106,8 +97,7 @@ extension TransportExchange {
     return chunk
   }
 
-  /// Returns what the closure takes, as soon as there is something for it. Cancellation stops the
-  /// exchange.
+  /// Returns what the closure takes, once there is something. Cancellation stops the exchange.
   private func take<Part: Sendable>(
     _ part: @Sendable (inout ResponseBuffer.State) throws -> Part?
   ) async throws -> Part {

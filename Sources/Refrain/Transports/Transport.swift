@@ -36,8 +36,7 @@ public struct OriginRequest: Sendable {
   /// Whether a transport that can detect a missing network waits for one, and reports that to
   /// `onConnectivity`; otherwise it fails at once.
   public var waitsForConnectivity = false
-  /// The rules by which the response may be a document, which a library that decodes every body may
-  /// decode; nil: it is none.
+  /// The rules by which the response may be a document, which may come decoded; nil: it is none.
   var documents: (any DocumentRules)?
   /// Whether the URL of the resource, before redirects, names a document.
   var expectsDocument = false
@@ -63,8 +62,7 @@ public struct OriginRequest: Sendable {
   package struct Body: Sendable {
     /// In bytes; nil if it is known only at the end.
     package var length: Int64?
-    /// Returns the next part, nil after the last. Called as the origin takes the parts, one at a
-    /// time.
+    /// Returns the next part, nil after the last; called as the origin takes them, one by one.
     package var next: @Sendable () async throws -> Data?
 
     package init(length: Int64?, next: @escaping @Sendable () async throws -> Data?) {
@@ -95,9 +93,8 @@ public struct OriginRequest: Sendable {
     isRelayed = false
   }
 
-  /// Creates a client's request that is passed on.
-  ///
-  /// - Parameter headers: without Content-Length and Transfer-Encoding, which `body` determines.
+  /// Creates a client's request to pass on. `headers` lack Content-Length and Transfer-Encoding,
+  /// which `body` determines.
   package init(relaying method: String, url: URL, headers: HeaderFields, body: Body? = nil) {
     (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
     longestSilence = .seconds(60)
@@ -105,8 +102,7 @@ public struct OriginRequest: Sendable {
   }
 }
 
-/// GETs are equal if they request the same; method and body are not compared, and `onConnectivity`,
-/// `documents`, `expectsDocument` and `requiresPublicAddress` make no difference.
+/// Compares what a GET requests, for what, and over which networks: nothing else.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
     left.url == right.url && left.headers == right.headers && left.purpose == right.purpose
@@ -125,10 +121,8 @@ public struct OriginResponse: Sendable {
   public var headers: HeaderFields
   /// The body's bytes as they arrive. Iterated at most once.
   public var body: any AsyncSequence<Data, any Error> & Sendable
-  /// Returns whether the next bytes of the body are available without waiting; nil if the
-  /// transport cannot determine it.
+  /// Returns whether the next bytes are available without waiting; nil if that is unknown.
   var hasMore: (@Sendable () -> Bool)?
-  /// Whether the transport decodes the body.
   var isDecoded = false
 
   public init(
@@ -172,11 +166,9 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   package var cause: Cause?
 
   package enum Cause: Sendable, Hashable {
-    /// The device has no network at all.
     case noNetwork
     /// The host's name has no address, for whatever reason.
     case noAddress
-    /// The host's name leads to a private address, which the request must not reach.
     case privateAddress
     /// The transport ended the response because its body was not read, which says nothing of the
     /// host: the rest can be requested at once.
@@ -191,7 +183,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     (self.code, self.reason, self.cause) = (code, reason, cause)
   }
 
-  /// - Parameter what: in words that follow the name of the host.
   static func unreachable(_ host: String, _ what: String, cause: Cause? = nil) -> TransportError {
     TransportError(.unreachable, "\(host) \(what).", cause: cause)
   }
@@ -200,7 +191,6 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
   }
 
-  /// - Parameter what: the fault of the response, as a sentence.
   static func malformed(_ host: String, _ what: String) -> TransportError {
     TransportError(.malformed, "\(host) sent an invalid HTTP response: \(what).")
   }
@@ -212,8 +202,6 @@ extension OriginRequest {
   /// Checks that the request can be sent; every transport calls this first. The libraries below
   /// accept more: other schemes, a header without a name. The error omits the value of a bad
   /// header, since it may be a password.
-  ///
-  /// - Throws: `TransportError`, `.badURL`.
   func check() throws(TransportError) {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
@@ -231,7 +219,6 @@ extension OriginRequest {
 }
 
 extension MediaCacheError {
-  /// Creates the error for callers from an error of the transport, with its remedy.
   package init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
     let (code, retry, remedy): (Code, RetryPolicy.Failure?, String) =
       switch error.code {

@@ -117,8 +117,7 @@ package struct URIReference: Sendable, Hashable {
 /// origin must treat as the same resource become one. Nothing else is merged: `%2F` stays distinct
 /// from `/`; the order of a query and a slash at the end of a path are kept.
 extension URIReference {
-  /// The normalized spelling, without user information. For comparison only: a request keeps its
-  /// original spelling.
+  /// The normalized spelling, without user information: for comparison, never for a request.
   package var normalized: URIReference {
     var result = self
     _ = result.removeUserInfo()
@@ -171,8 +170,6 @@ extension URL {
   /// a path, a `%` that encodes nothing. `URL(string:)` is unsuitable for such text: it would
   /// encode every other `%` again, and turn `a%2Fb?c[]` into `a%252Fb?c%5B%5D`. A host with
   /// non-ASCII letters takes its DNS form (RFC 5891).
-  ///
-  /// - Parameter base: the base of a relative reference (RFC 3986 §5.2).
   package init?(text: some StringProtocol, relativeTo base: URL? = nil) {
     var target = URIReference(String(text))
     target.authority = target.authority.map { Self.encoded(Self.inASCII($0), brackets: false) }
@@ -214,7 +211,6 @@ extension URL {
 }
 
 extension URL {
-  /// The URL without `user:password@`, for requests, records and messages.
   package var withoutUserInfo: URL {
     var reference = URIReference(absoluteString)
     guard reference.removeUserInfo() != nil else { return self }
@@ -224,8 +220,7 @@ extension URL {
     return URL(string: text, encodingInvalidCharacters: false) ?? URL(filePath: "/")
   }
 
-  /// The value of Authorization for `user:password@` in a request (RFC 7617). Nil if the URL
-  /// names no user.
+  /// The value of Authorization for `user:password@` (RFC 7617); nil if the URL names no user.
   package var basicAuthorization: String? {
     var reference = URIReference(absoluteString)
     guard let userInfo = reference.removeUserInfo(), !userInfo.isEmpty, userInfo != ":" else {
@@ -256,8 +251,7 @@ struct PercentEncoded {
     return [UInt8(ascii: "%"), digit(byte >> 4), digit(byte & 15)]
   }
 
-  /// Returns the bytes that `append` puts in place of those of a text. A `%` that encodes nothing
-  /// is a byte like any other.
+  /// Returns the bytes that `append` makes of a text's. A `%` that encodes nothing is a plain byte.
   static func map(
     _ text: Substring.UTF8View,
     _ append: (inout [UInt8], PercentEncoded) -> Void

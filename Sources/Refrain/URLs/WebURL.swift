@@ -38,7 +38,6 @@ package struct WebURL {
 /// The origin of an http or https URL (RFC 6454 §4): scheme, host and port, in one form for all
 /// spellings.
 package struct WebOrigin: Sendable, Hashable {
-  /// `http` or `https`.
   package var scheme: String
   /// In lower case, without a trailing dot; an IPv6 address in its brackets.
   package var host: String
@@ -95,8 +94,7 @@ package struct Authority: Sendable, Hashable {
     port = Int(number)
   }
 
-  /// The host in one form for all its spellings: without a trailing dot, an IPv6 address as
-  /// inet_ntop(3) writes it.
+  /// The host in one form for all spellings: no trailing dot, IPv6 as inet_ntop(3) writes it.
   package var plainHost: String {
     if host.hasPrefix("[") { return NetworkAddress(host: host).map { "[\($0.text)]" } ?? host }
     return host.hasSuffix(".") ? String(host.dropLast()) : host
@@ -114,8 +112,7 @@ package struct Authority: Sendable, Hashable {
         && label.utf8.allSatisfy { $0.isDigit || $0.isLetter || $0 == 0x2D || $0 == 0x5F }
     }
     guard areLabels, let last = labels.last else { return false }
-    // Resolvers read `127.1` and `0x7f000001` as addresses (inet_aton(3)): only the common form is
-    // accepted here.
+    // Resolvers read `127.1` and `0x7f000001`, too, as addresses (inet_aton(3)).
     let endsInNumber = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
     return !endsInNumber || NetworkAddress(host) != nil
   }
@@ -170,8 +167,7 @@ package struct NetworkAddress: Sendable, Hashable {
     return nil
   }
 
-  /// - Parameter host: the host of a URL: an IPv6 address is in brackets, unless Foundation has
-  ///   removed them.
+  /// - Parameter host: of a URL, with an IPv6 address in brackets unless Foundation removed them.
   package init?(host: some StringProtocol) {
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     self.init(isBracketed ? String(host.dropFirst().dropLast()) : String(host))
@@ -227,7 +223,6 @@ package struct NetworkAddress: Sendable, Hashable {
     return bytes[0] & 0xFE == 0xFC || (bytes[0] == 0xFE && bytes[1] >= 0x80) || bytes[0] == 0xFF
   }
 
-  /// Whether the first bits equal those of the other address.
   func begins(with other: NetworkAddress, bits: Int) -> Bool {
     guard bytes.count == other.bytes.count, 0...bytes.count * 8 ~= bits else { return false }
     return (0..<bits).allSatisfy { bit in

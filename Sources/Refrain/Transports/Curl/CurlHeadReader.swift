@@ -17,14 +17,12 @@
       var isCounted = false
     }
 
-    /// For errors.
     private let host: String
     private var status: Int?
     private var lines: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] = []
 
     init(host: String) { self.host = host }
 
-    /// - Parameter line: one line, with its end.
     /// - Returns: the head once it is whole. Another one follows that of an interim response (1xx).
     mutating func read(_ line: UnsafeRawBufferPointer) throws(TransportError) -> Head? {
       var line = Array(line)[...]
@@ -62,7 +60,6 @@
       return Int(code)
     }
 
-    /// Adds a field, or drops it.
     private func add(
       _ spelled: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>, to fields: inout HeaderFields
     ) throws(TransportError) {
@@ -104,8 +101,6 @@
       // A tag that cannot be sent back still distinguishes generations.
       return name == "etag" && !latin.hasPrefix("W/") ? "W/" + latin : latin
     }
-
-    // MARK: The whole head
 
     private func head(_ status: Int) throws(TransportError) -> Head {
       var head = Head(status: status, headers: [:])

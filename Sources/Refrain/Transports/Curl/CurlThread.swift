@@ -5,8 +5,7 @@
   import Foundation
   import RefrainLocks
 
-  /// Passes work to the thread that runs libcurl, and wakes it for work and for sockets: epoll(7),
-  /// eventfd(2).
+  /// Passes work to the thread that runs libcurl, and wakes it for sockets: epoll(7), eventfd(2).
   final class CurlLoop: Sendable {
     typealias Work = @Sendable (CurlThread) -> Void
 
@@ -63,7 +62,6 @@
 
     // MARK: For the thread
 
-    /// Returns what was posted since the last call.
     func takeWork() -> [Work] {
       work.withLock { work in
         defer { work = [] }
@@ -87,11 +85,8 @@
       }
     }
 
-    /// Waits for sockets or work.
-    ///
-    /// - Parameters:
-    ///   - milliseconds: the longest wait; -1: unlimited.
-    ///   - act: receives each socket with its flags for curl_multi_socket_action(3).
+    /// Waits for sockets or work, without limit if `milliseconds` is -1. `act` receives each socket
+    /// with its flags for curl_multi_socket_action(3).
     func wait(within milliseconds: Int32, _ act: (curl_socket_t, Int32) -> Void) {
       withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
         let count = epoll_wait(queue, events.baseAddress, Int32(events.count), milliseconds)
@@ -121,8 +116,7 @@
     let sockets = CurlSockets()
     /// Shares TLS sessions, which would otherwise belong to one handle.
     let share: UnsafeMutableRawPointer
-    /// The logins whose origins offer Digest: their Basic credentials are not sent again, unless there
-    /// are 32 others.
+    /// At most 32 logins whose origins offer Digest: they get no Basic credentials again.
     private(set) var digests: Set<CurlLogin> = []
     private let loop: CurlLoop
     private let multi: UnsafeMutableRawPointer
@@ -137,7 +131,6 @@
     /// The most idle connections that are kept open (`DescriptorBudget`).
     private static let mostIdle = 32
 
-    /// - Throws: `TransportError` if the process has no descriptors left.
     init(_ settings: CurlTransport.Settings, _ loop: CurlLoop) throws {
       curl_global_init(Int(CURL_GLOBAL_DEFAULT))
       // Newer versions of libcurl open a descriptor here.
@@ -204,7 +197,6 @@
       transfers[ObjectIdentifier(exchange)] = transfer
     }
 
-    /// There is room for the response's body.
     func goOn(_ exchange: CurlExchange) {
       guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
       let code = curl_easy_pause(transfer.pointer, CURLPAUSE_CONT)
@@ -289,11 +281,10 @@
     }
 
     /// Whether something has arrived on a kept connection over which no request was sent yet. It
-    /// belongs to no response: the rest of one that was longer than its Content-Length, an error, or
-    /// the end of the connection (RFC 9112 §9.5). The next request would take it for its response.
-    ///
-    /// - Parameter port: the local port, by which libcurl names the connection. Connections to several
-    ///   hosts may have the same: an error costs a new connection.
+    /// belongs to no response: the rest of one that was longer than its Content-Length, an error,
+    /// or the end of the connection (RFC 9112 §9.5). The next request would take it for its
+    /// response. libcurl names a connection by its local port, which those to several hosts may
+    /// share: an error costs a new connection.
     func hasInput(atPort port: Int) -> Bool {
       open.contains { socket in
         var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)

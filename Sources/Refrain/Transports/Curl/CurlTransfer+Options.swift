@@ -76,7 +76,6 @@
       default: set(CURLOPT_CUSTOMREQUEST, request.method)
       }
       set(CURLOPT_HTTPHEADER, list: headerLines(request))
-      // Encoded bodies are passed on unchanged.
       set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       // SHOUTcast's status line.
@@ -137,8 +136,6 @@
         set(CURLOPT_NETRC_FILE, path)
       }
     }
-
-    // MARK: One option
 
     private func set(_ option: CURLoption, _ value: Int) {
       refrain_curl_set_long(pointer, option, value)

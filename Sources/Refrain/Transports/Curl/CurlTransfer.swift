@@ -4,10 +4,8 @@
   import Foundation
   import RefrainLocks
 
-  /// One request over libcurl, and its response.
-  ///
-  /// The body's bytes are buffered in chunks. Once these are full, libcurl stops reading from the
-  /// connection until one of them is taken.
+  /// One request over libcurl, and its response. The body's bytes are buffered in chunks: once
+  /// these are full, libcurl stops reading from the connection until one of them is taken.
   final class CurlExchange: TransportExchange {
     let request: OriginRequest
     let response = ResponseBuffer()
@@ -48,12 +46,10 @@
     /// The bytes that libcurl passes on at most at once (`CURL_MAX_WRITE_SIZE`).
     private static let mostAtOnce = 16 << 10
 
-    /// Returns how many chunks an exchange buffers, and about how many bytes in each. While the task
-    /// stores one, another is filled: where exchanges are few, libcurl need not stop then, and be
-    /// woken, for each chunk.
-    ///
-    /// A killed process loses what was passed on but is not stored yet: a chunk of each exchange. Five
-    /// exchanges that start at the worst moments stay below 256 KiB.
+    /// Returns how many chunks an exchange buffers, and about how many bytes in each. While the
+    /// task stores one, another is filled: where exchanges are few, libcurl need not stop for each
+    /// chunk. A killed process loses what was passed on but is not stored yet: a chunk of each
+    /// exchange. Five exchanges that start at the worst moments stay below 256 KiB.
     static func limits(exchanges: Int) -> (chunks: Int, bytes: Int) {
       (exchanges > 2 ? 1 : 2, max(mostAtOnce, min(64 << 10, (96 << 10) / max(1, exchanges))))
     }
@@ -75,8 +71,7 @@
     }
   }
 
-  /// One attempt at an exchange: a transfer of libcurl, and its callbacks. Used on the thread of libcurl
-  /// alone.
+  /// One attempt at an exchange: a transfer of libcurl. Used on libcurl's thread alone.
   final class CurlTransfer {
     private enum Upload {
       case awaitsPart(Task<Void, Never>)
@@ -116,11 +111,9 @@
     private var fullChunk = 0
     /// The fault in the head for which the transfer was ended.
     private var fault: TransportError?
-    /// Whether an address of the host was refused because it is private.
     private var hasPrivateAddress = false
     /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
     private var socketError: Int32 = 0
-    /// Whether another attempt follows this one.
     private var needsRepetition = false
 
     /// - Returns: nil if libcurl cannot be used.
@@ -179,10 +172,6 @@
 
     /// Returns whether the request may be sent over a connection: a kept one may lead to a private
     /// address, or be unusable.
-    ///
-    /// - Parameters:
-    ///   - text: the address of the host.
-    ///   - port: the port of this end.
     func connected(to text: String, from port: Int) -> Bool {
       if isKept, thread.sockets.hasInput(atPort: port) {
         needsRepetition = true
@@ -284,11 +273,9 @@
     /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
     private static let beginning: Int64 = 512 << 10
 
-    /// Adds bytes to the last chunk, or to a new one. Wakes the task for a chunk that is full: waking
-    /// it costs as much as receiving one.
-    ///
-    /// - Returns: whether libcurl must stop until `goOn`; nil if the bytes were not taken, and must be
-    ///   passed again then.
+    /// Adds bytes to the last chunk, or to a new one, and wakes the task for a full one: waking it
+    /// costs as much as receiving one. Returns whether libcurl must stop until `goOn`; nil if it
+    /// must pass the bytes again then.
     private func buffer(_ bytes: UnsafeRawBufferPointer) -> Bool? {
       exchange.response.change { state in
         // Bytes after the stop are discarded until the thread learns of it.
@@ -323,8 +310,7 @@
 
     // MARK: Its end
 
-    /// Returns whether another attempt follows a transfer that has ended, and why the response is not
-    /// whole.
+    /// Returns whether another attempt follows an ended one, and why the response is not whole.
     func outcome(of code: CURLcode) -> (isRepeated: Bool, error: TransportError?) {
       if code == CURLE_OK { _ = passRefusal() }
       return (needsRepetition || hasReadForeignBytes(code), error(for: code))
@@ -362,7 +348,6 @@
     /// Nil: those of `CurlTransport.Settings.credentialsFile`.
     private(set) var password: UserPassword?
 
-    /// Nil if the request has no user and password.
     init?(_ request: OriginRequest, _ settings: CurlTransport.Settings) {
       let authorization = request.headers["Authorization"]
       password = UserPassword(authorization: authorization)
@@ -374,8 +359,7 @@
   }
 
   extension OriginRequest {
-    /// Whether the request may be sent again if a kept connection turns out to be closed (RFC
-    /// 9110 §9.2.2).
+    /// Whether the request may be sent again if a kept connection was closed (RFC 9110 §9.2.2).
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }

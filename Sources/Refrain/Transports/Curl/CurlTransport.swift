@@ -22,8 +22,7 @@
       self.settings = settings
     }
 
-    /// Starts the thread that sends requests, unless it runs. Without room for it, the first request
-    /// fails.
+    /// Starts the thread unless it runs. Without room for it, the first request fails.
     func startThread() { _ = try? CurlLoop.with(settings) }
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
@@ -76,7 +75,6 @@
     }
   }
 
-  /// A network proxy for requests.
   struct CurlProxy: Sendable, Hashable {
     /// In libcurl's form: `http://user:password@host:3128`, `socks5://…`; http without a scheme.
     let url: String
@@ -92,8 +90,7 @@
     var speaksHTTP: Bool { !url.lowercased().hasPrefix("socks") }
   }
 
-  /// The proxies that the environment names, and their exceptions: `http_proxy`, `https_proxy`,
-  /// `all_proxy`, `no_proxy`. A pure value.
+  /// The proxies that the environment names, and their exceptions (`no_proxy`). A pure value.
   ///
   /// `HTTP_PROXY` in capitals is ignored: in a CGI script it is the client's `Proxy:` header.
   /// Requests to this machine (`localhost`, `127.0.0.0/8`, `::1`) never use a proxy.

@@ -4,15 +4,11 @@
   import Foundation
 
   extension TransportError {
-    /// Returns the error of a transfer that libcurl has ended (libcurl-errors(3)); nil if the response
-    /// is whole.
+    /// Returns the error of an ended transfer (libcurl-errors(3)); nil if the response is whole.
     ///
     /// - Parameters:
-    ///   - text: libcurl's error message.
-    ///   - host: the requested one, and the proxy on the way to it.
     ///   - systemError: errno(3) of the last failed connection.
     ///   - proxyStatus: a proxy's response to CONNECT; 0: none.
-    ///   - hasHead: whether the head of a response was received.
     static func curl(
       _ code: CURLcode, _ text: String, host: String, systemError: Int32, proxyStatus: Int,
       hasHead: Bool

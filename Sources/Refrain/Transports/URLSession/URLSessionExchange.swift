@@ -5,9 +5,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One request over URLSession, and its response.
-///
-/// URLSession's callbacks arrive one at a time, on the session's queue.
+/// One request over URLSession, and its response. URLSession's callbacks arrive one at a time, on
+/// the session's queue.
 final class URLSessionExchange: TransportExchange {
   /// The task is suspended above this many unread bytes.
   private static let many = 256 << 10
@@ -16,15 +15,12 @@ final class URLSessionExchange: TransportExchange {
   static let mostUnread = 2 << 20
 
   let request: OriginRequest
-  /// The body of the request.
   let upload: UploadFile?
   let response = ResponseBuffer()
   private let settings: URLSessionRequests.Settings
   private let queue: OperationQueue
-  /// For errors.
   private let host: String
-  /// Of the task. No lock: it is used only on `queue`, which is serial, and on which the session calls
-  /// its delegate.
+  /// Used only on `queue`, which is serial, and on which the session calls its delegate.
   private nonisolated(unsafe) var state = State()
 
   private struct State {
@@ -51,9 +47,7 @@ final class URLSessionExchange: TransportExchange {
     host = request.url.host() ?? ""
   }
 
-  /// Starts the task, and waits for the head of the response.
-  ///
-  /// - Parameter makeTask: creates the task, on the queue.
+  /// Starts the task, which `makeTask` creates on the queue, and waits for the head.
   func send(
     _ makeTask: @Sendable @escaping () -> URLSessionDataTask
   ) async throws -> OriginResponse {
@@ -106,7 +100,6 @@ final class URLSessionExchange: TransportExchange {
     }
   }
 
-  /// - Throws: why the body cannot be used.
   private func headCame(_ response: HTTPURLResponse) throws(TransportError) {
     var head: ResponseBuffer.Head = (response.statusCode, HeaderFields(response), false)
     let codings = head.headers.contentCodings.joined(separator: ", ")
@@ -179,7 +172,6 @@ final class URLSessionExchange: TransportExchange {
     }
   #endif
 
-  /// Called when the task has ended, as its last callback.
   func taskEnded(_ error: (any Error)?) {
     state.task = nil
     let (beforeHead, isResting) = (!state.hasHead, response.isPaused)
@@ -257,11 +249,7 @@ extension HeaderFields {
 }
 
 extension TransportError {
-  /// Returns the error for one of URLSession's.
-  ///
-  /// - Parameters:
-  ///   - beforeHead: whether the error came before the head of a response.
-  ///   - isResting: whether the task was suspended: a timeout is then not the host's.
+  /// - Parameter isResting: whether the task was suspended: a timeout is then not the host's.
   static func urlSession(
     _ error: any Error, host: String, beforeHead: Bool, isResting: Bool
   ) -> TransportError {
@@ -307,7 +295,6 @@ extension TransportError {
     }
   }
 
-  /// Returns the error of a response that ended because nobody read it.
   fileprivate static func unread(_ host: String) -> TransportError {
     TransportError(
       .connectionLost,

@@ -31,10 +31,10 @@ public typealias AuthenticationChallengeHandler =
   /// sent, and returned, as one, joined by commas (RFC 9110 §5.3).
   ///
   /// URLSession decodes a body with a Content-Encoding whatever the request, and the original is
-  /// not available. As decoded bytes would not be the bytes of the range, such a response (200,
-  /// 206) fails with `TransportError.Code.malformed`. Only a whole document (200) in gzip or deflate
-  /// is passed on decoded. If it is sent neither in chunks nor with a Content-Length, it may end too early
-  /// without an error.
+  /// not available. As decoded bytes are not those of the range, such a response (200, 206) fails
+  /// with `TransportError.Code.malformed`. Only a whole document (200) in gzip or deflate is passed
+  /// on decoded: sent neither in chunks nor with a Content-Length, it may end too early without an
+  /// error.
   ///
   /// A 401 that offers Digest authentication is answered with the user and password of the request's
   /// Basic credentials, unless there is a `challengeHandler`.
@@ -180,8 +180,7 @@ final class URLSessionRequests: RelayingTransport {
 ///
 /// `URLSessionTask.delegate` would replace it, but URLSession on Linux does not call that.
 final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
-  /// From before the task starts until it has ended. No lock: it is used only on the sessions' queue,
-  /// which is serial, and on which they call this delegate.
+  /// From before the task starts until it has ended. Used only on the sessions' serial queue.
   private nonisolated(unsafe) var exchanges: [URLSessionTask: URLSessionExchange] = [:]
 
   /// On the queue.
@@ -243,7 +242,6 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
 final class UploadFile: Sendable {
   let url: URL
 
-  /// Writes the whole body.
   init(_ body: OriginRequest.Body) async throws {
     url = FileManager.default.temporaryDirectory.appending(
       path: "refrain-upload-\(UUID().uuidString)")
