@@ -15,11 +15,10 @@ package final class Listener: Sendable {
   private struct State {
     enum Phase {
       case idle, running, stopping
-      /// With the error of whoever waits until it listens.
+      /// The error is for whoever waits until it listens.
       case over(any Error)
     }
     var phase = Phase.idle
-    /// When the program was last seen to run.
     var lastSeen = ContinuousClock.now
 
     var isRunning: Bool { if case .running = phase { true } else { false } }
@@ -32,9 +31,8 @@ package final class Listener: Sendable {
 
   // MARK: Running
 
-  /// - Parameters:
-  ///   - atStart: called before anything listens; if it throws, nothing does.
-  ///   - atEnd: called once nothing listens any more, if `atStart` was called.
+  /// `atStart` is called before anything listens; if it throws, nothing does. `atEnd` is called
+  /// once nothing listens any more, if `atStart` was.
   func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
     try state.withLock { state in
       switch state.phase {
@@ -62,9 +60,7 @@ package final class Listener: Sendable {
     try Task.checkCancellation()
   }
 
-  /// Listens until `stop()`.
-  ///
-  /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
+  /// Begins to listen; `stop()` ends it. Throws `.addressInUse`, `.addressUnavailable`.
   package func start() async throws {
     Task {
       try? await run {
@@ -72,7 +68,6 @@ package final class Listener: Sendable {
         await settle(within: .zero)
       }
     }
-    // Throws the first error.
     try await waitUntilListening()
   }
 
@@ -96,7 +91,6 @@ package final class Listener: Sendable {
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
         guard hasListened, failures < Self.mostFailures else { throw error }
-        // Once for each time that the socket is lost.
         if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
@@ -131,8 +125,7 @@ package final class Listener: Sendable {
     channel.close(promise: nil)
   }
 
-  /// Returns whether connections to a listening socket are refused. Any other failure may have
-  /// another reason, such as too many clients.
+  /// Any other failure than a refusal may have another reason, such as too many clients.
   private static func isRefused(at channel: any Channel) async -> Bool {
     guard let address = channel.localAddress else { return false }
     do {
@@ -185,8 +178,8 @@ package final class Listener: Sendable {
       }
       await Self.pause()
     }
-    // A responder may outlive its connection for a moment: its request is logged before the end. Those
-    // of closed connections are cancelled.
+    // A responder may outlive its connection for a moment: its request is logged before the end.
+    // Those of closed connections are cancelled.
     while setup.responders.load(ordering: .acquiring) > 0 { await Self.pause() }
   }
 
@@ -199,7 +192,7 @@ package final class Listener: Sendable {
   private static let closed = CacheProxyError(
     .closed, "The proxy was stopped.", remedy: "Create another one.")
 
-  /// - Throws: the error with which it has ended.
+  /// Throws the error with which it has ended.
   func waitUntilListening() async throws {
     await examineIfSuspended()
     while place.channel == nil {
