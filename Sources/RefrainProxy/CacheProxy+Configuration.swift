@@ -98,8 +98,8 @@ extension CacheProxy {
     /// The longest time for which a client may accept no bytes.
     public var sendTimeout: Duration = .seconds(300)
 
-    /// The time that a client of a given socket has for its next request once the proxy stops. Those
-    /// that have been silent for longer are closed at once.
+    /// The time that a client of a given socket has for its next request once the proxy stops.
+    /// Those that have been silent for longer are closed at once.
     package var lastRequestTimeout: Duration = .seconds(1)
 
     // Whether stored bytes are sent by sendfile(2), and not through a buffer.
@@ -121,9 +121,7 @@ extension CacheProxy {
 }
 
 extension ProxyService {
-  /// Creates the parts of a proxy, each with what it needs of the configuration.
-  ///
-  /// - Throws: as `CacheProxy.init(cache:configuration:)`.
+  /// Throws as `CacheProxy.init(cache:configuration:)`.
   package convenience init(
     cache: MediaCache, configuration: CacheProxy.Configuration
   ) throws(CacheProxyError) {

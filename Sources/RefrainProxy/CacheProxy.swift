@@ -26,8 +26,6 @@ public final class CacheProxy: Sendable {
       front: FrontHandlers())
   }
 
-  /// Creates a proxy with what its operator adds.
-  ///
   /// - Parameter configuration: that with which `service` was created.
   package init(_ service: ProxyService, _ configuration: Configuration, front: FrontHandlers) {
     var configuration = configuration
@@ -41,12 +39,10 @@ public final class CacheProxy: Sendable {
     listener = Listener(setup, at: service.routes.place, service.connections)
   }
 
-  /// Returns a listener beside the proxy's own, for handlers alone: the operator's. It stays
-  /// open until it is stopped, which may be after all clients of the proxy have been served: the state
-  /// of a proxy that ends can be watched. Its requests are neither logged nor counted, and its clients
-  /// have no limits.
-  ///
-  /// - Parameter handlers: asked in this order for each request whose `Host` is the proxy's.
+  /// Returns a listener for handlers alone: the operator's, asked in this order for requests whose
+  /// `Host` is the proxy's. It stays open until it is stopped, even after all clients of the proxy
+  /// have been served: the state of a proxy that ends can be watched. Its requests are neither
+  /// logged nor counted, and its clients have no limits.
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
     var routes = service.routes
     routes.place = place
@@ -63,7 +59,7 @@ public final class CacheProxy: Sendable {
         }
       }
     }
-    // More connections than watchers need, and few enough for the descriptors that clients leave.
+    // More than watchers need, and few enough for the descriptors that clients leave.
     return Listener(setup, at: place, ConnectionCount { DescriptorBudget.forOperator })
   }
 
@@ -75,11 +71,7 @@ public final class CacheProxy: Sendable {
   ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
   public func run() async throws { try await run(atStart: {}, atEnd: {}) }
 
-  /// As `run()`, with what else begins and ends with the proxy.
-  ///
-  /// - Parameters:
-  ///   - atStart: called before anything listens; if it throws, nothing does.
-  ///   - atEnd: called after the last response.
+  /// As `run()`. If `atStart` throws, nothing listens; `atEnd` is called after the last response.
   package func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
     var housekeeping: Task<Void, Never>?
     var holds: UInt64?
@@ -109,8 +101,8 @@ public final class CacheProxy: Sendable {
   }
 
   /// Reports from now on that the proxy is about to end: connections are closed after the responses
-  /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted. Call `stop()`
-  /// once the balancers have noticed.
+  /// under way, and with RefrainServer `/health` responds 503. New connections are still accepted.
+  /// Call `stop()` once the balancers have noticed.
   public func beginDraining() {
     service.drain()
     service.sessions.save(after: .zero)
@@ -130,7 +122,6 @@ public final class CacheProxy: Sendable {
     try await listener.waitUntilListening()
   }
 
-  /// The number of clients connected now.
   var connectionCount: Int { service.connections.current }
 
   /// The address on which the proxy listens; nil while it does not.

@@ -47,9 +47,8 @@ public struct AccessLogLine: Sendable {
 
   private static func quoted(_ text: String?) -> String { "\"\(text.map(escaped) ?? "-")\"" }
 
-  /// Returns the text with every byte that is not printable ASCII, each quote and each backslash as
-  /// `\xHH`, as nginx writes them: nothing that a client sends ends a field or a line, or reaches a
-  /// terminal as a command.
+  /// Writes quotes, backslashes and all but printable ASCII as `\xHH`, as nginx does: nothing that
+  /// a client sends ends a field or a line, or reaches a terminal as a command.
   static func escaped(_ text: String) -> String {
     if text.utf8.allSatisfy(isPlain) { return text }
     var result = ""

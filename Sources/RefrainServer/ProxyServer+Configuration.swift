@@ -33,13 +33,11 @@ extension ProxyServer {
 
     public init() {}
 
-    /// Where the operator's listener is; nil if there is none.
     var adminPlace: ListeningPlace? {
       (adminSocket?.address ?? adminAddress).map { ListeningPlace($0, adminSocket) }
     }
 
-    /// - Throws: `.invalidConfiguration` for a path that no request has, and for a limit that permits
-    ///   nothing.
+    /// Throws `.invalidConfiguration` for a path that no request has, or an invalid limit.
     func check() throws(CacheProxyError) {
       if let path = healthPath {
         guard path.hasPrefix("/"), path.utf8.count > 1, URLSpelling.isTarget(path),

@@ -11,7 +11,6 @@ public final class ProxyServer: Sendable {
   public let configuration: Configuration
   /// The proxy, which `run()` runs. It gives the URLs, drains and stops.
   public let proxy: CacheProxy
-  /// Nil if there is no page.
   let page: Page?
   private let listener: Listener?
 
@@ -29,7 +28,6 @@ public final class ProxyServer: Sendable {
     let hasToken = configuration.proxy.origin == nil
     let hasPage = configuration.servesPage && (hasToken || configuration.adminPlace != nil)
     let page = hasPage ? Page(of: operated, removal) : nil
-    /// Returns the handlers of one of the operator's places.
     func handlers(_ place: OperatorPlace) -> [any ProxyHandler] {
       [OperatorHandler(proxy: operated, health: health, removal: removal, place: place)]
     }
@@ -74,6 +72,5 @@ public final class ProxyServer: Sendable {
     return adminListeningAddress.flatMap { URL(string: "http://\($0)/") }
   }
 
-  /// The number of connections to the operator's listener.
   var adminConnectionCount: Int { listener?.connections.current ?? 0 }
 }

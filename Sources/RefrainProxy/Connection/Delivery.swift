@@ -4,25 +4,23 @@ import NIOCore
 import Refrain
 import RefrainLocks
 
-/// The response to one request on its way to the client: writes it from a task, and records what is
-/// logged of it. Each write waits until the socket has accepted its bytes: a slow client costs no
-/// memory.
+/// Writes the response to one request from a task, and records what is logged of it. Each write
+/// waits until the socket has accepted its bytes: a slow client costs no memory.
 final class Delivery: Sendable {
   struct Record: Sendable {
-    /// What is logged. Its URL is empty until one is requested from the origin.
+    /// Its URL is empty until one is requested from the origin.
     var served: ServedRequest
     /// Whether the request is neither logged nor counted.
     var isSilent: Bool
-    /// The seconds to the head of the response; nil before it is given to the connection.
+    /// The seconds to the head of the response; nil before the connection has it.
     var firstByte: Double?
   }
 
   private let setup: ConnectionSetup
   let request: ClientRequest
   private let connection: NIOLoopBound<ProxyConnection>
-  /// That of the connection's request: late writes must not reach the next response.
+  /// Distinguishes the request: late writes must not reach the next response.
   private let number: UInt64
-  /// Nil: the client has no limits.
   private let gate: (any ClientGate)?
   private let record: Mutex<Record>
 
@@ -46,9 +44,7 @@ final class Delivery: Sendable {
 
   // MARK: Responses
 
-  /// - Parameters:
-  ///   - length: that of the body; nil if it is unknown.
-  ///   - body: writes the body; not called for HEAD, and for statuses without one.
+  /// - Parameter body: not called for HEAD, and for statuses without one.
   func send(
     _ head: ResponseHead, length: Int64?, _ body: () async throws -> Void = {}
   ) async throws {
@@ -68,7 +64,6 @@ final class Delivery: Sendable {
     guard (200...599).contains(response.status) else {
       throw HTTPError(500, "This proxy made a response with the status \(response.status).")
     }
-    // Nothing is logged or counted of the operator's listener.
     let response = setup.front == nil ? response.unlogged : response
     note { record in
       record.served.error = response.error
@@ -90,7 +85,7 @@ final class Delivery: Sendable {
     }
   }
 
-  /// Responds to an error: with its status, if nothing is sent yet.
+  /// Responds with the status of an error; if a response has begun, aborts it.
   func send(_ error: HTTPError) async {
     // Only the end of the connection cancels the task: nothing can be sent, and that is no error.
     guard !Task.isCancelled else { return abort() }
@@ -124,7 +119,6 @@ final class Delivery: Sendable {
 
   var hasBegun: Bool { record.withLock { $0.firstByte != nil } }
 
-  /// Whether the client has not left, and the proxy does not stop.
   private var isWanted: Bool {
     get async {
       let isOpen = try? await perform { [connection] in
@@ -166,9 +160,8 @@ final class Delivery: Sendable {
   /// The most bytes read from a file at a time.
   static let longestCopy = 256 << 10
 
-  /// Counts bytes that the socket has accepted, and waits until more may be sent.
-  ///
-  /// - Parameter stored: the number of those that were stored before the request.
+  /// Counts bytes that the socket has accepted, of which `stored` were stored before the request,
+  /// and waits until more may be sent.
   private func noteSent(_ count: Int64, stored: Int64 = 0) async throws {
     let isSilent = record.withLock { record in
       record.served.bytesSent += count
@@ -179,14 +172,12 @@ final class Delivery: Sendable {
     try await gate?.pace(request.client, after: Int(count))
   }
 
-  /// Returns the next part of the request's body; nil at its end.
+  /// Returns nil at the end of the request's body.
   func nextBodyPart() async throws -> ByteBuffer? {
     try await perform { $0.nextBodyPart() }
   }
 
-  /// Returns the whole body of the request.
-  ///
-  /// - Throws: 413 if it is longer than `limit`.
+  /// Throws 413 if the body is longer than `limit` bytes.
   func body(limit: Int) async throws -> [UInt8] {
     var body: [UInt8] = []
     while let part = try await nextBodyPart() {
@@ -198,9 +189,7 @@ final class Delivery: Sendable {
     return body
   }
 
-  // MARK: The connection
-
-  /// - Throws: `ClientDisconnected`, if the connection does not respond to this request any more.
+  /// Throws `ClientDisconnected` if the connection does not respond to this request any more.
   private func perform<Value: Sendable>(
     _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
   ) async throws -> Value {
@@ -211,9 +200,6 @@ final class Delivery: Sendable {
     }.get()
   }
 
-  // MARK: The log
-
-  /// Logs and counts the request, which has ended.
   func log() {
     var record = record.withLock { $0 }
     guard !record.isSilent else { return }
@@ -233,5 +219,4 @@ extension ByteBuffer {
   }
 }
 
-/// The error of a cache file that ends before its stored bytes do.
 struct FileEnded: Error {}

@@ -15,11 +15,10 @@ package final class Listener: Sendable {
   private struct State {
     enum Phase {
       case idle, running, stopping
-      /// With the error of whoever waits until it listens.
+      /// The error is for whoever waits until it listens.
       case over(any Error)
     }
     var phase = Phase.idle
-    /// When the program was last seen to run.
     var lastSeen = ContinuousClock.now
 
     var isRunning: Bool { if case .running = phase { true } else { false } }
@@ -75,7 +74,6 @@ package final class Listener: Sendable {
         await settle(within: .zero)
       }
     }
-    // Throws the first error.
     try await waitUntilListening()
   }
 
@@ -131,8 +129,7 @@ package final class Listener: Sendable {
     channel.close(promise: nil)
   }
 
-  /// Returns whether connections to a listening socket are refused. Any other failure may have
-  /// another reason, such as too many clients.
+  /// Any other failure than a refusal may have another reason, such as too many clients.
   private static func isRefused(at channel: any Channel) async -> Bool {
     guard let address = channel.localAddress else { return false }
     do {
@@ -185,8 +182,8 @@ package final class Listener: Sendable {
       }
       await Self.pause()
     }
-    // A responder may outlive its connection for a moment: its request is logged before the end. Those
-    // of closed connections are cancelled.
+    // A responder may outlive its connection for a moment: its request is logged before the end.
+    // Those of closed connections are cancelled.
     while setup.responders.load(ordering: .acquiring) > 0 { await Self.pause() }
   }
 
@@ -199,7 +196,7 @@ package final class Listener: Sendable {
   private static let closed = CacheProxyError(
     .closed, "The proxy was stopped.", remedy: "Create another one.")
 
-  /// - Throws: the error with which it has ended.
+  /// Throws the error with which it has ended.
   func waitUntilListening() async throws {
     await examineIfSuspended()
     while place.channel == nil {

@@ -9,14 +9,12 @@ import RefrainLocks
   import Darwin
 #endif
 
-/// Ends a connection.
 extension ProxyConnection {
   var isClosing: Bool { phase >= .closing }
 
   func closeAfterResponse() { phase = max(phase, .lastResponse) }
 
-  /// Responds to bytes that are not a request, and closes the connection: the next request cannot
-  /// be found.
+  /// Responds to bytes that are not a request, and closes: the next request cannot be found.
   func refuse(_ httpError: HTTPError) {
     guard let context, !isClosing else { return }
     // In the middle of a response, or of a body whose request has been answered, the error would be
@@ -69,8 +67,7 @@ extension ProxyConnection {
     channel.closeFuture.whenComplete { _ in deadline.cancel() }
   }
 
-  /// Aborts a response that cannot be completed: the client must not take a part for the whole. A
-  /// connection that is closing already is closed at once.
+  /// Aborts a response that cannot be completed: the client must not take a part for the whole.
   func abortAnswer() {
     if isClosing {
       context?.close(promise: nil)
@@ -84,10 +81,9 @@ extension ProxyConnection {
     close()
   }
 
-  /// Stops the connection: at once if it is idle, else after its response. At a given socket, the next
-  /// process responds to whom this one does not: no request may fail. A client that has just
-  /// connected, or was not told yet that the connection closes, has a moment for its next request,
-  /// whose response says so. To be called again then.
+  /// Stops the connection: at once if it is idle, else after its response. At a given socket no
+  /// request may fail: a client that has just connected, or does not know yet that the connection
+  /// closes, has a moment for its next request, whose response says so. Call this again then.
   func stop() {
     let settings = setup.settings
     if !settings.isSocketGiven { closeAfterResponse() }
@@ -133,7 +129,6 @@ extension ProxyConnection {
       closeAfterResponse()
       failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
     } else if now - since > TimeAmount(settings.sendTimeout) {
-      // The client accepts nothing.
       abortAnswer()
     }
   }

@@ -4,9 +4,7 @@ import NIOCore
 import NIOPosix
 import Refrain
 
-/// Writes responses, for the task that responds.
 extension ProxyConnection {
-  /// Writes the head of the response; the body follows as the head declares.
   func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
     guard let context, !isClosing, let answering, !hasWrittenHead else { return nil }
     var keepsAlive = answering.keepsAlive && phase == .open && !setup.isEnding
@@ -23,8 +21,8 @@ extension ProxyConnection {
     return writeAndFlush(headBuffer, context)
   }
 
-  /// Writes an interim response, before the final one. Clients of HTTP/1.0 know none, and 100 and 101
-  /// are about one connection only. A client that does not read receives none: it needs none.
+  /// Clients of HTTP/1.0 know no interim responses, and 100 and 101 are about one connection only.
+  /// A client that does not read receives none: it needs none.
   func writeInterim(_ status: Int, _ fields: HeaderFields) {
     guard let context, !isClosing, let answering, !hasWrittenHead, !answering.isHTTP10,
       (102..<200).contains(status), context.channel.isWritable
@@ -42,21 +40,20 @@ extension ProxyConnection {
     return promise.futureResult
   }
 
-  /// Writes more of the body. Completes when the socket has accepted it.
+  /// Completes when the socket has accepted the bytes.
   func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void>? {
     framed(Int64(bytes.readableBytes)) { context, promise in
       context.write(self.wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
     }
   }
 
-  /// As `write(_:)`, for a part of a file.
   func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
     framed(range.upperBound - range.lowerBound) { context, promise in
       write(file, range, context, promise)
     }
   }
 
-  /// - Returns: nil if the bytes would exceed the announced length.
+  /// Returns nil if the bytes would exceed the announced length.
   private func framed(
     _ count: Int64, _ write: (ChannelHandlerContext, EventLoopPromise<Void>?) -> Void
   ) -> EventLoopFuture<Void>? {
@@ -80,8 +77,7 @@ extension ProxyConnection {
     return promise.futureResult
   }
 
-  /// Ends the body of the response. If it is shorter than announced, closes the connection, which
-  /// shows the client that it is incomplete (RFC 9112 §8).
+  /// Closes the connection if the body is shorter than announced: it is incomplete (RFC 9112 §8).
   func endAnswer() -> EventLoopFuture<Void>? {
     guard let context, !isClosing, let answering else { return nil }
     switch answering.framing {
@@ -135,13 +131,11 @@ extension ProxyConnection {
   }
 }
 
-/// Serves requests at once: from the file, if all requested bytes are stored and fresh.
 extension ProxyConnection {
-  /// Responds from the file if all requested bytes are stored and fresh: without a task and without
-  /// a copy. Returns whether it did.
+  /// Responds without a task or a copy if all requested bytes are stored and fresh, or returns
+  /// false.
   func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
-    // The most common kind: for the bytes of a resource, without conditions. What has to be copied is
-    // read by a task: a read may block.
+    // The most common kind. What has to be copied is read by a task: a read may block.
     guard let context, setup.front != nil,
       head.isHEAD || head.isGET && setup.settings.sendsFiles,
       head.minorVersion == 1, head.framing == .none,
@@ -168,7 +162,6 @@ extension ProxyConnection {
     return true
   }
 
-  /// A response that is sent at once, and when its request and its head were.
   private struct HitResponse {
     let hit: CachedHit.Hit
     let head: RequestHead
@@ -187,8 +180,7 @@ extension ProxyConnection {
     finished(isSent: isSent)
   }
 
-  /// Sends what the socket did not accept at once, a part after the other: what a client has received
-  /// is counted if it leaves before the end.
+  /// Sends in parts, so that what a client has received is counted if it leaves before the end.
   private func sendRest(
     of response: HitResponse, after sent: Int64, _ context: ChannelHandlerContext
   ) {
@@ -213,10 +205,9 @@ extension ProxyConnection {
 
   /// Passes as much of a hit to the socket as it accepts now, without a promise or a region of
   /// SwiftNIO; nothing waits in the channel between responses. Holding the head back until the body
-  /// follows (MSG_MORE, TCP_CORK) costs the system a third more on loopback.
-  ///
-  /// - Returns: the accepted bytes of the body; nil if another program has truncated the file, which
-  ///   ends before them. Those of the head leave `headBuffer`.
+  /// follows (MSG_MORE, TCP_CORK) costs the system a third more on loopback. Returns the accepted
+  /// bytes of the body, nil if another program has truncated the file before them; those of the
+  /// head leave `headBuffer`.
   private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64? {
     #if os(Linux)
       guard let socket, context.channel.isActive else { return 0 }

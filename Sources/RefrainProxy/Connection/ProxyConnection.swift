@@ -13,14 +13,12 @@ final class ProxyConnection: ChannelInboundHandler {
   typealias OutboundOut = IOData
 
   let setup: ConnectionSetup
-  /// Whether it exceeds the limit, and is refused.
   private let isSurplus: Bool
   var context: ChannelHandlerContext?
-  /// The channel's descriptor, which may be written to while nothing waits in the channel.
+  /// May be written to while nothing waits in the channel.
   private(set) var socket: CInt?
 
   var phase = Phase.open
-  /// The request that is being answered.
   var answering: Answering?
   /// The body of the last request.
   var body = RequestBody.ended
@@ -40,7 +38,7 @@ final class ProxyConnection: ChannelInboundHandler {
   /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
 
-  /// Looks at the times of the connection. A timer for each request would cost more than the request.
+  /// Checks the timeouts: a timer for each request would cost more than the request.
   var clock: RepeatedTask?
   /// The time since which the client is waited for: to send a request, or to accept something.
   var since = NIODeadline.now()
@@ -53,7 +51,6 @@ final class ProxyConnection: ChannelInboundHandler {
     return NetworkAddress(address)?.mappedIPv4?.text ?? address
   }()
   lazy var localText = context?.localAddress?.ipAddress
-  /// Whether it counts as one of the client's connections.
   private var isCounted = false
 
   enum Phase: Comparable {
@@ -65,13 +62,12 @@ final class ProxyConnection: ChannelInboundHandler {
   }
 
   struct Answering {
-    /// Distinguishes the request from the others of the connection.
     let number: UInt64
     var task: Task<Void, Never>?
     let isHTTP10: Bool
     let keepsAlive: Bool
     var expectsContinue: Bool
-    /// How the response goes on; nil until its head is written.
+    /// Nil until the head is written.
     var framing: Framing?
   }
 
@@ -84,11 +80,9 @@ final class ProxyConnection: ChannelInboundHandler {
   }
 
   enum RequestBody {
-    /// All of it has been received.
     case ended
     /// No task reads it now. Of a request that has been answered, so many bytes were discarded.
     case unread(discarded: Int)
-    /// A task waits for more of it.
     case awaited(EventLoopPromise<ByteBuffer?>, since: NIODeadline)
   }
 
@@ -126,14 +120,13 @@ final class ProxyConnection: ChannelInboundHandler {
   func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The connection broke: its end is reported to the task that writes to it.
+    // The task that writes learns of the connection's end.
     context.close(promise: nil)
   }
 
   // MARK: Reading
 
-  /// Reads on, if that is wanted: the channel does not by itself. While a request is being answered,
-  /// further bytes wait in the socket.
+  /// The channel does not read by itself: until this is called, further bytes wait in the socket.
   func resumeReading() {
     if isClosing || answering == nil || isBodyAwaited { context?.read() }
   }
@@ -151,7 +144,6 @@ final class ProxyConnection: ChannelInboundHandler {
     process()
   }
 
-  /// Processes the received bytes as far as possible now.
   func process() {
     // A response written at once calls this again.
     guard !isProcessing else { return }
@@ -185,7 +177,6 @@ final class ProxyConnection: ChannelInboundHandler {
     if case .awaited = body { true } else { false }
   }
 
-  /// Returns the next part of the request's body; nil at its end.
   func nextBodyPart() -> EventLoopFuture<ByteBuffer?>? {
     guard let context, !isClosing, let answering else { return nil }
     switch body {
@@ -255,10 +246,7 @@ final class ProxyConnection: ChannelInboundHandler {
 
   func isAnswering(_ number: UInt64) -> Bool { answering?.number == number }
 
-  /// Goes on to the next request, once a response is over.
-  ///
-  /// - Parameter isSent: whether the socket has accepted all of it. No further request is served for a
-  ///   client that is gone.
+  /// Unless the socket has accepted all of it, the client is gone: no further request is served.
   func finished(isSent: Bool) {
     answering = nil
     // A task that still reads the body has already responded.
@@ -273,12 +261,10 @@ final class ProxyConnection: ChannelInboundHandler {
 final class ConnectionSetup: Sendable {
   let settings: ConnectionSettings
   let service: ProxyService
-  /// Nil for the connections of the operator, which have no limits, no figures and no log, and
-  /// receive nothing at once.
+  /// Nil for the operator's connections: no limits, figures or log, and no response at once.
   let front: FrontHandlers?
-  /// Responds to a request that cannot be served at once.
+  /// Called for a request that cannot be served at once.
   let respond: @Sendable (Delivery) async -> Void
-  /// The number of tasks that respond.
   let responders = Atomic(0)
 
   init(
@@ -289,12 +275,10 @@ final class ConnectionSetup: Sendable {
     self.respond = respond
   }
 
-  /// Whether connections close after the responses under way. Those of the operator do not while
-  /// the proxy drains.
+  /// The operator's connections stay open while the proxy drains.
   var isEnding: Bool { front == nil ? service.isStopping : service.isEnding }
 }
 
-/// How connections wait and send (`CacheProxy.Configuration`).
 struct ConnectionSettings: Sendable {
   var headTimeout: Duration
   var idleTimeout: Duration

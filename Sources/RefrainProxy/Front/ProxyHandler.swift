@@ -33,7 +33,6 @@ public struct ProxyRequest: Sendable {
   public let fields: HeaderFields
   /// The client's numeric address.
   public let client: String
-  /// Reads the body, of at most so many bytes.
   private let read: @Sendable (Int) async throws -> [UInt8]
 
   init(
@@ -93,7 +92,6 @@ public struct ProxyResponse: Sendable {
 
 /// Writes the body of a response as it arises (`ProxyResponse.Body.stream`).
 public struct ProxyBodyWriter: Sendable {
-  /// Returns once the socket has accepted the bytes.
   let accept: @Sendable (Data) async throws -> Void
   let isRead: @Sendable () async -> Bool
 
@@ -123,15 +121,13 @@ extension ProxyResponse {
       ], body: Data(body))
   }
 
-  /// The same of the operator's side: nothing of it is logged or counted, and no page of another web
-  /// origin reads it.
+  /// The same for the operator: neither logged nor counted, and unreadable to other web origins.
   package var unlogged: ProxyResponse {
     var response = self
     (response.isLogged, response.isForWebOrigin) = (false, false)
     return response
   }
 
-  /// Creates the response that tells people of an error, in one sentence.
   package init(_ error: HTTPError) {
     self.init(status: error.status, type: "text/plain; charset=utf-8", "\(error.reason)\n".utf8)
     if let seconds = error.retryAfter ?? (error.status == 503 ? 1 : nil) {

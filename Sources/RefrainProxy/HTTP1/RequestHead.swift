@@ -2,10 +2,8 @@
 internal import NIOCore
 internal import Refrain
 
-/// The head of a request, validated as its lines are read, one after the other.
-///
-/// Nothing is copied out of the bytes before it is needed: most requests need only their kind, the
-/// target, and perhaps Range.
+/// The head of a request, validated as its lines are read. Nothing is copied out of the bytes
+/// before it is needed: most requests need only their kind, the target, and perhaps Range.
 struct RequestHead: Sendable {
   /// From the method to the empty line.
   var bytes = ByteBuffer()
@@ -18,9 +16,8 @@ struct RequestHead: Sendable {
   let isHEAD: Bool
   /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
   let minorVersion: Int
-  /// How the end of the body is found.
   private(set) var framing = BodyFraming.none
-  /// Whether there is a field that begins with `If-`.
+  /// Whether a field begins with `If-`.
   private(set) var isConditional = false
   /// Whether there is Cache-Control or Pragma.
   private(set) var hasDirectives = false
@@ -34,25 +31,23 @@ struct RequestHead: Sendable {
   /// Whether another request may follow (RFC 9112 §9.3); after one of HTTP/1.0 none does.
   var keepsAlive: Bool { !asksToClose && minorVersion >= 1 }
 
-  /// Whether the client waits for 100. A client of HTTP/1.0 does not know it, and without a body
-  /// there is nothing to wait for (RFC 9110 §10.1.1).
+  /// A client of HTTP/1.0 does not wait for 100, and none does without a body (RFC 9110 §10.1.1).
   var expectsContinue: Bool { hasExpectation && minorVersion >= 1 && hasBody }
 
   var method: String { withBytes(at: methodPlace, \.text) }
 
-  /// The target as received (RFC 9112 §3.2).
+  /// As received (RFC 9112 §3.2).
   var target: String { withTarget(\.text) }
 
   func withTarget<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try withBytes(at: targetPlace, body)
   }
 
-  /// Calls `body` with the value of Host, without surrounding white space; nil if there is none.
+  /// Calls `body` with the value, without surrounding white space; nil if there is none.
   func withHost<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
     try host.map { try withBytes(at: $0, body) } ?? body(nil)
   }
 
-  /// Calls `body` with the value of Range, likewise.
   func withRange<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
     try range.map { try withBytes(at: $0, body) } ?? body(nil)
   }
@@ -79,13 +74,9 @@ struct RequestHead: Sendable {
   }
 }
 
-// MARK: - Reading
-
 extension RequestHead {
-  /// Reads `method SP request-target SP HTTP-version` (RFC 9112 §3), strictly: a line that two
-  /// programs read differently permits request smuggling (RFC 9112 §11.2).
-  ///
-  /// - Parameter line: without its CRLF, at the start of the head.
+  /// Reads `method SP request-target SP HTTP-version` without its CRLF (RFC 9112 §3), strictly: a
+  /// line that two programs read differently permits request smuggling (RFC 9112 §11.2).
   init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
     let methodEnd = line.firstIndex { !$0.isTokenCharacter } ?? line.count
     guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == .space else {
@@ -124,7 +115,7 @@ extension RequestHead {
     else { throw HTTPError(400, "The request's target is neither a path nor an http URL.") }
   }
 
-  /// Notes what a field decides, with the places of its name and its value in `bytes`.
+  /// Notes what a field decides; the places are in `bytes`.
   mutating func note(
     _ namePlace: Range<Int>, _ valuePlace: Range<Int>, in bytes: UnsafeRawBufferPointer
   ) throws(HTTPError) {
@@ -138,8 +129,7 @@ extension RequestHead {
       }
       host = valuePlace
     case 5 where name.equals("range"):
-      // Two fields would form one invalid value (RFC 9110 §5.3), and programs would differ in which
-      // of them counts.
+      // Two would form one invalid value (RFC 9110 §5.3), which programs read differently.
       guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
       range = valuePlace
     case 6 where name.equals("cookie"): hasCookie = true
@@ -189,7 +179,6 @@ extension RequestHead {
 /// How the end of a request's body is found (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
   case none
-  /// In bytes.
   case length(Int64)
   case chunked
 }
@@ -197,11 +186,10 @@ enum BodyFraming: Sendable, Hashable {
 /// A request on its way from the connection to the task that responds to it.
 struct ClientRequest: Sendable {
   var head: RequestHead
-  /// The client's numeric address.
   var client: String
   var localAddress: String?
   var started: NIODeadline
-  /// The error with which the request is refused for a limit of the client's; nil: it is served.
+  /// Refuses the request for a limit of the client's; nil: it is served.
   var refusal: HTTPError?
 }
 

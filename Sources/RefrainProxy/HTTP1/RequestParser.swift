@@ -12,9 +12,9 @@ struct RequestParser: Sendable {
   struct Limits: Sendable {
     /// The whole head, and a body's whole trailer; a longer one is refused (431).
     var headBytes = 32 * 1024
-    /// A longer target is refused (414).
+    /// A longer one is refused (414).
     var targetBytes = 16 * 1024
-    /// More fields are refused (431).
+    /// More are refused (431).
     var fields = 128
     /// The line before a chunk, with its CRLF.
     var chunkLineBytes = 256
@@ -38,7 +38,6 @@ struct RequestParser: Sendable {
     case refused(HTTPError)
   }
 
-  /// CR LF.
   private static let lineEnd: UInt16 = 0x0D0A
 
   private let limits: Limits
@@ -50,7 +49,6 @@ struct RequestParser: Sendable {
   private var lineStart = 0
   private var searched = 0
   private var emptyLineCount = 0
-  /// The number of fields of the head or the trailer so far.
   private var fieldCount = 0
 
   init(limits: Limits = Limits()) {
@@ -63,9 +61,9 @@ struct RequestParser: Sendable {
     return searched == 0
   }
 
-  /// Returns the next event; nil if it needs more bytes: call again with the same buffer, grown.
-  /// Bytes that were read are removed from the buffer. After a refusal only the same refusal
-  /// follows, because the start of the next request is unknown.
+  /// Returns the next event, and removes its bytes from the buffer; nil if more are needed: call
+  /// again with the same buffer, grown. After a refusal only the same refusal follows, because the
+  /// start of the next request is unknown.
   mutating func next(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
     do throws(HTTPError) {
       return try advance(&buffer)
@@ -112,8 +110,7 @@ struct RequestParser: Sendable {
         buffer.moveReaderIndex(forwardBy: 2)
         step = .chunkLine
       case .trailer:
-        // Fields that are refused before a body are refused after it too, and no code here uses them
-        // (RFC 9110 §6.5.1).
+        // Refused as before a body, though no code here uses trailer fields (RFC 9110 §6.5.1).
         guard try readFields(of: buffer, "trailer") else { return nil }
         _ = takeLines(&buffer)
         step = .end
@@ -137,7 +134,7 @@ struct RequestParser: Sendable {
     }
   }
 
-  /// - Returns: false if the end of the line has not arrived, as the functions below.
+  /// Returns false, or nil, if the end of the line has not arrived, as the functions below.
   private mutating func readRequestLine(of buffer: ByteBuffer) throws(HTTPError) -> Bool {
     try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
       if let first = bytes.first, !first.isTokenCharacter {
@@ -206,11 +203,7 @@ struct RequestParser: Sendable {
     }
   }
 
-  /// Returns the place of the next line, without its CRLF; nil if its end has not arrived.
-  ///
-  /// - Parameters:
-  ///   - limit: the offset before which it has to end.
-  ///   - status: refuses a longer one, for `reason`.
+  /// Returns the next line's place, without its CRLF; refuses one not ended before `limit`.
   private mutating func nextLine(
     _ bytes: UnsafeRawBufferPointer, limit: Int, _ status: Int, _ reason: @autoclosure () -> String
   ) throws(HTTPError) -> Range<Int>? {
@@ -228,7 +221,6 @@ struct RequestParser: Sendable {
     return lineStart..<feed - 1
   }
 
-  /// Removes the lines that were read.
   private mutating func takeLines(_ buffer: inout ByteBuffer) -> ByteBuffer {
     defer { (lineStart, searched, fieldCount) = (0, 0, 0) }
     return buffer.readSlice(length: lineStart) ?? ByteBuffer()
@@ -243,7 +235,6 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Returns the offset of the next LF, at `offset` or after it.
   func lineFeed(from offset: Int) -> Int? {
     guard let base = baseAddress, offset < count,
       let found = memchr(base + offset, 0x0A, count - offset)
@@ -251,10 +242,7 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5), strictly.
-  ///
-  /// - Parameter line: the place of the line, without its CRLF.
-  /// - Returns: the places of the name, and of the value without surrounding white space.
+  /// Reads `field-name ":" OWS field-value OWS` (RFC 9112 §5), strictly. The line has no CRLF.
   @inline(__always)
   func field(at line: Range<Int>) throws(HTTPError) -> (name: Range<Int>, value: Range<Int>) {
     var colon = line.lowerBound
@@ -269,9 +257,7 @@ extension UnsafeRawBufferPointer {
     return (line.lowerBound..<colon, value)
   }
 
-  /// Whether these bytes are this name or token, ignoring case.
-  ///
-  /// - Parameter lowercase: letters in lower case, digits and `-`.
+  /// Ignores case. Give letters in lower case, digits and `-`.
   func equals(_ lowercase: StaticString) -> Bool {
     count == lowercase.utf8CodeUnitCount && starts(with: lowercase)
   }
@@ -288,12 +274,12 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// Returns a part of these bytes; the range is clamped to them.
+  /// Clamps the range.
   func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
   }
 
-  /// These bytes without surrounding optional white space (RFC 9110 §5.6.3).
+  /// Without optional white space (RFC 9110 §5.6.3).
   var trimmed: UnsafeRawBufferPointer { part(trimmed(0..<count)) }
 
   private func trimmed(_ range: Range<Int>) -> Range<Int> {
@@ -315,6 +301,6 @@ extension UnsafeRawBufferPointer {
     }
   }
 
-  /// The bytes as text; invalid UTF-8 becomes U+FFFD.
+  /// Invalid UTF-8 becomes U+FFFD.
   var text: String { String(decoding: self, as: UTF8.self) }
 }

@@ -2,21 +2,18 @@
 import NIOCore
 package import Refrain
 
-/// The head of a response to a client.
 struct ResponseHead: Sendable {
   var status: Int
   var fields = HeaderFields()
-  /// That of the body, or of the one that GET would have; nil if it is not known yet, and for statuses
-  /// without a body. The client finds the end of the body by it, or by chunks, or by the end of the
-  /// connection for HTTP/1.0 (RFC 9112 §6.3).
+  /// The length of the body, or of the one that GET would have; nil for statuses without a body,
+  /// and if it is unknown: the end is then found by chunks, or for HTTP/1.0 by that of the
+  /// connection (RFC 9112 §6.3).
   var length: Int64?
   var hasBody = false
   /// Whether the body still comes from an origin: bytes that the client does not accept are better
   /// left there than fetched into the buffers of sockets.
   var isFetched = false
 
-  /// Replaces what the buffer contains by the head in the form of HTTP/1.1, with the fields that
-  /// describe the body's framing.
   func write(into buffer: inout ByteBuffer, isChunked: Bool = false, closes: Bool = false) {
     buffer.clear()
     buffer.writeString("HTTP/1.1 \(status) \(phrase)\r\n")
@@ -35,7 +32,7 @@ struct ResponseHead: Sendable {
     buffer.writeStaticString("\r\n")
   }
 
-  /// The reason phrase (RFC 9110 §15), which clients ignore: of most, that of their class.
+  /// Clients ignore the phrase (RFC 9110 §15): most statuses have that of their class.
   private var phrase: String {
     switch status {
     case 206: "Partial Content"
@@ -52,7 +49,7 @@ struct ResponseHead: Sendable {
 package struct HTTPError: Error, Sendable, Hashable {
   package var status: Int
   package var reason: String
-  /// The value of `Retry-After`, in seconds; nil: unknown.
+  /// In seconds; nil: unknown.
   package var retryAfter: Int64?
   /// The value of `Allow` of a 405 (RFC 9110 §15.5.6); nil: the methods that the proxy serves.
   package var allow: String?
@@ -67,7 +64,6 @@ package struct HTTPError: Error, Sendable, Hashable {
   /// A request sent by this proxy came back to it (RFC 5842 §7.2).
   static let loop = HTTPError(508, "The request loops: the origin is this proxy.")
 
-  /// The error response for an error of the cache.
   package init(_ error: MediaCacheError) {
     let status =
       switch error.code {

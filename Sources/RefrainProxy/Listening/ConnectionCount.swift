@@ -3,10 +3,9 @@ import Foundation
 import NIOCore
 import RefrainLocks
 
-/// The connections that are open, and their limit.
 package final class ConnectionCount: Sendable {
   private struct State {
-    /// With whether they were beyond the limit when they were accepted.
+    /// `isSurplus`: whether it was beyond the limit when it was accepted.
     var open: [ObjectIdentifier: (channel: any Channel, isSurplus: Bool)] = [:]
     var isClosed = false
   }
@@ -24,17 +23,14 @@ package final class ConnectionCount: Sendable {
 
   var channels: [any Channel] { state.withLock { $0.open.values.map(\.channel) } }
 
-  /// Counts a connection until it is closed.
-  ///
-  /// Called on the event loop that accepts, as soon as the connection has its descriptor. Its own
-  /// event loop may be busy for long, while this one accepts further connections.
+  /// Counts a connection until it is closed. Called on the event loop that accepts, as soon as the
+  /// connection has its descriptor: its own loop may be busy for long, while this one accepts more.
   func enter(_ channel: any Channel) {
     let (id, limit) = (ObjectIdentifier(channel), limit())
     state.withLock { $0.open[id] = (channel, isSurplus: $0.open.count >= limit) }
     channel.closeFuture.whenComplete { [self] _ in state.withLock { $0.open[id] = nil } }
   }
 
-  /// Whether a counted connection is to be refused, and closed.
   func isSurplus(_ channel: any Channel) -> Bool {
     state.withLock { $0.open[ObjectIdentifier(channel)]?.isSurplus == true }
   }
@@ -45,12 +41,12 @@ package final class ConnectionCount: Sendable {
     return state.withLock { !$0.isClosed && $0.open.count < limit + Self.mostSurplus }
   }
 
-  /// Lets no more connections be accepted.
+  /// Makes `mayAccept` false; open connections stay.
   func close() { state.withLock { $0.isClosed = true } }
 }
 
-/// Accepts no more connections than the limit permits, and none while no descriptor is left for
-/// them: further clients wait, and it looks again after a moment.
+/// Stops accepting at the limit and its surplus, and while no descriptor is left: further clients
+/// wait, and it looks again after a moment.
 final class AcceptGuard: ChannelDuplexHandler {
   typealias InboundIn = any Channel
   typealias InboundOut = any Channel

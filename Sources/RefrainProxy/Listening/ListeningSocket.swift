@@ -51,7 +51,6 @@ public struct ListeningSocket: Sendable, Hashable {
     self.address = address
   }
 
-  /// Returns the numeric address; nil if the socket is neither of IPv4 nor of IPv6.
   private static func address(of descriptor: CInt) -> ListeningAddress? {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -72,36 +71,29 @@ public struct ListeningSocket: Sendable, Hashable {
 
 /// Where a proxy listens, and by which address requests are recognized as meant for it.
 package final class ListeningPlace: Sendable {
-  /// Has port 0 for any free one.
+  /// Port 0 stands for any free one.
   let wanted: ListeningAddress
   private let socket: ListeningSocket?
   private let state: Mutex<(channel: (any Channel)?, known: ListeningAddress?)>
 
-  /// The most connections that wait to be accepted.
   private static let longestQueue: CInt = 1024
 
-  /// - Parameter socket: a socket that listens already, at its own address.
   package init(_ address: ListeningAddress, _ socket: ListeningSocket? = nil) {
     (wanted, self.socket) = (socket?.address ?? address, socket)
     state = Mutex((nil, wanted.port == 0 ? nil : wanted))
   }
 
-  /// What listens; nil while nothing does.
   var channel: (any Channel)? { state.withLock { $0.channel } }
 
-  /// The address on which the proxy listens; nil while it does not.
   package var address: ListeningAddress? { state.withLock { $0.channel == nil ? nil : $0.known } }
 
-  /// The address on which the proxy listens, has listened, or is going to: URLs with its port are in
-  /// use, connections that were accepted before are still served, and the socket is bound there again.
+  /// The address on which the proxy listens, has listened, or is going to: it is bound there again,
+  /// and meanwhile URLs with its port are in use, and earlier connections are served.
   var known: ListeningAddress? { state.withLock { $0.known } }
 
-  /// Opens a listening channel, which accepts nobody before its option `autoRead` is set: clients may
-  /// wait already, and the address by which requests are recognized as meant for this proxy is not
-  /// known yet.
-  ///
-  /// - Parameter handler: returns the handler of a connection, given whether to refuse it.
-  /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
+  /// Opens a listening channel, which accepts nobody before its option `autoRead` is set: clients
+  /// may wait already, and the address by which requests are recognized is not known yet. `handler`
+  /// returns that of a connection, given whether to refuse it.
   func open(
     _ count: ConnectionCount, handler: @Sendable @escaping (Bool) -> any ChannelHandler
   ) async throws -> any Channel {
@@ -146,12 +138,10 @@ package final class ListeningPlace: Sendable {
     }
   }
 
-  /// Notes that a channel listens no longer.
   func forget(_ channel: any Channel) {
     state.withLock { if $0.channel === channel { $0.channel = nil } }
   }
 
-  /// Returns the error for the user if the proxy cannot listen.
   private static func explained(_ error: any Error, _ place: ListeningAddress) -> CacheProxyError {
     let code = (error as? IOError)?.errnoCode
     if code == EADDRINUSE {

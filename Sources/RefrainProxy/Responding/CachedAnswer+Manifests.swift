@@ -4,11 +4,10 @@ import NIOCore
 import Refrain
 import RefrainStreams
 
-/// Responds with a manifest of a stream, whose references are rewritten to lead through this proxy.
-/// The cache stores the original.
+/// Rewrites the references of manifests to lead through this proxy. The cache stores originals.
 extension CachedAnswer {
-  /// - Returns: false if the response is no manifest, or none that changes: it is sent as it is.
-  /// - Throws: `HTTPError`, if the manifest would have to change but cannot.
+  /// Returns false if the response is no manifest, or needs no change: it is sent as it is. Throws
+  /// `HTTPError` if the manifest would have to change but cannot.
   func respondWithManifest(_ selected: SelectedResponse) async throws -> Bool {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)
@@ -32,7 +31,7 @@ extension CachedAnswer {
     return true
   }
 
-  /// Returns the whole body; nil if it is too long for a manifest, or does not begin like one.
+  /// Returns nil if the body is too long for a manifest, or does not begin like one.
   func manifestBody(of selected: SelectedResponse) async throws -> [UInt8]? {
     let length = selected.length
     if let length, length > Manifest.longest { return nil }
@@ -47,7 +46,7 @@ extension CachedAnswer {
     return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
   }
 
-  /// - Parameter isFiltered: whether the body is for the time being, and clients must not keep it.
+  /// - Parameter isFiltered: the body is for the time being, and clients must not keep it.
   private func sendManifest(
     _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
   ) async throws {
@@ -66,7 +65,6 @@ extension CachedAnswer {
   }
 }
 
-/// Finds out whether the origin can be reached before a client selects a variant of a stream.
 extension CachedAnswer {
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player

@@ -4,7 +4,6 @@ import NIOCore
 import Refrain
 import RefrainStreams
 
-/// The response that a request selects: the value that selecting returns, and sending takes.
 struct SelectedResponse: Sendable {
   /// Cancelled by the caller of `select`.
   let reader: MediaReader
@@ -18,11 +17,8 @@ struct SelectedResponse: Sendable {
 
   var length: Int64? { known.information.length }
 
-  /// Returns the source of a range as it is now, and what Cache-Status reports of it.
-  ///
-  /// - Parameters:
-  ///   - wanted: nil for the head alone.
-  ///   - isStale: whether a stale response is served because the origin must not be asked now.
+  /// Returns the source of a range (nil: of the head alone) as it is now, and its Cache-Status.
+  /// `isStale`: a stale response is served because the origin must not be asked now.
   func source(
     of wanted: ByteRange?, isStale: Bool = false
   ) -> (ServedRequest.Source, CacheStatus) {
@@ -48,14 +44,10 @@ struct SelectedResponse: Sendable {
   }
 }
 
-/// Selects the representation.
 extension CachedAnswer {
-  /// Returns the response that the request selects: opens readers until one has it. A response shared
-  /// with other requests may be for one of them, and the origin may have responded to another one
-  /// meanwhile.
-  ///
-  /// - Parameter terms: those of the request, or stricter ones.
-  /// - Throws: `Elsewhere`; `HTTPError`; `MediaCacheError`; `CancellationError`.
+  /// Opens readers until one has the response that the request selects: one shared with other
+  /// requests may be for one of them, and the origin may have responded to another one meanwhile.
+  /// Throws `Elsewhere`, `HTTPError`, `MediaCacheError` or `CancellationError`.
   func select(_ terms: ReadTerms) async throws -> SelectedResponse {
     let started = service.cache.now.wall
     var attemptsLeft = 4
@@ -97,8 +89,8 @@ extension CachedAnswer {
   }
 
   /// Waits until the resource is known, and the first byte that the client wants is there or on its
-  /// way: the response that brings it may be of another version than the one that is stored. The
-  /// first request to the origin begins at that offset.
+  /// way: the response that brings it may be of another version than the stored one. The first
+  /// request to the origin begins at that offset.
   private func learn(_ reader: MediaReader) async throws -> StoredResponse {
     let (start, end) = bounds
     if let end { reader.setEnd(end, readsOn: true) }
@@ -122,15 +114,9 @@ extension CachedAnswer {
   }
 }
 
-/// Recognizes manifests, also those that neither their type nor their URL names.
 extension CachedAnswer {
-  /// Returns whether the response may be a manifest: by its type or its name, or else by its first
-  /// bytes. Most media shows by its first byte that it is none.
-  ///
-  /// Nil if the resource could be a manifest without a manifest's name, and its first bytes are
-  /// neither stored nor needed for the response: they are not requested from the origin for this.
-  ///
-  /// - Throws: `MediaCacheError`; `CancellationError`.
+  /// Returns whether the response may be a manifest, by its type, its name or its first bytes. Nil
+  /// if these are neither stored nor needed for the response: they are not requested for this.
   private func isManifest(_ reader: MediaReader, _ known: StoredResponse) async throws -> Bool? {
     let (type, length) = (known.information.mimeType, known.information.length)
     let urls = [exchange.url, known.information.finalURL]
@@ -157,8 +143,7 @@ extension CachedAnswer {
     }
   }
 
-  /// Returns bytes of the beginning; none at the end of the resource. Stored ones do not count as
-  /// read: they are read again to be sent.
+  /// Returns none at the end. Stored bytes do not count as read: they are read again to be sent.
   private func piece(of reader: MediaReader, at offset: Int64) async throws -> [UInt8] {
     // Most media needs one byte.
     let most = offset == 0 ? 512 : Manifest.longestBeginning

@@ -5,7 +5,6 @@ import NIOFoundationCompat
 import Refrain
 import RefrainStreams
 
-/// Sends the selected response.
 extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
@@ -81,8 +80,8 @@ extension CachedAnswer {
   private func copy(
     _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
   ) async throws {
-    // The bytes counted as read at once: those that the socket does not accept wait in the file. Fewer
-    // if they are fetched ahead of the read position.
+    // Counted as read at once: bytes that the socket does not accept wait in the file. Fewer if
+    // they are fetched ahead of the read position.
     let step: Int64 = isFetched ? 256 << 10 : 1 << 20
     var offset = range.lowerBound
     while offset < range.upperBound {
@@ -102,15 +101,15 @@ extension CachedAnswer {
   }
 }
 
-/// The range to send of a segment that the origin still writes: its length is unknown, and the
-/// response has `Content-Range: bytes a-b/*` (RFC 9110 §14.4).
+/// Serves ranges of a segment that the origin still writes: its length is unknown, and the response
+/// has `Content-Range: bytes a-b/*` (RFC 9110 §14.4).
 extension CachedAnswer {
   /// A longer range is one without a known end (RFC 8673).
   private static let longest: Int64 = 1 << 40
 
-  /// Returns the range as soon as all of it is stored or announced: the requested one, or as much as
-  /// exists if the client requests all that follows. Nil if the client, or the request to the
-  /// origin, is for the whole segment.
+  /// Returns the range as soon as all of it is stored or announced: the requested one, or as much
+  /// as exists if its end is open. Nil if the client, or the request to the origin, is for the
+  /// whole segment.
   private func settledRange(of reader: MediaReader) async throws -> ByteRange? {
     let (start, end) = bounds
     guard isGrowing, let end, var announced = reader.announcedEnd(from: start) else { return nil }

@@ -8,15 +8,13 @@ import RefrainStreams
 /// unchanged and not stored.
 struct CachedAnswer: Sendable {
   let exchange: Exchange
-  /// Nil: all is requested, and for HEAD.
+  /// Nil for all, and for HEAD.
   let range: RequestedRange?
-  /// Nil if there are none.
   let conditions: Preconditions?
   let resource: Resource
   private let resourceKey: CacheKey
-  /// That of the response: in a shared cache another one for each set of credentials.
+  /// In a shared cache another one for each set of credentials.
   let key: CacheKey
-  /// The terms of the request.
   private(set) var terms = ReadTerms()
   /// Whether the client requests a range of a segment that the origin may still write.
   let isGrowing: Bool
@@ -43,11 +41,10 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  /// Relaxes the conditions of a request for a manifest or a part of a stream.
-  ///
-  /// VLC sends `no-cache` with all of them, which states a preference (RFC 9111 §5.2.1.4). Many
-  /// origins send it with every playlist. RFC 9111 §4.2.4 forbids to use such a response while the
-  /// origin is unavailable; a private cache does so all the same, so that a stored stream plays.
+  /// Relaxes the terms for manifests and parts of streams. VLC sends `no-cache` with all of them,
+  /// which states a preference (RFC 9111 §5.2.1.4). Many origins send it with every playlist. RFC
+  /// 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a private cache
+  /// does so all the same, so that a stored stream plays.
   private mutating func relaxTerms() {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
@@ -66,20 +63,17 @@ struct CachedAnswer: Sendable {
   var delivery: Delivery { exchange.delivery }
   var isHEAD: Bool { exchange.isHEAD }
 
-  /// The key under which uncacheable responses are remembered. A response that is not stored because
-  /// of cookies may be stored for requests without them.
+  /// A response that is not stored because of cookies may be stored for requests without them.
   private var memory: CacheKey {
     terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
   }
 
   /// Thrown where the response is another one than the cache's.
   enum Elsewhere: Error {
-    /// The origin's response to this request is to be relayed, which does not come from the cache for
-    /// this reason (RFC 9211 §2.2).
+    /// The origin's response is to be relayed, for this reason (RFC 9211 §2.2).
     case relayed(CacheStatus.Forwarded)
     /// The origin's error response, received in place of the resource: no further request is made.
-    ///
-    /// `isJoined`: whether another client has received it, whose request this one shared.
+    /// `isJoined`: another client has received it, whose request this one shared.
     case received(ErrorResponse, isJoined: Bool)
   }
 
@@ -121,7 +115,6 @@ struct CachedAnswer: Sendable {
 
   // MARK: What the cache may serve
 
-  /// A response without a resource that answered an earlier request, and may be reused.
   private var responseInMemory: SharedMemory.Response? {
     guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
     return service.shared?.response(
@@ -144,11 +137,9 @@ struct CachedAnswer: Sendable {
   }
 
   /// Decides what becomes of an error of the cache, and notes what it shows of the resource.
-  ///
-  /// - Parameter terms: those on which it was asked.
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
     if error.isEncoded {
-      // The client may be able to decode a response that cannot be stored.
+      // The client may be able to decode it.
       noteUncacheable()
       return received(with: error) ?? .relayed(.uriMiss)
     }
@@ -164,15 +155,14 @@ struct CachedAnswer: Sendable {
     guard error.status != nil,
       error.code == .status || error.code == .redirect || error.response != nil
     else { return error }
-    // The origin did respond, with an error or a redirect that leads nowhere: the client should
-    // receive that response.
+    // The client should receive the origin's own error, or redirect that leads nowhere.
     if let received = received(with: error) { return received }
-    // The origin asked for a pause, which applies to this client too.
+    // The pause that the origin asked for applies to this client too.
     if let rest = service.cache.rest(of: resource) { return HTTPError(rest) }
     return Elsewhere.relayed(.uriMiss)
   }
 
-  /// Returns the error response that came with an error, if this client may receive it.
+  /// Returns nil if this client may not receive the response.
   private func received(with error: MediaCacheError) -> Elsewhere? {
     guard let response = error.response,
       let isJoined = response.take(for: resource, isShared: service.shared != nil)
@@ -203,8 +193,8 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  /// Whether a response that is not stored was handed to this request, and brings all that the client
-  /// wants: then no further request is made for it.
+  /// Whether an unstored response was handed to this request, and brings all that the client wants:
+  /// no further request is then needed.
   private func isHanded(_ selected: SelectedResponse) -> Bool {
     let reader = selected.reader
     guard reader.handed != nil else { return false }
@@ -217,19 +207,16 @@ struct CachedAnswer: Sendable {
     return end >= min(wanted.upperBound, reader.knownInformation?.length ?? .max)
   }
 
-  /// Returns the bytes to send of a resource of that length; nil: it is not known.
   func wanted(of length: Int64?) -> ByteRange {
     if isHEAD { return 0..<0 }
     guard let range, let length else { return 0..<(length ?? .max) }
     return range.resolved(length: length) ?? 0..<0
   }
 
-  /// The first requested byte, and the byte after the last, as far as they are known without the
-  /// length.
   var bounds: (start: Int64, end: Int64?) { range?.bounds ?? (0, .max) }
 
-  /// Begins to confirm a response that is stale, and is served without a request, where the origin
-  /// permits that to shared caches (RFC 5861 §3). Up to 1 MiB of a new version comes with that.
+  /// Begins to confirm a stale response served without a request, where the origin permits that to
+  /// shared caches (RFC 5861 §3). Up to 1 MiB of a new version comes with that.
   private func confirmIfStale(_ selected: SelectedResponse) {
     let (reader, freshness) = (selected.reader, selected.known.freshness)
     let now = service.cache.now.wall
@@ -249,7 +236,7 @@ struct CachedAnswer: Sendable {
     service.fills.confirm(resource, on: terms, wanted.lowerBound..<end)
   }
 
-  /// Holds the entry open: further requests for it are served at once.
+  /// Further requests for the entry are then served at once.
   private func holdOpen(_ selected: SelectedResponse) {
     let (reader, known) = (selected.reader, selected.known)
     let target = delivery.request.head.target
@@ -322,7 +309,6 @@ struct CachedAnswer: Sendable {
 }
 
 extension HTTPError {
-  /// Repeats the origin's response.
   init(_ rest: OriginRests.Rest) {
     self.init(
       rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",

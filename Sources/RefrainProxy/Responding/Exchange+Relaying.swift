@@ -5,10 +5,8 @@ import NIOFoundationCompat
 import Refrain
 import RefrainStreams
 
-/// Relays the origin's response unchanged, for responses that are not stored. The cache may have
-/// received it already, for this request (`pass(_:isJoined:)`) or for an earlier one (`pass(_:)`).
+/// Relays responses that are not stored, or that the cache has received already (`pass`).
 extension Exchange {
-  /// - Parameter reason: why the response does not come from the cache, in the terms of RFC 9211 §2.2.
   func relay(_ reason: CacheStatus.Forwarded) async throws {
     let request = delivery.request.head
     let isSafe = request.isGET || request.isHEAD
@@ -35,7 +33,6 @@ extension Exchange {
     try await pass(response, reason)
   }
 
-  /// Sends the client's request to the origin, and streams its body there.
   private func ask(_ request: RequestHead, _ fields: HeaderFields) async throws -> OriginResponse {
     var relayed = OriginRequest(relaying: request.method, url: url, headers: fields)
     // The host's name must not lead to a private address.
@@ -70,8 +67,7 @@ extension Exchange {
 
   // MARK: The response
 
-  /// Passes on an error response that the cache has received in place of the resource, by a request
-  /// that may have been shared with other clients.
+  /// Passes on an error response received in place of the resource, perhaps for other clients too.
   func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
     delivery.note { $0.served.source = .relayed }
     // The origin did not receive the client's condition, and confirms nothing.
@@ -86,7 +82,6 @@ extension Exchange {
     ) { try await response.rest?() }
   }
 
-  /// Passes on a response that answered an earlier request, and may be reused.
   func pass(_ stored: SharedMemory.Response) async throws {
     let now = service.cache.now.wall
     let timeToLive = Int64(max(stored.freshness.remaining(at: now), 0).rounded(.down))
@@ -100,7 +95,7 @@ extension Exchange {
     }
   }
 
-  /// Sends a response; `next` returns the next part of the body after its beginning, nil at its end.
+  /// `next` returns more of the body after its beginning, nil at its end.
   private func send(
     _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
     isFetched: Bool = false, _ next: () async throws -> Data? = { nil }
@@ -112,7 +107,6 @@ extension Exchange {
     }
   }
 
-  /// Returns those of the origin's fields that the client receives, and the proxy's own.
   private func passable(_ headers: HeaderFields, _ status: CacheStatus) -> HeaderFields {
     var fields = service.fields.passable(headers)
     fields["Location"] = fields["Location"].map {
@@ -162,8 +156,7 @@ extension Exchange {
 
   // MARK: Manifests
 
-  /// Returns whether the response is a manifest by its type or its name, or may be one by its
-  /// content alone (false); nil if it is none.
+  /// Returns true by type or name; false if only its content can show it; nil if it is none.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
     let content = response.headers.contentRange
     guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty,
@@ -178,8 +171,8 @@ extension Exchange {
     return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
   }
 
-  /// Returns the whole body of a manifest; of one that is too long, and of a resource that proves to be
-  /// none, the beginning, and false.
+  /// Returns the whole body of a manifest; of anything else, or one that is too long, the
+  /// beginning, and false.
   private func receiveManifest(
     isNamed: Bool, _ next: () async throws -> Data?
   ) async throws -> (Data, Bool) {
@@ -215,7 +208,7 @@ extension Exchange {
 
   // MARK: What it may have changed
 
-  /// Invalidates the stored responses of an unsafe request's target, if it succeeded (RFC 9111 §4.4).
+  /// Applies to unsafe requests that succeeded (RFC 9111 §4.4).
   private func invalidate(_ method: String, _ response: OriginResponse) async {
     guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
       (200..<400).contains(response.status)

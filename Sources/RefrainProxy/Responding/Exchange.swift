@@ -7,10 +7,8 @@ import RefrainStreams
 struct Exchange: Sendable {
   let delivery: Delivery
   let url: URL
-  /// The session of the stream to which the URL belongs.
   let session: StreamSession?
-  /// Whether the proxy's own fields are for the URL's host. A playlist of another host may have
-  /// named it.
+  /// Whether the proxy's own fields are for the host: a playlist of another one may have named it.
   let sendsOwnFields: Bool
   /// The request's fields that are for an origin, with those of the session.
   let fields: HeaderFields
@@ -18,7 +16,6 @@ struct Exchange: Sendable {
   var service: ProxyService { delivery.service }
   var isHEAD: Bool { delivery.request.head.isHEAD }
 
-  /// The resource requested from the cache.
   var resource: Resource {
     var resource = Resource(
       url: url, headers: service.originFields.forCache(fields, sendsOwn: sendsOwnFields))
@@ -28,7 +25,7 @@ struct Exchange: Sendable {
     return resource
   }
 
-  /// Returns the key of the response, in a shared cache one for each set of credentials (RFC 9111 §3.5).
+  /// Differs in a shared cache for each set of credentials (RFC 9111 §3.5).
   func key(of resource: Resource) -> CacheKey {
     let key = service.cache.key(for: resource)
     guard service.shared != nil else { return key }
@@ -49,14 +46,14 @@ extension Exchange {
     await service.sessions.refresh()
   }
 
-  /// Receives the cookies of the origin's responses; nil: they are not stored.
+  /// Receives the origin's cookies; nil: they are not stored.
   var observer: ResponseObserver? {
     guard service.rules.origin == nil else { return nil }
     return session?.observer ?? service.cache.cookieObserver(of: beginning)
   }
 
-  /// Returns the session in which a manifest's children are requested, which may import its variables;
-  /// nil if they need nothing of this exchange.
+  /// Returns the session in which a manifest's children are requested, which may import its
+  /// variables; nil if they need nothing of this exchange.
   func session(defining variables: [String: String] = [:]) -> StreamSession? {
     guard service.rules.origin == nil else { return nil }
     let (sessions, inherited, own) = (service.sessions, inherited, service.originFields.own)
@@ -75,19 +72,15 @@ extension Exchange {
 
   private var beginning: Resource { Resource(url: url, headers: inherited) }
 
-  /// The fields of the request that grant access. A player may send them for the manifest alone.
+  /// A player may send these for the manifest alone.
   private var inherited: HeaderFields { fields.grantingAccess }
 }
 
-/// Edits manifests for the client that requests them.
 extension Exchange {
-  /// - Parameters:
-  ///   - base: the URL to which references are relative.
-  ///   - stream: the key of the stream's first manifest.
   /// - Returns: the edited manifest, and where the client has to request it instead, in a session
   ///   that has begun; nil if the body is no manifest that can be edited.
-  /// - Throws: `HTTPError`, if too many or too long references would have to change, or the manifest
-  ///   is not in UTF-8: the original would lead clients past this proxy.
+  /// - Throws: `HTTPError`, if too many or too long references would have to change, or the
+  ///   manifest is not in UTF-8: the original would lead clients past this proxy.
   func edit(
     manifest body: [UInt8], at base: URL, in stream: CacheKey
   ) async throws -> (ManifestRewriting.Rewritten, redirect: String?)? {
@@ -140,14 +133,11 @@ extension Exchange {
     if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
   }
 
-  // MARK: The response
-
-  /// Returns the strong entity tag of an edited manifest.
   static func etag(ofEdited body: [UInt8]) -> String {
     "\"\(String(BodyHash.of(body), radix: 36))\""
   }
 
-  /// Removes the fields that describe the original's bytes, and sets the entity tag of the edited ones.
+  /// Removes the fields that describe the original's bytes.
   static func describeEdited(_ fields: inout HeaderFields, etag: String) {
     for name in [
       "Accept-Ranges", "Content-Length", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",

@@ -4,15 +4,14 @@ import Refrain
 import RefrainLocks
 import RefrainStreams
 
-/// Responds to one request that cannot be served at once: by the first of the operator's handlers, the
-/// app's, the cache and the relay that takes it.
+/// Responds to one request that cannot be served at once: by the first of the operator's handlers,
+/// the app's, the cache and the relay that takes it.
 struct Responder: Sendable {
   let delivery: Delivery
 
   private var service: ProxyService { delivery.service }
   private var request: ClientRequest { delivery.request }
 
-  /// Responds to a client.
   func run(_ front: FrontHandlers) async {
     await run {
       if let refusal = request.refusal { throw refusal }
@@ -51,8 +50,7 @@ struct Responder: Sendable {
 
   // MARK: Handlers
 
-  /// Asks the handlers in front of the cache: the operator's, and then the app's. Returns whether one
-  /// of them has responded.
+  /// Asks the operator's handlers, and then the app's. Returns whether one of them has responded.
   private func askHandlers(_ front: FrontHandlers) async throws -> Bool {
     let head = request.head
     if let open = front.open, front.isOpen(to: head) {
@@ -77,7 +75,7 @@ struct Responder: Sendable {
     return try await ask(own, target: target)
   }
 
-  /// Asks one after the other. Returns whether one of them has responded.
+  /// Returns whether one of them has responded.
   func ask(_ handlers: [any ProxyHandler], target: String) async throws -> Bool {
     // The body cannot be read again.
     let hasReadBody = Atomic(false)
@@ -115,7 +113,6 @@ struct Responder: Sendable {
 
   // MARK: The origin's resources
 
-  /// - Throws: `HTTPError` if the request names no URL that may be requested.
   private func exchange() async throws -> Exchange {
     let fields = request.head.fields
     let named = try service.routes.named(by: request)
@@ -134,7 +131,7 @@ struct Responder: Sendable {
     return exchange
   }
 
-  /// Returns the response to a method that concerns the proxy itself; nil for any other.
+  /// Returns nil for a method that does not concern the proxy itself.
   private func ownResponse() throws(HTTPError) -> ProxyResponse? {
     let fields = request.head.fields
     switch request.head.method {

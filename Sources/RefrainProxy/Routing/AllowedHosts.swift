@@ -8,8 +8,7 @@ import RefrainStreams
 struct AllowedHosts: Sendable {
   private let patterns: [HostPattern]
 
-  /// - Parameter patterns: empty for all hosts.
-  /// - Throws: `.invalidConfiguration` for an invalid pattern.
+  /// Throws `.invalidConfiguration` for an invalid pattern; no patterns allow all hosts.
   init(_ patterns: [String]) throws(CacheProxyError) {
     self.patterns = try patterns.map { (text) throws(CacheProxyError) in
       guard let pattern = HostPattern(text, allowsPort: true) else {
@@ -21,10 +20,8 @@ struct AllowedHosts: Sendable {
     }
   }
 
-  /// Whether no host is named, and all are allowed.
   var isEmpty: Bool { patterns.isEmpty }
 
-  /// Whether the URL's host may be requested.
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }
     guard let origin = WebOrigin(url) else { return false }
@@ -35,29 +32,22 @@ struct AllowedHosts: Sendable {
 }
 
 /// Checks that a request is meant for this proxy. A web page whose own name was made to point here
-/// is detected by that name in Host (DNS rebinding). The port must be the proxy's own, except behind
-/// a name that the user gave: a balancer passes on the port at which clients reached it.
+/// is detected by that name in Host (DNS rebinding). The port must be the proxy's own, except
+/// behind a name that the user gave: a balancer passes on the port at which clients reached it.
 struct HostCheck: Sendable {
-  /// Those that the user gave, which are recognized with any port.
+  /// Given by the user, and recognized with any port. Loopback addresses are not among them.
   private let names: Set<String>
-  /// Those that are recognized with the listening port only, as are the addresses.
+  /// Recognized with the listening port only, as are the addresses.
   private let localNames: Set<String>
 
-  /// - Parameters:
-  ///   - names: those that the user gave. Loopback addresses among them need the listening port, too.
-  ///   - machine: the name of this machine besides `localhost`.
   init(names: [String], machine: String) {
     let given = Set(names.compactMap { Authority($0)?.plainHost })
     self.names = given.filter { !NetworkAddress.isLoopback(host: $0) }
     localNames = given.subtracting(self.names).union(Self.hosts(["localhost", machine]))
   }
 
-  /// - Parameters:
-  ///   - value: the value of Host, or the authority of a target in absolute form. Its port must be the
-  ///     one that the client connected to, except behind a given name; without one it is 80.
-  ///   - addresses: numeric, with or without brackets. An IPv4 address in its IPv6 form stands for both
-  ///     forms.
-  ///   - port: the listening port.
+  /// Without a port, `value` (of Host, or a target's authority) names port 80. An IPv4 address in
+  /// its IPv6 form stands for both; brackets make no difference.
   func isOurs(_ value: some StringProtocol, at addresses: [String], port: Int) -> Bool {
     guard let authority = Authority(value) else { return false }
     let host = authority.plainHost
@@ -66,7 +56,6 @@ struct HostCheck: Sendable {
     return localNames.contains(host) || Self.hosts(addresses).contains(host)
   }
 
-  /// Whether an authority is one of the names that the user gave, with any port.
   func isPublic(_ authority: String) -> Bool {
     Authority(authority).map { names.contains($0.plainHost) } ?? false
   }

@@ -10,16 +10,13 @@ import RefrainStreams
 /// Path and query are the same byte for byte on both sides: otherwise a signed URL would lose its
 /// signature.
 enum ProxyURL {
-  /// The URL and the session that a request names.
   struct Named: Sendable, Hashable {
     var url: URL
-    /// The identifier of a stream's session, without the `~`.
+    /// Without the `~`.
     var session: String?
   }
 
-  /// Returns the URL that a target in origin form names.
-  ///
-  /// - Throws: 404 if the token is wrong, 400 if no URL follows it.
+  /// Throws 404 if the token is wrong, 400 if no URL follows it.
   static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> Named {
     // The same for every wrong token, and for none: the response reveals nothing.
     guard TokenCheck.begins(target, with: token) else {
@@ -43,8 +40,7 @@ enum ProxyURL {
     return Named(url: url, session: session)
   }
 
-  /// Returns the target of a request to the proxy for that URL, without user information and
-  /// fragment; nil for URLs that `parse` would refuse.
+  /// Drops user information and fragment; returns nil for URLs that `parse` would refuse.
   static func target(for url: URL, token: String, session: String? = nil) -> String? {
     guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
     else { return nil }
@@ -54,8 +50,7 @@ enum ProxyURL {
     return (try? parse(target: target, token: token)) == nil ? nil : target
   }
 
-  /// Returns authority and origin-form target of a target in absolute form (RFC 9112 §3.2.2), which
-  /// a client sends if it uses this server as its proxy. Nil for the other forms.
+  /// Splits a target in absolute form, as sent to a proxy (RFC 9112 §3.2.2). Nil for other forms.
   static func splitAbsolute(
     _ target: some StringProtocol
   ) -> (authority: String, target: String)? {
@@ -65,10 +60,7 @@ enum ProxyURL {
     return (parts.authority, parts.requestTarget)
   }
 
-  /// - Parameters:
-  ///   - base: scheme and authority, and the beginning of a path if there is one.
-  ///   - rest: the rest of the path, and the query, of visible ASCII.
-  ///   - decodesSeparators: as for `URLSpelling.hasDotSegment`.
+  /// - Parameter rest: the rest of the path, and the query, of visible ASCII.
   fileprivate static func url(
     _ base: String, _ rest: some StringProtocol, decodesSeparators: Bool = false
   ) throws(HTTPError) -> URL {
@@ -103,7 +95,7 @@ struct ServedOrigin: Sendable {
   private let origin: WebOrigin
   private let path: String
 
-  /// - Parameter url: its query is ignored. Returns nil if it is not an http or https URL.
+  /// Ignores the query. Returns nil if it is not an http or https URL.
   init?(_ url: URL) {
     var text = url.absoluteString.prefix { $0 != "?" && $0 != "#" }
     while text.hasSuffix("/") { text.removeLast() }
@@ -112,7 +104,6 @@ struct ServedOrigin: Sendable {
     (self.text, self.origin, self.path) = (String(text), origin, path == "/" ? "" : path)
   }
 
-  /// Returns the URL that is requested for a target in origin form.
   func url(of target: some StringProtocol) throws(HTTPError) -> URL {
     guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
       throw ProxyURL.malformed
@@ -121,8 +112,8 @@ struct ServedOrigin: Sendable {
     return try ProxyURL.url(text, target, decodesSeparators: true)
   }
 
-  /// Returns the target for a URL, without its fragment; nil if it is not of this origin. A client
-  /// sends the user and the password in a URL itself: such a URL stays as it is.
+  /// Returns nil if the URL is not of this origin. A client sends the user and the password in a
+  /// URL itself: such a URL stays as it is.
   func target(of url: URL) -> String? {
     url.withoutUserInfo == url ? anyTarget(of: url) : nil
   }
@@ -136,7 +127,7 @@ struct ServedOrigin: Sendable {
     return rest.hasPrefix("/") || rest.hasPrefix("?") ? String(rest) : nil
   }
 
-  /// Whether a URL is the origin's. A URL whose path could be resolved to another is not.
+  /// A URL whose path could be resolved to another is not the origin's.
   func contains(_ url: URL) -> Bool {
     anyTarget(of: url).map { !URLSpelling.hasDotSegment(path: $0.prefix { $0 != "?" }) } ?? false
   }
@@ -152,8 +143,7 @@ enum TokenCheck {
     return zip(text, token.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
-  /// Whether it can be a token: at least 16 characters that a URL never encodes (RFC 3986 §2.3),
-  /// and not only dots.
+  /// Requires at least 16 characters that a URL never encodes (RFC 3986 §2.3), and not only dots.
   static func isValid(_ token: String) -> Bool {
     guard token.utf8.count >= 16, token.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
       return false
@@ -168,13 +158,11 @@ enum TokenCheck {
   }
 }
 
-/// The spelling of request targets and URLs.
 package enum URLSpelling {
-  /// Whether the path has a segment `.` or `..`, also as `%2e`: clients that resolve
-  /// references never send one (RFC 3986 §5.2.4), and a client that sends one aims elsewhere.
-  ///
-  /// - Parameter decodesSeparators: whether `%2f`, `%5c` and `\` end a segment too, as for servers
-  ///   that decode a path before they resolve it.
+  /// Whether the path has a segment `.` or `..`, also as `%2e`: clients that resolve references
+  /// never send one (RFC 3986 §5.2.4), and a client that sends one aims elsewhere.
+  /// `decodesSeparators` is for servers that decode a path first: `%2f`, `%5c` and `\` then end a
+  /// segment too.
   static func hasDotSegment(path: some StringProtocol, decodesSeparators: Bool = false) -> Bool {
     var path = String(path)
     if decodesSeparators {
@@ -184,8 +172,7 @@ package enum URLSpelling {
     return path.utf8.split(separator: UInt8(ascii: "/")).contains { dots(Substring($0)) != nil }
   }
 
-  /// Returns `.` or `..` for a segment that is one, also percent-encoded, which is equivalent (RFC
-  /// 3986 §6.2.2.2); nil for any other.
+  /// Returns `.` or `..` for a segment that is one, also percent-encoded (RFC 3986 §6.2.2.2).
   static func dots(_ segment: Substring) -> String? {
     guard segment.utf8.first == UInt8(ascii: ".") || segment.utf8.first == UInt8(ascii: "%") else {
       return nil

@@ -7,17 +7,16 @@ import RefrainStreams
 package struct Routes: Sendable {
   /// Nil if the proxy serves one origin.
   let token: String?
-  /// The only origin; nil if there are many.
+  /// Nil if there are many.
   let origin: ServedOrigin?
-  /// Where the requests come in.
   var place: ListeningPlace
   private let hosts: AllowedHosts
   private let hostsFilter: URLFilter
-  /// For what a URL of a private network refers to.
+  /// For references of a private network's URL.
   private let privateFilter: URLFilter
   private let hostCheck: HostCheck
 
-  /// - Throws: `.invalidConfiguration`, if a part of it is not valid, or the proxy would be an open one.
+  /// Throws `.invalidConfiguration` for an invalid part, and if this would be an open proxy.
   init(
     at place: ListeningPlace, token given: String?, origin url: URL?, allowedHosts: [String],
     names: [String]
@@ -71,19 +70,19 @@ package struct Routes: Sendable {
 
   // MARK: From a request
 
-  /// Checks only the token, in the same time for every token.
+  /// Checks only the token, in constant time.
   func mayBeOurs(target: String) -> Bool {
     token.map { TokenCheck.begins(target, with: $0) } ?? target.hasPrefix("/")
   }
 
-  /// Whether a host is that of this proxy. The client has connected to the local address.
+  /// - Parameter localAddress: the one to which the client has connected.
   func isOurs(host: String, localAddress: String?) -> Bool {
     guard let listening = place.known else { return false }
     let addresses = [localAddress, listening.host].compactMap(\.self)
     return hostCheck.isOurs(host, at: addresses, port: listening.port)
   }
 
-  /// Returns the target in origin form, after the check that the request is meant for this proxy.
+  /// Checks that the request is meant for this proxy, and returns its target in origin form.
   func ownTarget(of request: ClientRequest) throws(HTTPError) -> Substring {
     let target = request.head.target
     var path = target[...]
@@ -105,7 +104,6 @@ package struct Routes: Sendable {
     return path
   }
 
-  /// Returns the URL that a request names, and the session of its stream.
   func named(by request: ClientRequest) throws(HTTPError) -> ProxyURL.Named {
     var path = try ownTarget(of: request)
     if path == "*" { path = "/" }
@@ -117,7 +115,7 @@ package struct Routes: Sendable {
     return named
   }
 
-  /// Returns a target that may be logged: without the token.
+  /// Removes the token, for the log.
   func shown(_ target: String) -> String {
     guard let token else { return target }
     return target.replacing(token, with: "…")
@@ -125,15 +123,15 @@ package struct Routes: Sendable {
 
   // MARK: To a client
 
-  /// Returns the target of a request to the proxy for a URL; nil if the proxy cannot serve it.
+  /// Returns nil if the proxy cannot serve the URL.
   func target(for url: URL, session: String? = nil) -> String? {
     let url = url.withoutDotSegments
     if let origin { return origin.target(of: url) }
     return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
   }
 
-  /// Returns the same for a URL to which a manifest or a redirect of another URL refers; nil also for
-  /// a host that is not allowed, or from a public host into a private network.
+  /// As `target(for:session:)`, for a reference in a manifest or a redirect of `referrer`: nil also
+  /// for a host that is not allowed, or from a public host into a private network.
   func target(for url: URL, from referrer: URL, session: String?) -> String? {
     if origin == nil {
       let filter = filter(for: referrer)
@@ -149,8 +147,8 @@ package struct Routes: Sendable {
     origin != nil || !PrivateNetwork.contains(url) ? hostsFilter : privateFilter
   }
 
-  /// Returns where a redirect of the origin's response for `url` leads its clients. A relative one is
-  /// resolved too: the client would resolve it against the URL that it requested.
+  /// Returns where a redirect of the origin's response for `url` leads its clients. A relative one
+  /// is resolved too: the client would resolve it against the URL that it requested.
   func rewritten(location: String, of url: URL, session: String?) -> String {
     guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
       absolute.host()?.isEmpty == false,
@@ -167,8 +165,7 @@ package struct Routes: Sendable {
     return (isHost ? "/." : "") + target + fragment
   }
 
-  /// Whether a Referer or an Origin names this proxy, by whichever name the client has reached it, or
-  /// contains the token.
+  /// Whether a Referer or an Origin names this proxy, by any name of it, or contains the token.
   func isOwn(referrer text: String, of request: ClientRequest) -> Bool {
     guard let token else { return false }
     if text.contains(token) { return true }
@@ -176,12 +173,11 @@ package struct Routes: Sendable {
       == true
   }
 
-  /// The beginning of the paths of the proxy itself: a slash and the token, or nothing.
+  /// A slash and the token, or nothing.
   package var pathPrefix: String { token.map { "/\($0)" } ?? "" }
 
-  /// Returns the beginning of each proxy URL, with a trailing slash; nil before the port is known.
-  ///
-  /// - Parameter host: a Host of this machine by which the client has come, and comes again.
+  /// Ends with a slash; nil before the port is known. The client has come by `host`, a Host of this
+  /// machine, and comes again.
   package func base(reachedAs host: String?) -> String? {
     reachable(as: host).map { "http://\($0)\(pathPrefix)/" }
   }
@@ -200,10 +196,7 @@ package struct Routes: Sendable {
     return address
   }
 
-  /// Returns the proxy URL for a URL.
-  ///
-  /// - Parameter host: as for `base`.
-  /// - Throws: as `CacheProxy.url(for:)`.
+  /// Throws as `CacheProxy.url(for:)`; `host` is as for `base`.
   package func proxied(
     _ url: URL, session: String? = nil, reachedAs host: String? = nil
   ) throws -> URL {
@@ -230,12 +223,10 @@ package struct Routes: Sendable {
   }
 }
 
-/// The URLs that the operator of a proxy names.
 extension Routes {
-  /// Returns the origin's URL for a target or a URL: with an origin, also for a URL under one of the
-  /// proxy's own names, as clients write it.
-  ///
-  /// - Throws: 400 for text that names nothing which this proxy serves.
+  /// Returns the origin's URL for a target or a URL: with an origin, also for a URL under one of
+  /// the proxy's own names, as clients write it. Throws 400 for text that names nothing which this
+  /// proxy serves.
   package func url(named text: String) throws(HTTPError) -> URL {
     if text.hasPrefix("/") { return try self.url(of: text) }
     guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
@@ -251,8 +242,7 @@ extension Routes {
     return try self.url(of: parts.requestTarget)
   }
 
-  /// Returns the URL that clients request with a target; without an origin, the target is the one
-  /// without the token.
+  /// Without an origin, the target has no token.
   private func url(of target: String) throws(HTTPError) -> URL {
     if let origin { return try origin.url(of: target) }
     return try ProxyURL.parse(target: pathPrefix + target, token: token ?? "").url
@@ -260,8 +250,7 @@ extension Routes {
 }
 
 extension URL {
-  /// The URL as its origin resolves it (RFC 3986 §5.2.4): without `.` and `..` in its path, also
-  /// percent-encoded ones.
+  /// As its origin resolves it (RFC 3986 §5.2.4): also without percent-encoded dot segments.
   fileprivate var withoutDotSegments: URL {
     var reference = URIReference(absoluteString)
     guard URLSpelling.hasDotSegment(path: reference.path) else { return self }

@@ -2,15 +2,13 @@
 import Foundation
 package import Refrain
 
-/// How a proxy responds, as it was configured (`CacheProxy.Configuration`), and which requests besides
-/// plain GET and HEAD it relays to an origin.
+/// How a proxy responds (`CacheProxy.Configuration`), and what it relays besides GET and HEAD.
 struct ServingRules: Sendable {
-  /// The only origin, to which OPTIONS and GET with a body are relayed; nil if there are many.
+  /// Nil if there are many.
   var origin: URL?
-  /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
+  /// A named one may write too; `*` may only read.
   var allowedWebOrigin: String?
   var relayedMethods: RelayedMethods
-  /// The app's.
   var handlers: [any ProxyHandler]
   var servesOnePlay: Bool
   var fetchesWhole: Bool
@@ -51,7 +49,6 @@ struct ServingRules: Sendable {
     try checkSite(of: method, fields)
   }
 
-  /// Refuses a request that a browser sends for a page of another site than the allowed one.
   func checkSite(of method: String, _ fields: HeaderFields) throws(HTTPError) {
     if fields.isFromAnotherSite(allowing: allowedWebOrigin) {
       throw HTTPError(403, "A page of another site may not send a \(method) through this proxy.")
@@ -60,10 +57,9 @@ struct ServingRules: Sendable {
 }
 
 extension HeaderFields {
-  /// Whether a browser sends the request for a page of another site, with all the rights of the
-  /// proxy at the origin. Other programs send neither field (Fetch Metadata §2.4, RFC 6454 §7).
-  ///
-  /// - Parameter allowedWebOrigin: the one other site whose pages may send it; nil: none.
+  /// Whether a browser sends the request for a page of another site than `allowedWebOrigin`, with
+  /// all the rights of the proxy at the origin. Other programs send neither field (Fetch Metadata
+  /// §2.4, RFC 6454 §7).
   package func isFromAnotherSite(allowing allowedWebOrigin: String? = nil) -> Bool {
     let origin = self["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }

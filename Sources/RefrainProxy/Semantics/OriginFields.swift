@@ -6,12 +6,10 @@ import Refrain
 struct OriginFields: Sendable {
   /// Sent in place of the client's fields of the same name; they may grant access.
   var own: HeaderFields
-  /// Whether many origins share the proxy's address: data that a browser stores for the address is
-  /// for none of them.
+  /// Data that a browser stores for the proxy's address is then for none of the origins.
   var isForManyOrigins: Bool
-  /// The name of this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
+  /// In Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
   var viaName: String
-  /// Whether the responses are for several people.
   var isShared: Bool
 
   /// Whether this proxy has sent the request itself, in a loop.
@@ -19,8 +17,7 @@ struct OriginFields: Sendable {
     (fields.values(of: "Via") + fields.values(of: "CDN-Loop")).contains { $0.contains(viaName) }
   }
 
-  /// Fields that the proxy sets itself in requests that fill the cache: it requests missing ranges,
-  /// on its own conditions, and never in a content coding.
+  /// Set by the cache: it requests missing ranges, on its own conditions, in no content coding.
   private static let ofTheCache: Set<String> = [
     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     "accept-encoding", "cache-control", "pragma", "icy-metadata", "content-length",
@@ -33,11 +30,9 @@ struct OriginFields: Sendable {
       || ["upgrade-insecure-requests", "dnt"].contains(name)
   }
 
-  /// Returns a client's fields without those that are not for an origin: URLs of this proxy, which
-  /// contain its token; and of a browser the cookies that it stores for the proxy's address, and
-  /// its page, which may be none of the origin's. A program that sends Referer or Origin was told to.
-  ///
-  /// - Parameter isOwn: whether a Referer or an Origin names this proxy.
+  /// Removes what is not for an origin: URLs of this proxy (`isOwn`), which contain its token; and
+  /// of a browser the cookies that it stores for the proxy's address, and its page, which may be
+  /// none of the origin's. A program that sends Referer or Origin was told to.
   func ofClient(_ fields: HeaderFields, isOwn: (String) -> Bool) -> HeaderFields {
     guard isForManyOrigins else { return fields }
     let isBrowser = fields["Sec-Fetch-Mode"] != nil
@@ -50,13 +45,11 @@ struct OriginFields: Sendable {
     }
   }
 
-  /// Returns the fields of a request that fills the cache; without `sendsOwn`, the proxy's own fields
-  /// are reduced to the harmless ones.
+  /// Without `sendsOwn`, the proxy's own fields are reduced to the harmless ones.
   func forCache(_ fields: HeaderFields, sendsOwn: Bool = true) -> HeaderFields {
     build(fields, without: Self.ofTheCache, adding: sendsOwn ? own : own.harmless)
   }
 
-  /// Returns the fields of a request that is relayed unchanged.
   func forRelay(_ fields: HeaderFields, sendsOwn: Bool) -> HeaderFields {
     var own = sendsOwn ? own : own.harmless
     // Metadata between the bytes is only for clients that request it.
@@ -81,9 +74,9 @@ struct OriginFields: Sendable {
     return result
   }
 
-  /// Fields by which, as by `X-Forwarded-`, a client could make an origin respond with other content
-  /// than the URL's, without the cache distinguishing the responses. Programs behind a proxy trust such
-  /// fields as the proxy's: in a shared cache, one client could choose the responses of the others.
+  /// Fields by which, as by `X-Forwarded-`, a client could make an origin respond with other
+  /// content than the URL's, since programs behind a proxy trust them as the proxy's. A shared
+  /// cache does not distinguish the responses: one client could choose those of the others.
   private static let unkeyed: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-http-method-override",
@@ -94,8 +87,7 @@ struct OriginFields: Sendable {
 
 extension HeaderFields {
   /// Fields that are forwarded even if Connection names them, which RFC 9110 §7.6.1 forbids:
-  /// without them the message would have another meaning. They describe its content and length, its
-  /// conditions, who may receive it and how it may be stored.
+  /// without them the message would have another meaning.
   private static let endToEnd: Set<String> = [
     "host", "content-length", "content-type", "content-encoding", "content-range", "range",
     "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -103,8 +95,7 @@ extension HeaderFields {
     "last-modified", "date", "age", "location", "via", "max-forwards",
   ]
 
-  /// The fields to forward, in order: without hop-by-hop fields, and without those that Connection
-  /// names.
+  /// Without hop-by-hop fields, and without those that Connection names.
   var forwarded: HeaderFields {
     let left = Self.hopByHop.union(Set(namedInConnection).subtracting(Self.endToEnd))
     return filter { !left.contains($0.name.lowercased()) }

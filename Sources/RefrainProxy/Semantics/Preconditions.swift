@@ -5,22 +5,15 @@ internal import Refrain
 /// The conditions of a request (RFC 9110 §13.1), evaluated in the order of §13.2.2.
 struct Preconditions: Sendable {
   enum Outcome: Sendable {
-    /// The method is performed, including its Range.
     case proceed
-    /// The Range is ignored: If-Range names another generation.
+    /// If-Range names another generation.
     case ignoreRange
-    /// 304.
     case notModified
   }
 
   let fields: HeaderFields
 
-  /// Evaluates the conditions of a GET or HEAD.
-  ///
-  /// - Parameters:
-  ///   - etag: that of the response that would be sent.
-  ///   - hasRange: whether a Range would be applied.
-  /// - Throws: 412.
+  /// Throws 412. `etag` is that of the response that would be sent.
   func evaluate(
     _ known: StoredResponse, etag: String?, hasRange: Bool
   ) throws(HTTPError) -> Outcome {
@@ -58,11 +51,11 @@ struct Preconditions: Sendable {
     return .proceed
   }
 
-  /// Returns the tags of If-Match or If-None-Match (§13.1.1, §13.1.2); nil for `*`, which matches any
-  /// existing representation. A tag that contains a comma matches only where it is the only one.
+  /// Returns nil for `*`, which matches any existing representation (§13.1.1, §13.1.2). A tag that
+  /// contains a comma matches only where it is the only one.
   ///
-  /// An invalid tag is kept unchanged: some servers omit the quotes, and clients return the tag that
-  /// they received. It matches only the same text, and only weakly (§8.8.3.2).
+  /// An invalid tag is kept unchanged: some servers omit the quotes, and clients return the tag
+  /// that they received. It matches only the same text, and only weakly (§8.8.3.2).
   private static func list(_ value: String) -> [EntityTag]? {
     let value = value.trimmingOWS
     if value == "*" { return nil }

@@ -2,8 +2,8 @@
 internal import Refrain
 internal import RefrainStreams
 
-/// The one range of a request (RFC 9110 §14.1), parsed without an allocation, before the length of the
-/// resource is known. As in HTTP, the last byte is included.
+/// The one range of a request (RFC 9110 §14.1), parsed without an allocation, before the length of
+/// the resource is known. As in HTTP, the last byte is included.
 enum RequestedRange: Equatable, Sendable {
   /// `bytes=0-499`.
   case closed(Int64, Int64)
@@ -12,10 +12,9 @@ enum RequestedRange: Equatable, Sendable {
   /// `bytes=-500`: the last 500.
   case suffix(Int64)
 
-  /// Parses a Range. Returns nil for what is ignored (§14.2): several ranges, which no player needs,
-  /// other units than bytes, and invalid values. Numbers that overflow become the greatest one.
-  ///
-  /// - Parameter bytes: the value of Range, without surrounding white space.
+  /// Parses the value of Range, without surrounding white space. Returns nil for what is ignored
+  /// (§14.2): several ranges, which no player needs, other units than bytes, and invalid values.
+  /// Numbers that overflow become the greatest one.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.starts(with: "bytes=") else { return nil }
     var index = 6
@@ -32,7 +31,6 @@ enum RequestedRange: Equatable, Sendable {
     }
   }
 
-  /// - Parameter value: the value of the only Range field; nil if there is none.
   init?(_ value: String?) {
     guard var value,
       let range = value.withUTF8({ Self(UnsafeRawBufferPointer($0).trimmed) })
@@ -49,7 +47,7 @@ enum RequestedRange: Equatable, Sendable {
     }
   }
 
-  /// Returns the range in a resource of that length; nil if it contains no byte of it.
+  /// Returns nil if the range contains no byte of the resource.
   func resolved(length: Int64) -> ByteRange? {
     let range =
       switch self {

@@ -2,12 +2,10 @@
 import Foundation
 import Refrain
 
-/// The fields of responses to clients.
 struct ResponseFields: Sendable {
   /// Whether the proxy serves many origins under one name, its own.
   var isForManyOrigins: Bool
   var allowedWebOrigin: String?
-  /// The name of this proxy.
   var node: String
 
   /// Fields that concern one origin's own name (RFC 6797, RFC 7838), or that would let pages of
@@ -20,13 +18,12 @@ struct ResponseFields: Sendable {
     "access-control-allow-headers", "access-control-max-age", "timing-allow-origin",
   ]
 
-  /// Returns the stored response's fields, without those that differ between responses.
+  /// Returns the fields that all responses from the stored one have.
   func stored(_ known: StoredResponse) -> HeaderFields {
     var fields = passable(known.headers)
     if known.information.length != nil { fields.append("Accept-Ranges", "bytes") }
     if known.freshness.isBounded == true {
-      // The client knows nothing of the redirects that led to the response, and would keep it for as
-      // long as its own fields permit.
+      // The client does not know the redirects that led here, and would keep it by these fields.
       fields.append("Cache-Control", "no-cache")
       (fields["CDN-Cache-Control"], fields["Expires"]) = (nil, nil)
     }
@@ -40,7 +37,7 @@ struct ResponseFields: Sendable {
     return completed(fields)
   }
 
-  /// Returns the fields with those that every response has, and those for the allowed web origin.
+  /// Adds the fields that every response has, and those for the allowed web origin.
   func completed(
     _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true
   ) -> HeaderFields {
@@ -64,7 +61,6 @@ struct ResponseFields: Sendable {
     return fields
   }
 
-  /// Returns the valid fields without those of the message.
   static func valid(_ headers: HeaderFields) -> HeaderFields {
     headers.forwarded.filter { $0.name.lowercased() != "content-length" && $0.isValid }
   }
@@ -80,8 +76,8 @@ struct ResponseFields: Sendable {
       .contains(essence)
   }
 
-  /// Adds this proxy's part of Cache-Status, and of Via (RFC 9110 §7.6.3) if the proxy stands for
-  /// one origin, where several proxies may follow each other.
+  /// Adds Cache-Status, and Via (RFC 9110 §7.6.3) if the proxy stands for one origin, where several
+  /// proxies may follow each other.
   func add(_ status: CacheStatus, to fields: inout HeaderFields) {
     addVia(to: &fields)
     fields.append("Cache-Status", status.value(node: node))
@@ -101,13 +97,12 @@ struct ResponseFields: Sendable {
     return fields
   }
 
-  /// Returns the whole seconds for which a response is fresh, negative if it is stale (RFC 9211
-  /// §2.3). The integers of RFC 8941 §3.3.1 have fifteen digits.
+  /// Returns whole seconds, negative if stale (RFC 9211 §2.3); RFC 8941 §3.3.1 limits the digits.
   static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64 {
     Int64(min(max(known.timeToLive(at: now), -1e14), 1e14).rounded(.down))
   }
 
-  /// Returns whole seconds since the origin made or confirmed the stored response (RFC 9111 §5.1).
+  /// Returns whole seconds since the origin made or confirmed the response (RFC 9111 §5.1).
   static func age(_ freshness: Freshness, at now: Date) -> Int64 {
     Int64(min(max(freshness.age(at: now), 0), Double(1 << 31)))
   }
@@ -115,31 +110,28 @@ struct ResponseFields: Sendable {
 
 /// The cache's handling of a request, as the field Cache-Status reports it (RFC 9211).
 struct CacheStatus: Sendable, Hashable {
-  /// Why the request was forwarded to the origin (RFC 9211 §2.2).
+  /// Why the request was forwarded (RFC 9211 §2.2).
   enum Forwarded: String, Sendable, Hashable {
     /// The cache was configured not to handle it.
     case bypass
     case method
-    /// No response was stored for the URL.
     case uriMiss = "uri-miss"
     case varyMiss = "vary-miss"
-    /// The stored response is stale.
     case stale
-    /// Some of the ranges were stored.
     case partial
     /// The stored response is fresh, and the request's own directives exclude it.
     case request
   }
 
-  /// Why the origin was asked; nil: it was not.
+  /// Nil: the origin was not asked.
   var forwarded: Forwarded?
   var isStored = false
   /// Whether the request shared one to the origin with others.
   var isCollapsed = false
-  /// Seconds for which the response stays fresh; negative if it is stale.
+  /// In seconds; negative if the response is stale.
   var timeToLive: Int64?
 
-  /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
+  /// Returns one member of the field's list (RFC 8941 §3.1).
   func value(node: String) -> String {
     var text = node
     if let forwarded {

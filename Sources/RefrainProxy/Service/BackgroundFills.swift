@@ -2,8 +2,8 @@
 import Refrain
 import RefrainLocks
 
-/// Fetches the rest of resources that clients have begun, even after the clients leave; and confirms
-/// stale ones that clients have received without waiting.
+/// Fetches the rest of resources that clients have begun, even after they leave; and confirms stale
+/// ones that clients have received without waiting.
 final class BackgroundFills: Sendable {
   private enum Work: Hashable {
     case fill(CacheKey)
@@ -26,16 +26,11 @@ final class BackgroundFills: Sendable {
     self.mostRunning = mostRunning
   }
 
-  /// Begins to fetch the resource, unless it is being fetched.
   func begin(_ resource: Resource) {
     begin(.fill(cache.key(for: resource))) { cache in _ = try await cache.prefetch(resource) }
   }
 
-  /// Begins to confirm a stored resource, unless it is being confirmed.
-  ///
-  /// - Parameters:
-  ///   - terms: those on which it has to be confirmed.
-  ///   - part: the bytes that are requested of a new version.
+  /// Confirms a stored resource on these terms; of a new version, fetches `part`.
   func confirm(_ resource: Resource, on terms: ReadTerms, _ part: ByteRange) {
     begin(.confirmation(cache.key(for: resource))) { cache in
       let reader = try await cache.open(

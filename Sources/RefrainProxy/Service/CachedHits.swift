@@ -4,12 +4,12 @@ import NIOCore
 import Refrain
 import RefrainLocks
 
-/// The recently requested resources, by the target of the request. Not for long, because held entries
-/// are not evicted; whoever needs their descriptors or their disk has them released. Nobody else keeps
-/// them, and they are deallocated, which may take other locks, outside of this one.
+/// The recently requested resources, by the target of the request. Not for long, because held
+/// entries are not evicted; whoever needs their descriptors or their disk has them released. Nobody
+/// else keeps them: they are deallocated outside of the lock, because that may take other locks.
 final class CachedHits: Sendable {
-  /// At most half of the entries that may be open, so that requests for others find a place. A
-  /// small file that is found here is served in a third of the time.
+  /// Half of the entries that may be open, within limits, so that requests for others find a place.
+  /// A small file that is found here is served in a third of the time.
   private static let capacity = min(1024, max(64, DescriptorBudget.forEntries / 2))
   private static let patience = TimeAmount.seconds(10)
 
@@ -19,7 +19,7 @@ final class CachedHits: Sendable {
     resources.withLock { $0[target] }
   }
 
-  /// If there are too many, forgets the others, which are found again by their next requests.
+  /// If there are too many, forgets the others, which their next requests insert again.
   func insert(_ resource: CachedHit, for target: String) {
     let dropped = resources.withLock { resources in
       let dropped = resources.count < Self.capacity ? [:] : exchange(&resources, with: [:])
@@ -28,8 +28,7 @@ final class CachedHits: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Releases resources that were not requested for a while, and those whose files another process has
-  /// removed. Blocks.
+  /// Releases what was not requested for a while, or was removed by another process. Blocks.
   func releaseUnused() {
     let deadline = NIODeadline.now() - Self.patience
     let (targets, dropped) = resources.withLock { resources in
@@ -45,7 +44,7 @@ final class CachedHits: Sendable {
     }
   }
 
-  /// - Returns: whether there were any.
+  /// Returns whether there were any.
   @discardableResult
   func releaseAll() -> Bool { !resources.withLock { exchange(&$0, with: [:]) }.isEmpty }
 }
@@ -54,14 +53,13 @@ final class CachedHits: Sendable {
 /// Requests for stored, fresh bytes are then served on the event loop that reads them.
 final class CachedHit: Sendable {
   struct Hit {
-    /// The URL as logged.
+    /// As logged.
     let url: String
     let status: Int
     let range: ByteRange
-    /// Nil if there is no body: for HEAD.
+    /// Nil for HEAD, and for an empty resource.
     let file: EntryFile?
 
-    /// The bytes of the body.
     var count: Int64 { file == nil ? 0 : range.upperBound - range.lowerBound }
   }
 
@@ -74,9 +72,7 @@ final class CachedHit: Sendable {
   private let rendering = Mutex<(of: StoredResponse?, fields: [UInt8])>((nil, []))
   private let lastUse = Atomic(NIODeadline.now().uptimeNanoseconds)
 
-  /// - Parameters:
-  ///   - isShared: whether the cache serves several people.
-  ///   - naming: returns when a live playlist last named the resource again.
+  /// - Parameter naming: returns when a live playlist last named the resource again.
   init(
     lease: EntryLease, urlText: String, fields: ResponseFields, isShared: Bool,
     naming: @escaping @Sendable () -> ReadTerms.Naming?
@@ -100,8 +96,7 @@ final class CachedHit: Sendable {
     let date = lease.now
     var terms = ReadTerms()
     (terms.audience, terms.listing) = (.client, naming())
-    // The response may differ from the one at the time of holding: a manifest may have to be
-    // rewritten.
+    // It may differ from the response held then: a manifest may have to be rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore, known.freshness.pace == nil
     else { return nil }
@@ -149,7 +144,6 @@ final class CachedHit: Sendable {
     buffer.writeStaticString("\r\n")
   }
 
-  /// Returns the constant part of the head, which is rendered once.
   private func rendered(_ known: StoredResponse) -> [UInt8] {
     rendering.withLock { last in
       if last.of !== known {

@@ -10,7 +10,7 @@ package final class ProxyService: Sendable {
   let rules: ServingRules
   package let routes: Routes
   package let traffic = Traffic()
-  /// The clients that are connected now, without the operator's.
+  /// Without the operator's.
   package let connections: ConnectionCount
   let fields: ResponseFields
   let originFields: OriginFields
@@ -51,11 +51,9 @@ package final class ProxyService: Sendable {
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
 
-  /// Whether the proxy ends.
   package var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
-  /// Whether connections end with the responses under way: their clients are to go elsewhere. The
-  /// proxy ends, or is about to end.
+  /// Whether connections end with the responses under way: clients are to go elsewhere.
   package var isEnding: Bool { isStopping || draining.load(ordering: .relaxed) }
 
   func drain() { draining.store(true, ordering: .relaxed) }
@@ -69,10 +67,7 @@ package final class ProxyService: Sendable {
   /// The only origin; nil if the proxy serves many, under a token.
   package var origin: URL? { rules.origin }
 
-  /// Returns the resource that a client's request for a URL would open, to which the same hosts are
-  /// allowed.
-  ///
-  /// - Throws: as `CacheProxy.url(for:)`.
+  /// Returns what a client's request for a URL would open; throws as `CacheProxy.url(for:)`.
   package func resource(for url: URL) throws -> Resource {
     _ = try routes.proxied(url)
     // A user and a password would be shown.
@@ -81,13 +76,11 @@ package final class ProxyService: Sendable {
     return resource
   }
 
-  /// Removes entries in all their representations: no further request is answered with what the origin
-  /// sent before.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`.
+  /// Removes entries in all their representations: no further request is answered with what the
+  /// origin sent before. Throws `MediaCacheError`, `.storage`, or `CancellationError`.
   package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
-    // Entries held for fast responses keep removed files; responses that were stored for credentials
-    // are confirmed before they are used. Some are removed even if others cannot be.
+    // Entries held for fast responses keep removed files; responses stored for credentials are
+    // confirmed before they are used. Also after an error: some entries may have been removed.
     defer {
       hits.releaseAll()
       shared?.removeAll(at: cache.now.wall)
@@ -97,15 +90,11 @@ package final class ProxyService: Sendable {
 
   // MARK: The log
 
-  /// Longer fields are shortened: many requests may wait to be logged.
+  /// In bytes: many requests may wait to be logged.
   private static let longestLoggedField = 1024
 
-  /// Counts a request that has ended, and passes it to the app's log.
-  ///
-  /// - Parameters:
-  ///   - served: with an empty URL if none was requested from an origin.
-  ///   - head: nil for bytes that were not a request.
-  ///   - firstByte: the seconds to the head of the response; nil if there was none.
+  /// Counts a request that has ended, and passes it to the app's log. `served.url` is empty if no
+  /// origin was asked, `head` nil for bytes that were not a request; `firstByte` is in seconds.
   func note(_ served: ServedRequest, of head: RequestHead?, firstByte: Double? = nil) {
     traffic.note(served, firstByte: firstByte)
     guard let log = rules.log else { return }
@@ -137,10 +126,8 @@ package final class ProxyService: Sendable {
     return (playlist == url ? nil : parts.policy(of: playlist)) ?? .streams
   }
 
-  /// Returns the key of the first manifest of the stream to which a manifest belongs: its own,
-  /// unless another manifest has named it.
-  ///
-  /// - Parameter recorded: the stream in its record, which is known after a restart too.
+  /// Returns the key of the first manifest of a manifest's stream: its own, unless another one has
+  /// named it. `recorded` is the stream in its record, known after a restart too.
   func stream(of manifest: URL, recorded: CacheKey?) -> CacheKey {
     policy(of: manifest).group?.first ?? recorded
       ?? cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))

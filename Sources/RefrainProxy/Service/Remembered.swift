@@ -3,17 +3,14 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// What a shared cache keeps in memory, beside its entries: responses that bring no resource, such as a
-/// 404 or a redirect, for as long as the origin permits their reuse (RFC 9111 §3), and what may have
-/// changed since. All of it is short and soon stale: whatever is forgotten is requested again. May be
-/// used from any thread.
+/// What a shared cache keeps in memory, beside its entries: responses that bring no resource, such
+/// as a 404 or a redirect, for as long as the origin permits their reuse (RFC 9111 §3), and what
+/// may have changed since. Whatever is forgotten is requested again. May be used from any thread.
 final class SharedMemory: Sendable {
   struct Response: Sendable {
     let status: Int
-    /// The URL that was requested, of which the key may be that of others too: a refusal may be for a
-    /// token that the key ignores.
+    /// Other URLs may share the key: a refusal may be for a token that the key ignores.
     let url: URL
-    /// Without those of the message.
     let fields: HeaderFields
     let body: Data
     let requestTime: Date
@@ -26,10 +23,9 @@ final class SharedMemory: Sendable {
     var responses: [CacheKey: Response] = [:]
     /// The times of requests that may have changed a resource (RFC 9111 §4.4).
     var changes: [CacheKey: Date] = [:]
-    /// Earlier changes are unknown; responses to earlier requests are not kept.
+    /// Changes before this time are unknown; responses to earlier requests are not kept.
     var changesSince: Date
 
-    /// Responses to requests until then must not be used without a confirmation.
     func lastChange(of key: CacheKey) -> Date { changes[key] ?? changesSince }
   }
 
@@ -43,8 +39,6 @@ final class SharedMemory: Sendable {
   init(since start: Date) { state = Mutex(State(changesSince: start)) }
 
   /// Keeps a response if the origin permits that.
-  ///
-  /// - Parameter resource: that of the answered request.
   func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
     guard let (freshness, fields) = response.reuse(),
       fields.fields.reduce(response.body.count, { $0 + $1.name.utf8.count + $1.value.utf8.count })
@@ -61,10 +55,9 @@ final class SharedMemory: Sendable {
     }
   }
 
-  /// Returns a response that may be used for a request without asking the origin. One that may not is
-  /// forgotten: the origin's next response replaces it.
-  ///
-  /// - Parameter resourceKey: the key without the request's credentials.
+  /// Returns a response that may be used without asking the origin. Forgets one that may not: the
+  /// origin's next response replaces it. `resourceKey` is the key without the request's
+  /// credentials.
   func response(
     on key: CacheKey, for resource: Resource, _ resourceKey: CacheKey, on terms: ReadTerms,
     at now: Date
@@ -90,8 +83,8 @@ final class SharedMemory: Sendable {
   /// Forgets all responses, and notes that every resource may have changed.
   func removeAll(at now: Date) { state.withLock { $0 = State(changesSince: now) } }
 
-  /// Notes that a resource may have changed. What is stored under keys with credentials learns it from
-  /// here alone: the request that has changed it does not know those keys.
+  /// Notes that a resource may have changed. Responses stored under keys with credentials learn it
+  /// from here alone: the request that has changed it does not know those keys.
   func noteChange(of key: CacheKey, at now: Date) {
     state.withLock { state in
       if state.changes.count >= Self.mostChanges {
@@ -101,14 +94,14 @@ final class SharedMemory: Sendable {
     }
   }
 
-  /// Returns the time of the last change: responses stored until then must be confirmed.
+  /// Responses to requests until then must be confirmed before they are used.
   func lastChange(of key: CacheKey) -> Date { state.withLock { $0.lastChange(of: key) } }
 }
 
-/// What was found out a moment ago, by what it is about. May be used from any thread.
+/// What was found out a moment ago. May be used from any thread.
 final class RecentNotes<Subject: Hashable & Sendable, Note: Sendable>: Sendable {
   private let capacity: Int
-  /// In seconds; a note shows nothing any more after it.
+  /// In seconds: older notes count for nothing.
   private let patience: Double
   private let notes = Mutex<[Subject: (note: Note, time: Uptime)]>([:])
 
@@ -124,7 +117,6 @@ final class RecentNotes<Subject: Hashable & Sendable, Note: Sendable>: Sendable 
     }
   }
 
-  /// Returns what was found out lately; nil if nothing was.
   func note(on subject: Subject, at now: Uptime) -> Note? {
     notes.withLock { notes in
       guard let (note, time) = notes[subject], let elapsed = now.seconds(since: time),

@@ -11,11 +11,10 @@ package final class Traffic: Sendable {
     /// The sent bytes that were stored before their request came.
     package var savedBytes: Int64 = 0
     package var errors: Int64 = 0
-    /// Those of relayed requests, which bypass the cache.
+    /// Relayed requests bypass the cache.
     package var relayedRequests: Int64 = 0
     package var relayedBytes: Int64 = 0
-    /// The times from the end of a request's head to the head of its response: how many, and their
-    /// sum in seconds. Without the proxy's own responses.
+    /// The number and the sum of the times from the end of a request's head to its response's head.
     package var firstBytes: Int64 = 0
     package var firstByteSeconds = 0.0
 
@@ -31,12 +30,11 @@ package final class Traffic: Sendable {
 
   package var values: Values { counts.withLock { $0 } }
 
-  /// The bytes sent to clients so far, also of responses under way.
+  /// Includes responses under way, unlike `values`.
   package var sent: Int64 { bytesSent.load(ordering: .relaxed) }
 
   func noteSent(_ count: Int64) { bytesSent.add(count, ordering: .relaxed) }
 
-  /// Parameters as `ProxyService.note`.
   func note(_ served: ServedRequest, firstByte: Double?) {
     counts.withLock { values in
       let index = served.source.index
@@ -57,7 +55,6 @@ package final class Traffic: Sendable {
 }
 
 extension ServedRequest.Source {
-  /// In the order of declaration.
   package static let allCases: [Self] = [
     .hit, .revalidated, .partial, .miss, .relayed, .stale, .proxy,
   ]

@@ -18,10 +18,9 @@ public struct ClientLimits: Sendable, Hashable {
 
   public init() {}
 
-  /// Whether nothing is limited.
   var isEmpty: Bool { self == ClientLimits() }
 
-  /// - Throws: `.invalidConfiguration` for a limit that permits nothing.
+  /// Throws `.invalidConfiguration` for a limit that permits nothing.
   func check() throws(CacheProxyError) {
     var invalid: String?
     if let connections, connections < 1 { invalid = "\(connections) connections" }
@@ -36,12 +35,11 @@ public struct ClientLimits: Sendable, Hashable {
   }
 }
 
-/// The client to which a limit applies: an IPv4 address, or the network of an IPv6 one. A single
-/// IPv6 client usually has all addresses of a /64 (RFC 6177 §2).
+/// An IPv4 address, or an IPv6 network: one client usually has all of a /64 (RFC 6177 §2).
 struct ClientNetwork: Sendable, Hashable {
   private var bytes: [UInt8]
 
-  /// - Parameter address: numeric; anything else is a client of its own.
+  /// Anything but a numeric address is a client of its own.
   init(_ address: String) {
     let known = NetworkAddress(address.prefix { $0 != "%" })
     bytes =
@@ -59,7 +57,7 @@ struct ClientTable: Sendable {
 
   let limits: ClientLimits
   private var uses: [ClientNetwork: Use] = [:]
-  /// The number of clients from which on those are forgotten that use nothing.
+  /// The number of clients at which unused ones are forgotten.
   private var sweepCount = ClientTable.leastSweep
   private static let leastSweep = 1024
   /// Never more clients without a connection than this, whatever they have used.
@@ -83,16 +81,14 @@ struct ClientTable: Sendable {
     forgetIfUnused(client, at: now)
   }
 
-  /// Counts a request, unless the client has sent too many.
-  ///
-  /// - Returns: nil if it may be served; else the seconds until the next one may.
+  /// Returns nil if the request is counted; else the seconds until the next one may be served.
   mutating func admit(_ client: ClientNetwork, at now: Double) -> Double? {
     guard let rate = limits.requestsPerSecond else { return nil }
     let full = TokenBucket(rate: rate, capacity: max(2 * rate, 10), at: now)
     return uses[client, default: Use()].requests.use(orElse: full) { $0.take(1, at: now) }
   }
 
-  /// Counts bytes for a client. Returns the seconds to wait before more are sent.
+  /// Returns the seconds to wait before more is sent.
   mutating func spend(_ count: Int64, for client: ClientNetwork, at now: Double) -> Double {
     guard let limit = limits.bytesPerSecond else { return 0 }
     let rate = Double(limit)
@@ -128,7 +124,7 @@ extension TokenBucket? {
   }
 }
 
-/// Holds the clients of a proxy to their limits. May be used from any thread.
+/// Holds clients to their limits. May be used from any thread.
 final class Clients: ClientGate {
   private let limits: ClientLimits
   private let start = ContinuousClock.now

@@ -4,13 +4,11 @@ import Refrain
 import RefrainLocks
 import RefrainProxy
 
-/// Determines whether a proxy can serve. Trials of the disk and of the origin are shared by all who
-/// ask, and repeated at most once in a while.
 final class HealthCheck: Sendable {
   struct Report: Sendable, Hashable, Encodable {
     enum Status: String, Sendable, Hashable, Encodable {
       case healthy
-      /// It serves, and is about to end: new clients go elsewhere.
+      /// Serves, and is about to end: new clients go elsewhere.
       case draining
       case failing
     }
@@ -50,8 +48,7 @@ final class HealthCheck: Sendable {
 
   init(of proxy: ProxyService) { self.proxy = proxy }
 
-  /// - Parameter asksOrigin: whether to ask the origin as well.
-  /// - Throws: 400 if there is no single one.
+  /// Throws 400 if `asksOrigin` and there is no single origin.
   func report(asksOrigin: Bool = false) async throws(HTTPError) -> Report {
     guard !asksOrigin || proxy.origin != nil else {
       throw HTTPError(400, "This proxy serves many origins. Omit the parameter 'origin'.")
@@ -85,8 +82,7 @@ final class HealthCheck: Sendable {
   }
 }
 
-/// The time between two trials, and the longest wait for one: balancers usually wait for two seconds
-/// or longer.
+/// The time between two trials, and at most for one: balancers usually wait two seconds or more.
 private let pace = Duration.seconds(1)
 private let longestTrial = Duration.milliseconds(1500)
 
@@ -99,8 +95,7 @@ private final class Trial<Value: Sendable>: Sendable {
 
   private let state = Mutex<Run?>(nil)
 
-  /// Returns the result of the run under way, or of the last one if it is recent, or of a new one;
-  /// nil if it takes too long.
+  /// Returns nil if the work takes too long.
   func value(_ work: @Sendable @escaping () async -> Value) async -> Value? {
     let began = state.withLock { run in
       // One that hangs is not repeated: each would take a thread for as long.
@@ -115,7 +110,7 @@ private final class Trial<Value: Sendable>: Sendable {
     }
     while true {
       if let value = state.withLock({ $0?.value }) { return value }
-      // Whoever waits for a trial that hangs waits as long as it does.
+      // From the beginning of the trial: whoever asks later while it hangs does not wait again.
       guard ContinuousClock.now - began < longestTrial,
         (try? await Task.sleep(for: .milliseconds(5))) != nil
       else { return nil }

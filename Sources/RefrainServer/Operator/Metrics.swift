@@ -3,13 +3,11 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-/// The figures of a proxy, its cache and its process at one moment.
 struct Metrics: Sendable {
   var node: String
   var isDraining: Bool
   var connections: Int
   var traffic: Traffic.Values
-  /// The number of entries that were removed for the operator or the page.
   var purgedEntries: Int64
   var cache: MediaCache.Figures
   var process: ProcessFigures
@@ -68,7 +66,7 @@ struct Metrics: Sendable {
   }
 }
 
-/// The use of the system's resources by this process; nil where the system does not report it.
+/// The resources that this process uses; nil where the system does not report them.
 struct ProcessFigures: Sendable, Hashable {
   var openDescriptors: Int64?
   var mostDescriptors: Int64?

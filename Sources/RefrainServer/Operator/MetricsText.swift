@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// Writes metrics as text, in the format 0.0.4 of Prometheus, which all its versions read. A pure
-/// value.
+/// Writes metrics in the text format 0.0.4 of Prometheus, which all its versions read.
 struct MetricsText: Sendable {
   static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   typealias Labels = [(name: String, value: String)]
 
-  /// The whole exposition.
   private(set) var exposition = ""
 
-  /// Writes a counter with one sample for each set of labels.
-  ///
   /// - Parameter name: ends with `_total`.
   mutating func counter(_ name: String, _ help: String, _ samples: [(Labels, Int64)]) {
     begin(name, "counter", help)
@@ -23,7 +19,6 @@ struct MetricsText: Sendable {
     counter(name, help, [([], value)])
   }
 
-  /// - Parameter value: nothing is written for nil.
   mutating func gauge(_ name: String, _ help: String, _ value: Int64?, _ labels: Labels = []) {
     guard let value else { return }
     begin(name, "gauge", help)

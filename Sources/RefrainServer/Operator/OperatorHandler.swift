@@ -3,28 +3,24 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-/// Where the operator's handlers are asked.
 enum OperatorPlace: Sendable {
   /// At the proxy's own address, behind its token.
   case behindToken
-  /// At the operator's listener.
   case ownListener
 }
 
-/// Responds to the proxy's operator: `/health`, `/metrics`, and removal. Its requests are neither
-/// logged nor counted.
+/// Responds to `/health`, `/metrics`, and removal. Its requests are neither logged nor counted.
 struct OperatorHandler: ProxyHandler {
   let proxy: ProxyService
   let health: HealthCheck
   let removal: Removal
   let place: OperatorPlace
 
-  /// The methods of each path.
   private static let methods = [
     "/health": "GET, HEAD", "/metrics": "GET, HEAD", "/purge": "POST",
   ]
 
-  /// Returns the value of Allow. PURGE is for the operator's listener alone, and there for all paths.
+  /// PURGE is for the operator's listener alone, and there for all paths.
   private func allowed(at path: String) -> String {
     let methods = Self.methods[path].map { [$0] } ?? []
     return (methods + (place == .ownListener ? ["PURGE"] : [])).joined(separator: ", ")
@@ -86,15 +82,14 @@ struct HealthHandler: ProxyHandler {
 }
 
 extension ProxyRequest {
-  /// The target without its query.
   var path: String { String(target.prefix { $0 != "?" }) }
 
-  /// The media type of the body, in lower case and without parameters; nil if there is none.
+  /// The media type of the body, in lower case and without parameters.
   var contentType: String? { fields["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased() }
 }
 
 extension ProxyResponse {
-  /// Writes a value as one line of JSON, with its members in the order of their names.
+  /// Writes one line of JSON, with the members in the order of their names.
   init(json value: some Encodable, status: Int = 200) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -4,26 +4,22 @@ import Refrain
 import RefrainLocks
 import RefrainProxy
 
-/// Removes entries for the operator and for the page.
 final class Removal: Sendable {
   private let proxy: ProxyService
   private let removed = Atomic<Int64>(0)
 
   init(of proxy: ProxyService) { self.proxy = proxy }
 
-  /// The number of entries that were removed.
   var count: Int64 { removed.load(ordering: .relaxed) }
 
-  /// The answer to a purge.
   struct PurgeReport: Sendable, Hashable, Encodable {
     var node: String
-    /// The number of entries that were removed.
     var entries: Int
     var freedBytes: Int64
   }
 
-  /// Performs a request with the method PURGE, the form that Varnish, nginx and Fastly share. A
-  /// target that ends with an asterisk stands for all that begin so.
+  /// Purges by the method PURGE, as in Varnish, nginx and Fastly. A target that ends with an
+  /// asterisk stands for all that begin so.
   func purge(target: String) async throws -> PurgeReport {
     var order = PurgeOrder()
     if target.hasSuffix("*") {
@@ -60,11 +56,7 @@ final class Removal: Sendable {
       node: proxy.nodeName, entries: purged.entries, freedBytes: purged.freedBytes)
   }
 
-  /// Purges entries in all their representations: no further request is answered with what the
-  /// origin sent before.
-  ///
-  /// - Throws: `HTTPError` if some of them could not be purged; `MediaCacheError`, `.storage`;
-  ///   `CancellationError`.
+  /// Throws as `ProxyService.purge`, and `HTTPError` if some entries could not be purged.
   func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
     let purged = try await proxy.purge(selection)
     removed.add(Int64(purged.entries), ordering: .relaxed)
@@ -79,8 +71,7 @@ final class Removal: Sendable {
   }
 }
 
-/// What a purge concerns, as the operator names it: targets in origin form, as clients send them, or
-/// URLs.
+/// Names targets in origin form, as clients send them, or URLs.
 private struct PurgeOrder: Decodable {
   var urls: [String]?
   var prefixes: [String]?

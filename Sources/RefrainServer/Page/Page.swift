@@ -4,7 +4,6 @@ import Refrain
 import RefrainLocks
 import RefrainProxy
 
-/// A change that the page asks for.
 struct PageAction: Sendable, Decodable {
   enum Name: String, Sendable, Decodable {
     /// Fetches `url` into the cache, and pins it if `pin` says so. A paused download goes on.
@@ -28,7 +27,6 @@ struct PageAction: Sendable, Decodable {
   }
 }
 
-/// Performs the changes of the page.
 final class Page: Sendable {
   let proxy: ProxyService
   let downloads: PageDownloads
@@ -43,8 +41,7 @@ final class Page: Sendable {
   /// The number of changes that no event of the cache reports.
   var changes: Int { changeCount.load(ordering: .relaxed) }
 
-  /// - Returns: one sentence for the person.
-  /// - Throws: `HTTPError` or `MediaCacheError`, with the remedy.
+  /// Returns one sentence for the person. Throws `HTTPError` or `MediaCacheError`, with the remedy.
   func perform(_ action: PageAction) async throws -> String {
     switch action.action {
     case .add:
@@ -78,7 +75,7 @@ final class Page: Sendable {
     guard let text = text?.trimmingCharacters(in: .whitespacesAndNewlines),
       let url = URL(text: text)
     else { throw Self.noURL }
-    // The same URLs as for clients: hosts that are not allowed are refused here as well.
+    // Hosts that clients may not request are refused here as well.
     try downloads.add(proxy.resource(for: url), isPinned: isPinned)
     return "Added to the downloads."
   }

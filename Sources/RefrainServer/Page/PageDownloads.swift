@@ -25,7 +25,6 @@ final class PageDownloads: Sendable {
     var key: CacheKey
     var resource: Resource
     var item: Item
-    /// Set while it runs.
     var task: Task<Void, Never>?
   }
 
@@ -41,17 +40,15 @@ final class PageDownloads: Sendable {
 
   init(cache: MediaCache) { self.cache = cache }
 
-  /// By the keys of their resources.
   var items: [CacheKey: Item] {
     downloads.withLock { downloads in
       Dictionary((downloads ?? []).map { ($0.key, $0.item) }) { _, last in last }
     }
   }
 
-  /// Fetches a resource as soon as there is a place. A paused or failed download goes on; one that is
-  /// to be pinned from now on begins once more, and finds its bytes stored.
-  ///
-  /// - Throws: 409 if there are too many.
+  /// Fetches a resource as soon as there is a place. A paused or failed download goes on; one that
+  /// is to be pinned from now on begins once more, and finds its bytes stored. Throws 409 if there
+  /// are too many.
   func add(_ resource: Resource, isPinned: Bool) throws(HTTPError) {
     let key = cache.key(for: Resource(url: resource.url))
     // Cancelled outside the lock: that runs the handlers of whatever the task waits for.
@@ -71,7 +68,6 @@ final class PageDownloads: Sendable {
     task?.cancel()
   }
 
-  /// - Throws: 404 if there is no such download; 409 if it neither runs nor waits.
   func pause(_ key: CacheKey) throws(HTTPError) {
     let task = try change { downloads throws(HTTPError) -> Task<Void, Never>? in
       guard let index = downloads.firstIndex(where: { $0.key == key }) else { throw Self.unknown }
@@ -85,9 +81,7 @@ final class PageDownloads: Sendable {
     task?.cancel()
   }
 
-  /// Forgets a download; its bytes stay.
-  ///
-  /// - Returns: false if there is none.
+  /// Forgets a download; its bytes stay. Returns false if there is none.
   @discardableResult
   func cancel(_ key: CacheKey) -> Bool {
     let ended = change { Self.remove(key, from: &$0) }
@@ -99,7 +93,7 @@ final class PageDownloads: Sendable {
     downloads.firstIndex { $0.key == key }.map { downloads.remove(at: $0) }
   }
 
-  /// Changes the downloads, and begins those for which there is a place then.
+  /// Also begins the downloads for which there is a place then.
   private func change<Result, Failure: Error>(
     _ body: (inout [Download]) throws(Failure) -> sending Result
   ) throws(Failure) -> Result {
@@ -131,7 +125,7 @@ final class PageDownloads: Sendable {
     }
   }
 
-  /// Changes or removes the download of this task, unless it was paused or cancelled.
+  /// Does nothing if the download of this task was paused or cancelled. Nil removes it.
   private func change(_ download: Download, _ body: (inout Item?) -> Void) {
     change { downloads in
       guard !Task.isCancelled,
@@ -155,7 +149,7 @@ final class PageDownloads: Sendable {
     try await download.run(selection)
   }
 
-  /// Ends all downloads; what they have fetched stays.
+  /// Ends all downloads for good; what they have fetched stays.
   func stop() async {
     let tasks = downloads.withLock { downloads in
       defer { downloads = nil }

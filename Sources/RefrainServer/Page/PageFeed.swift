@@ -3,9 +3,8 @@ import Refrain
 import RefrainLocks
 import RefrainProxy
 
-/// What the page shows, as one visitor has it: rows, and the figures above them.
+/// What the page shows to one visitor: rows, and the figures above them.
 struct PageFeed {
-  /// The figures of the whole cache and its proxy.
   struct Totals: Sendable, Hashable, Encodable {
     /// In bytes.
     var disk: Int64 = 0
@@ -18,15 +17,14 @@ struct PageFeed {
     var isOffline = false
     /// Since the proxy was created, as are the others below.
     var requests: Int64 = 0
-    /// Requests served without a body from the origin.
+    /// Served without a body from the origin.
     var hits: Int64 = 0
-    /// The bytes sent to clients that were stored before their request.
+    /// Bytes that were stored before their request.
     var saved: Int64 = 0
     /// Why the directory could not be read, with the remedy.
     var problem: String?
   }
 
-  /// What was going on at one moment.
   private struct Moment {
     var time = ContinuousClock.now
     var activities: [CacheKey: EntryActivity]
@@ -50,17 +48,15 @@ struct PageFeed {
   private let page: Page
   private var cache: MediaCache { page.proxy.cache }
   private var summaries: [CacheKey: EntrySummary] = [:]
-  /// The row of each entry as such.
+  /// Each entry as a row of its own.
   private var entries: [CacheKey: PageRow] = [:]
   private var downloads: [CacheKey: PageDownloads.Item] = [:]
   private var moment: Moment
   private var nextLook = ContinuousClock.now
-  /// The value of `Page.changes` at the last look.
+  /// `Page.changes` at the last look.
   private var changes: Int
 
-  /// Looks at the directory.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage` if it cannot be read; `CancellationError`.
+  /// Throws `MediaCacheError`, `.storage` if the directory cannot be read, or `CancellationError`.
   init(_ page: Page) async throws {
     self.page = page
     (changes, moment) = (page.changes, Moment(page.proxy))
@@ -68,8 +64,6 @@ struct PageFeed {
     arrange(Set(summaries.keys), since: moment)
   }
 
-  /// Brings everything up to date.
-  ///
   /// - Parameter touched: the entries that events have named since the last time.
   mutating func update(_ touched: Set<CacheKey>) async {
     let before = moment
@@ -124,11 +118,11 @@ struct PageFeed {
   }
 }
 
-/// The entries that the cache's events have named since they were taken last.
+/// The entries that the cache's events have named since the last `take()`.
 final class TouchedEntries: Sendable {
   private let keys = Mutex<Set<CacheKey>>([])
 
-  /// Follows events until the task is cancelled.
+  /// Returns when the task is cancelled.
   func follow(_ events: AsyncStream<CacheEvent>) async {
     for await event in events {
       switch event {

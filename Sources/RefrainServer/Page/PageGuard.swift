@@ -2,14 +2,12 @@
 import Refrain
 import RefrainProxy
 
-/// Decides who may use the page: nobody but the page itself, and programs that a person starts.
-/// Pure.
+/// Lets only the page itself, and programs that a person starts, use the page.
 ///
 /// The caller has checked the token or the listener, and that Host names this proxy: a web page
 /// whose own name was made to point here (DNS rebinding) does not come this far.
 enum PageGuard {
-  /// The field that a request for a change must have. A page of another site cannot send it without
-  /// a preflight (Fetch §3.2.2), which is refused.
+  /// Other sites' pages cannot send this without a preflight (Fetch §3.2.2), which is refused.
   static let changeField = "X-Refrain-Page"
   static let longestBody = 64 << 10
 
@@ -18,7 +16,6 @@ enum PageGuard {
     case document
     /// Anything that the page loads.
     case resource
-    /// A change, which needs POST.
     case change
   }
 
@@ -59,7 +56,7 @@ enum PageGuard {
 
   private static let foreign = HTTPError(403, "Pages of other sites may not use this page.")
 
-  /// Whether the web origin is the host of the request. The scheme may be that of a TLS terminator.
+  /// The scheme may be that of a TLS terminator.
   private static func isOwn(_ origin: Substring, host: String) -> Bool {
     guard let slashes = origin.firstRange(of: "://"),
       ["http", "https"].contains(origin[..<slashes.lowerBound].lowercased())
@@ -67,9 +64,7 @@ enum PageGuard {
     return origin[slashes.upperBound...].lowercased() == host.trimmingOWS.lowercased()
   }
 
-  /// Adds the fields of every response of the page.
-  ///
-  /// - Parameter media: the source of the media besides the page's own; nil: none.
+  /// - Parameter media: the source of the media besides the page's own.
   static func protect(_ fields: inout HeaderFields, media: String?) {
     let mediaSource = media.map { "; media-src 'self' \($0)" } ?? ""
     fields.append(

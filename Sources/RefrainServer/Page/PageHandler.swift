@@ -3,20 +3,19 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-/// Responds to requests for the page: `/`, and below `/page/`. The proxy has checked that a request may
-/// come here: by the token, or by the listener, and that Host names this proxy.
+/// Responds to requests for the page: `/`, and below `/page/`. The proxy has checked the token or
+/// the listener, and that Host names this proxy.
 struct PageHandler: ProxyHandler {
   let proxy: ProxyService
   let page: Page
   /// On the operator's listener, media are played from the proxy's own.
   let place: OperatorPlace
 
-  /// The time between two events.
   private static let pace: Duration = .milliseconds(250)
   private static let actionPath = "/page/action"
   private static let heartbeat: Duration = .seconds(15)
 
-  /// Responds; also to a request that is refused, with JSON that the page shows.
+  /// Responds to refused requests with JSON, which the page shows.
   func response(to request: ProxyRequest) async throws -> ProxyResponse? {
     let path = request.path
     guard path.isEmpty || path == "/" || path.hasPrefix("/page/") else { return nil }
@@ -99,15 +98,13 @@ struct PageHandler: ProxyHandler {
 
   // MARK: What it shows
 
-  /// Everything that the page shows, or what has changed of it.
   private struct News: Encodable {
     var state: PageFeed.Totals
     var rows: [PageRow]
     var removed: [CacheKey] = []
   }
 
-  /// Returns a response with everything, and then with what changes, until the client leaves or the
-  /// proxy stops.
+  /// Sends everything, and then what changes, until the client leaves or the proxy stops.
   private func events(to request: ProxyRequest) async throws -> ProxyResponse {
     let events = proxy.cache.laterEvents()
     let feed = try await withTaskExecutorPreference(IOThreads.background) {
@@ -121,8 +118,7 @@ struct PageHandler: ProxyHandler {
     }.unlogged
   }
 
-  /// Each event waits until the socket has accepted the one before. The changes since then become
-  /// one event: a client that does not read costs no memory.
+  /// Changes while the socket accepts an event become one event: a slow client costs no memory.
   private func follow(
     _ feed: PageFeed, _ events: AsyncStream<CacheEvent>, _ writer: ProxyBodyWriter
   ) async throws {
@@ -152,7 +148,7 @@ struct PageHandler: ProxyHandler {
     }
   }
 
-  /// Returns the proxy's URL of a URL: a path on this listener, or the whole on another one.
+  /// A whole URL at the operator's listener, a path at the proxy's own.
   private func address(_ request: ProxyRequest) throws -> String {
     let query = URLComponents(string: request.target)?.queryItems ?? []
     guard let text = query.first(where: { $0.name == "url" })?.value, let url = URL(text: text)
@@ -174,7 +170,6 @@ struct PageHandler: ProxyHandler {
   }
 }
 
-/// The files of the page, which are embedded in the program.
 enum PageFile: String, Sendable, CaseIterable {
   case document = "/"
   case style = "/page/page.css"

@@ -13,7 +13,7 @@ struct PageRow: Sendable, Hashable, Encodable {
   var type: String?
   /// The number of a stream's parts that are stored whole; nil for a resource.
   var parts: Int?
-  /// The length of a resource in bytes; nil while unknown, and for a stream.
+  /// In bytes; nil while unknown, and for a stream.
   var length: Int64?
   /// In bytes.
   var stored: Int64 = 0
@@ -32,9 +32,9 @@ struct PageRow: Sendable, Hashable, Encodable {
   var readers: [Int64] = []
   var download: PageDownloads.Item?
 
-  /// The key of the first manifest of a resource's stream; nil if it belongs to none.
+  /// The key of the stream's first manifest; nil if the resource belongs to none.
   var stream: CacheKey?
-  /// Whether all of a resource is stored that is no manifest.
+  /// Whether all of it is stored, and it is no manifest.
   var isWholePart = false
 
   private enum CodingKeys: String, CodingKey {
@@ -46,15 +46,9 @@ struct PageRow: Sendable, Hashable, Encodable {
   static let mostSpans = 256
   private static let cells: Int64 = 1024
 
-  /// The row of what is known by its URL alone.
   init(key: CacheKey, url: String) { (self.key, self.url) = (key, url) }
 
-  /// Returns the row of an entry; nil if there is none.
-  ///
-  /// - Parameters:
-  ///   - summary: what is recorded of it.
-  ///   - activity: what is going on; nil while it is not open.
-  ///   - rate: in bytes per second from the origin.
+  /// Returns nil if there is no entry. `activity` is nil while it is not open.
   init?(_ summary: EntrySummary?, _ activity: EntryActivity?, rate: Int64 = 0) {
     guard let key = activity?.key ?? summary?.key, let url = activity?.url ?? summary?.url,
       let spans = activity?.spans ?? summary?.spans
@@ -77,7 +71,7 @@ struct PageRow: Sendable, Hashable, Encodable {
     isWholePart = length == stored && !Manifest.isNamed(mimeType: type, url: url)
   }
 
-  /// The row of a stream, whose first manifest may be missing.
+  /// The stream's first manifest may be missing.
   init(stream key: CacheKey, entries: [PageRow]) {
     let first = entries.first { $0.key == key }
     self.init(key: key, url: first?.url ?? key.rawValue)
@@ -97,15 +91,13 @@ struct PageRow: Sendable, Hashable, Encodable {
     pinned = pins == 0 ? .no : pins == entries.count ? .yes : .partly
   }
 
-  /// Returns the entries by their rows: those of a stream together, under the key of its first
-  /// manifest. Takes time linear in their number.
+  /// Groups the entries of a stream under the key of its first manifest. Takes linear time.
   static func members(_ entries: [CacheKey: PageRow]) -> [CacheKey: [PageRow]] {
     let all = Array(entries.values)
     let roots = GroupRoots(all.lazy.map { (key: $0.key, group: $0.stream) })
     return Dictionary(grouping: all) { roots.root(of: $0.key, group: $0.stream) ?? $0.key }
   }
 
-  /// Returns the rows of entries and downloads.
   static func rows(
     _ members: [CacheKey: [PageRow]], _ downloads: [CacheKey: PageDownloads.Item]
   ) -> [CacheKey: PageRow] {
