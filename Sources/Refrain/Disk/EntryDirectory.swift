@@ -23,11 +23,10 @@ struct EntryDirectory: Sendable {
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
     let entries = shardPath.parentPath
-    // Another program has removed the cache directory, and its attributes with it.
-    if try disk.status(of: entries) == nil {
-      _ = try MediaCache.create(entries.parentPath, on: disk)
-    }
+    let isRemade = try disk.status(of: entries) == nil
     try disk.makeDirectories(path)
+    // Another program has removed the cache directory. A failure was reported when it was opened.
+    if isRemade { try? disk.setStoredMediaAttributes(entries) }
     return isNew
   }
 
