@@ -97,23 +97,22 @@ private final class Trial<Value: Sendable>: Sendable {
 
   /// Returns nil if the work takes too long.
   func value(_ work: @Sendable @escaping () async -> Value) async -> Value? {
-    let began = state.withLock { run in
+    state.withLock { run in
       // One that hangs is not repeated: each would take a thread for as long.
-      if let run, run.value == nil || ContinuousClock.now - run.began < pace { return run.began }
-      let new = Run()
-      run = new
+      if let run, run.value == nil || ContinuousClock.now - run.began < pace { return }
+      run = Run()
       Task {
         let value = await work()
         self.state.withLock { $0?.value = value }
       }
-      return new.began
     }
-    while true {
-      if let value = state.withLock({ $0?.value }) { return value }
+    while let run = state.withLock(\.self) {
+      if let value = run.value { return value }
       // From the beginning of the trial: whoever asks later while it hangs does not wait again.
-      guard ContinuousClock.now - began < longestTrial,
+      guard ContinuousClock.now - run.began < longestTrial,
         (try? await Task.sleep(for: .milliseconds(5))) != nil
       else { return nil }
     }
+    return nil
   }
 }
