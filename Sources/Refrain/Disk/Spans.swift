@@ -90,7 +90,7 @@ enum SpanJournal {
 
   /// Has no checksum: a damaged header matches no boot.
   static func header(bootIdentity: String) -> [UInt8] {
-    [UsageRecord.number(ofBoot: bootIdentity)].bytes
+    [BootIdentity.number(of: bootIdentity)].bytes
   }
 
   static func record(_ span: ByteRange) -> [UInt8] {
@@ -130,5 +130,31 @@ final class JournalFile: Sendable {
   func write(_ span: ByteRange, number: Int) throws(DiskError) {
     let offset = Int64(SpanJournal.headerSize + number * SpanJournal.recordSize)
     try file.write(SpanJournal.record(span), at: offset)
+  }
+}
+
+extension BootIdentity {
+  static func number(of identity: String) -> UInt64 { identity.utf8.map(UInt64.init).checksum }
+}
+
+extension Collection<UInt64> {
+  /// A number that is right neither for zeros nor for an incomplete copy of the words.
+  var checksum: UInt64 {
+    reduce(0x5245_4652_4149_4E31) { sum, word in
+      let mixed = (sum ^ word) &* 0xBF58_476D_1CE4_E5B9
+      return mixed ^ (mixed >> 29)
+    }
+  }
+}
+
+extension [UInt64] {
+  var bytes: [UInt8] { map(\.littleEndian).withUnsafeBytes { [UInt8]($0) } }
+
+  init(bytes: ArraySlice<UInt8>) {
+    self = bytes.withUnsafeBytes { buffer in
+      (0..<buffer.count / 8).map {
+        UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self))
+      }
+    }
   }
 }

@@ -29,7 +29,7 @@ final class UsageFile: Sendable {
 
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
-    boot = UsageRecord.number(ofBoot: bootIdentity)
+    boot = BootIdentity.number(of: bootIdentity)
     state = Mutex(State(own: UsageRecord(boot: boot, isMeasured: false)))
   }
 
@@ -314,31 +314,5 @@ extension UsageRecord {
       writers: places.filter { numbers[$0 + 2] > 0 }.map { place in
         Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
       })
-  }
-
-  static func number(ofBoot identity: String) -> UInt64 {
-    identity.utf8.map(UInt64.init).checksum
-  }
-}
-
-extension Collection<UInt64> {
-  /// A number that is right neither for zeros nor for an incomplete copy of the words.
-  var checksum: UInt64 {
-    reduce(0x5245_4652_4149_4E31) { sum, word in
-      let mixed = (sum ^ word) &* 0xBF58_476D_1CE4_E5B9
-      return mixed ^ (mixed >> 29)
-    }
-  }
-}
-
-extension [UInt64] {
-  var bytes: [UInt8] { map(\.littleEndian).withUnsafeBytes { [UInt8]($0) } }
-
-  init(bytes: ArraySlice<UInt8>) {
-    self = bytes.withUnsafeBytes { buffer in
-      (0..<buffer.count / 8).map {
-        UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: 8 * $0, as: UInt64.self))
-      }
-    }
   }
 }
