@@ -29,9 +29,13 @@ struct Prefetch: Sendable {
     return information
   }
 
-  /// Goes over the range until all of it is stored: again if the resource changed meanwhile.
+  /// Goes over the range until all of it is stored: again if the resource changed meanwhile, or if
+  /// the directory was being measured.
   private func bringAll() async throws -> ContentInformation {
+    let budget = reader.entry.storage.budget
+    var refusal: MediaCacheError?
     for round in 0...Self.mostRounds {
+      let wasScanned = budget.index.withLock { $0.lastScan != nil }
       // Before the origin is asked for bytes that cannot be stored.
       if !holdsAll(reader.knownInformation?.length), await isTaken() {
         throw MediaCacheError.inUse
@@ -43,18 +47,21 @@ struct Prefetch: Sendable {
       guard round < Self.mostRounds else { break }
       do {
         try await bring()
+        refusal = nil
       } catch let error as MediaCacheError where error.hasNoRoom {
+        refusal = error
         // Little is stored until the directory is measured, for example after a reboot.
-        let budget = reader.entry.storage.budget
-        guard let scan = budget.index.withLock(\.scan) else { throw error }
+        let (scan, isScanned) = budget.index.withLock { ($0.scan, $0.lastScan != nil) }
+        guard scan != nil || isScanned && !wasScanned else { throw error }
         repeat {
           try await Task.sleep(for: Self.pause)
-        } while budget.index.withLock { $0.scan == scan }
+        } while scan != nil && budget.index.withLock { $0.scan == scan }
       }
     }
-    throw MediaCacheError(
-      .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
-      remedy: "Try again later.")
+    throw refusal
+      ?? MediaCacheError(
+        .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
+        remedy: "Try again later.")
   }
 
   private func isTaken() async -> Bool {

@@ -42,12 +42,13 @@ actor Evictor {
     // Waits of ten milliseconds, or until what is closing has closed: it may be reopened again and
     // again.
     var attempts = 100
-    var isReleased = false
+    var (isReleased, isFirst) = (false, true)
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates() else { return false }
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
-      removeOverdue()
+      if isFirst { removeOverdue(toFree: budget.shortage(of: bytes)) }
+      isFirst = false
       let shortage = budget.shortage(of: bytes)
       if evictOldest(shortage) > 0 {
         freeInAdvance()
@@ -71,7 +72,8 @@ actor Evictor {
   /// Frees about `bytes` on a full disk, regardless of the limit, and returns the bytes freed.
   func free(_ bytes: Int64) async -> Int64 {
     _ = await budget.waitForCandidates()
-    let freed = removeOverdue() + evictOldest(bytes)
+    var freed = removeOverdue(toFree: bytes)
+    freed += evictOldest(bytes - freed)
     guard freed < bytes, await budget.rescan() else { return freed }
     return freed + evictOldest(bytes - freed)
   }
@@ -119,13 +121,13 @@ actor Evictor {
     return freed
   }
 
-  /// Removes the entries whose time is over, and returns the bytes freed.
+  /// Removes entries whose time is over until `wanted` bytes are freed, and returns the bytes freed.
   @discardableResult
-  func removeOverdue() -> Int64 {
+  func removeOverdue(toFree wanted: Int64 = .max) -> Int64 {
     if isClosed { return 0 }
     let now = budget.wallSeconds
     return budget.index.withLock { $0.overdue(at: now) }
-      .reduce(0) { $0 + (evict($1, toFree: .max) ?? 0) }
+      .reduce(0) { $0 < wanted ? $0 + (evict($1, toFree: .max) ?? 0) : $0 }
   }
 
   /// Evicts an entry. One of which most may stay only loses its end: the next play needs its

@@ -87,6 +87,21 @@ import Testing
     #expect(stored == ["old", "song", "late"])
   }
 
+  @Test func `No more of what is over goes for room than is needed`() async throws {
+    try await withCache { try await store(["song"], keep: nil, in: $0) }
+    try await withCache { try await store(["a", "b"], keep: .seconds(60), in: $0) }
+    time.pass(61)
+    try await withCache(limit: 1 << 30) { cache in
+      let evictor = cache.evictor
+      let freed = await Task(executorPreference: IOThreads.shared) {
+        await evictor.free(8192)
+      }.value
+      #expect(freed >= 8192)
+      let stored = try directory.stored(of: ["song", "a", "b"])
+      #expect(stored.count == 2 && stored.first == "song")
+    }
+  }
+
   @Test func `Verifying leaves the mark, and a cut file does not lose it`() async throws {
     try await withCache { cache in
       try await store(["a"], keep: .seconds(60), in: cache)

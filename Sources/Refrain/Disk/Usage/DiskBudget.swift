@@ -282,6 +282,13 @@ extension DiskBudget {
     index.withLock { $0.beginScan() }
     var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     var failure: DiskError?
+    // What may stay unreadable for good keeps its last known size.
+    func passOver(_ names: [String], _ error: DiskError) throws(DiskError) {
+      // The next scan will find it: the count stays.
+      if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
+      failure = error
+      sum += index.withLock { $0.passOver(names) }
+    }
     // In random order, so that the first entries are a sample of all.
     for shard in try shards().shuffled() {
       if Task.isCancelled { return nil }
@@ -295,17 +302,15 @@ extension DiskBudget {
             guard let entry = try measure(name) else { continue }
             sum += entry.allocatedBytes
             index.withLock { $0.note(entry) }
-          } catch { failure = error }
+          } catch { try passOver([name], error) }
         }
-      } catch { failure = error }
+      } catch { try passOver(index.withLock { $0.names(inShard: shard) }, error) }
       await Task.yield()
     }
-    // What was passed over is a part of the last count.
-    if failure != nil { sum = max(sum, start.used) }
+    // After a restart, what was passed over is only known as a part of the last count.
+    if failure != nil, !start.isMeasured { sum = max(sum, start.used) }
     usage.update { [sum] record in record.endMeasurement(since: start, measured: sum) }
-    index.withLock { [isWhole = failure == nil] index in
-      index.endScan(began: began, ended: .now, isWhole: isWhole)
-    }
+    index.withLock { $0.endScan(began: began, ended: .now) }
     return failure
   }
 

@@ -139,15 +139,21 @@ struct EntryIndex: Sendable {
 
   mutating func beginScan() { seen = [] }
 
-  /// Ends a scan of all entries.
-  ///
-  /// - Parameter isWhole: whether none was passed over: those that were not measured since it began
-  ///   no longer exist.
-  mutating func endScan(
-    began: ContinuousClock.Instant, ended: ContinuousClock.Instant, isWhole: Bool = true
-  ) {
+  func names(inShard shard: String) -> [String] {
+    entries.keys.filter { KeyHash.shard(of: $0) == shard }
+  }
+
+  /// Keeps entries that a scan could not measure, and returns their last known size.
+  mutating func passOver(_ names: [String]) -> Int64 {
+    seen?.formUnion(names)
+    return names.reduce(0) { $0 + (entries[$1]?.allocatedBytes ?? 0) }
+  }
+
+  /// Ends a scan of all entries: those neither measured nor passed over since it began no longer
+  /// exist.
+  mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
     let found = (seen.take() ?? []).union(open)
-    if isWhole { for name in Array(entries.keys) where !found.contains(name) { forget(name) } }
+    for name in Array(entries.keys) where !found.contains(name) { forget(name) }
     queue = []
     lastScan = (ended, ended - began)
   }

@@ -119,6 +119,25 @@ struct FirstByteTests {
     #expect(try directory.isWhole("new"))
   }
 
+  @Test func `A prefetch for which no scan finds room reports that`() async throws {
+    try await fill(5)
+    try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
+    let cache = try directory.cache(limit: 2 << 20)
+    // One scan after the other, and none measures anything.
+    let scan = { cache.budget.index.withLock { $0.scan = Task {} } }
+    scan()
+    let scanning = Task {
+      while !Task.isCancelled {
+        scan()
+        try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+    let error = await expectError(.storage) { try await cache.prefetch(directory.url("new")) }
+    #expect(error?.hasNoRoom == true)
+    scanning.cancel()
+    await cache.close()
+  }
+
   @Test func `Nothing is scanned after closing`() async throws {
     let cache = try directory.cache(limit: 1 << 20)
     await cache.close()
