@@ -29,6 +29,8 @@ final class Entry: Sendable {
     var isClosed = false
     var wholeReaders = 0
     var filler: Task<Void, Never>?
+    /// Counts the fillers: an earlier one may end later.
+    var fillerNumber = 0
   }
 
   /// Opens the entry stored under the key, or an empty one. Blocks.

@@ -76,12 +76,13 @@ extension Entry {
       let generation = state.current
     else { return }
     state.tasks += 1
-    state.filler = Task(executorPreference: IOThreads.shared) {
+    state.fillerNumber += 1
+    state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
       await generation.fill()
       self.closeIfUnused { state in
         state.tasks -= 1
-        // A later reader may find holes again. One that was replaced is cancelled.
-        if state.current === generation, !Task.isCancelled { state.filler = nil }
+        // A later reader may find holes again.
+        if state.fillerNumber == number { state.filler = nil }
       }
     }
   }

@@ -41,22 +41,24 @@ package final class PrivateFiles: Sendable {
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
   /// the new ones.
   ///
-  /// - Parameter syncs: false for a file that changes every second: until `sync`, a power cut may
-  ///   cost its contents, while the end of the program costs nothing.
-  package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
+  /// - Parameters:
+  ///   - syncs: false for a file that changes every second: until `sync`, a power cut may cost its
+  ///     contents, while the end of the program costs nothing.
+  ///   - turn: calls its argument once the file may be replaced, or never. Only that needs a lock,
+  ///     not the writing before, which may take seconds.
+  package func replace(
+    _ name: String, with bytes: [UInt8], syncs: Bool = true,
+    inTurn turn: (() throws -> Void) throws -> Void = { try $0() }
+  ) throws {
     try disk.makeDirectory(path)
     // Best effort, as for the entries: the contents may grant access, and backups need none of it.
     do { try disk.setStoredMediaAttributes(path) } catch {}
     // Another process may be writing the same file.
     let temporary = "\(path(of: name)).\(UUID().uuidString)"
-    do {
-      try disk.makeFile(temporary, with: bytes, syncs: syncs)
-      try disk.rename(temporary, to: path(of: name))
-    } catch {
-      // The first error is reported. What is left is removed later.
-      try? disk.remove(temporary)
-      throw error
-    }
+    // Unless it was renamed. What is left is removed later.
+    defer { try? disk.remove(temporary) }
+    try disk.makeFile(temporary, with: bytes, syncs: syncs)
+    try turn { try disk.rename(temporary, to: path(of: name)) }
     if syncs { try disk.syncDirectory(path) }
   }
 

@@ -50,6 +50,8 @@ public final class SavedSession: Sendable {
     var next: (session: PlayerSession, syncs: Bool)?
     var writer: Task<Void, Never>?
     var hasReported = false
+    /// Whether the files are to be synced; until that has succeeded.
+    var owesSync = false
   }
 
   private let files: PrivateFiles
@@ -142,15 +144,18 @@ public final class SavedSession: Sendable {
 
   /// Stores the sessions until there are none. Blocks.
   private func write() {
-    while let (session, syncs) = next() {
+    while let session = next() {
       var problem: String?
       do {
-        let isNewQueue = try stored.withLock { stored in
+        try stored.withLock { stored in
           if stored == nil { prepare() }
-          return try files.withLock { try write(session, &stored) }
+          try write(session, &stored)
         }
         // Without the lock, for which other programs wait: a disk may take seconds.
-        if syncs || isNewQueue { try files.sync([Self.queueName, Self.placeName]) }
+        if state.withLock({ $0.owesSync }) {
+          try files.sync([Self.queueName, Self.placeName])
+          state.withLock { $0.owesSync = false }
+        }
       } catch {
         problem = "\(error)"
       }
@@ -166,11 +171,12 @@ public final class SavedSession: Sendable {
     if let problem, isNews { warn("The queue could not be stored: \(problem).") }
   }
 
-  private func next() -> (PlayerSession, Bool)? {
+  private func next() -> PlayerSession? {
     state.withLock { state in
       defer { state.next = nil }
       if state.next == nil { state.writer = nil }
-      return state.next
+      if state.next?.syncs == true { state.owesSync = true }
+      return state.next?.session
     }
   }
 
@@ -183,34 +189,40 @@ public final class SavedSession: Sendable {
     try? files.removeOld(withPrefix: Self.queueName)
   }
 
-  /// Runs under the lock of the files.
-  ///
-  /// - Returns: whether the queue was replaced, which is rare.
-  private func write(_ session: PlayerSession, _ stored: inout Stored?) throws -> Bool {
+  private func write(_ session: PlayerSession, _ stored: inout Stored?) throws {
+    guard let isNewQueue = try needsQueue(session, stored) else { return }
+    let id = (isNewQueue ? nil : stored?.id) ?? UUID()
+    func put(_ replaceQueue: () throws -> Void) throws {
+      try files.withLock {
+        // Another program may have stored its queue since.
+        guard try needsQueue(session, stored) == isNewQueue else { return }
+        try replaceQueue()
+        if isNewQueue {
+          stored = Stored(
+            id: id, queue: session.queue, file: try files.identity(of: Self.queueName))
+          state.withLock { $0.owesSync = true }
+        }
+        let now = Place(
+          id: id, date: Date(), item: session.queue.current?.id.rawValue,
+          position: session.position, rate: session.rate, volume: session.volume,
+          isMuted: session.isMuted, audio: session.audio, subtitle: session.subtitle)
+        try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
+      }
+    }
+    guard isNewQueue else { return try put {} }
+    // Synced before it is put in place: a power cut must not leave an empty queue.
+    try files.replace(
+      Self.queueName, with: Self.encoded(Queue(id: id, session: session)), inTurn: put)
+  }
+
+  /// Whether the queue has to be stored, not only the place in it; nil if another program has begun
+  /// to play since, and plays on.
+  private func needsQueue(_ session: PlayerSession, _ stored: Stored?) throws -> Bool? {
+    guard let stored, let file = try files.identity(of: Self.queueName) else { return true }
     let place = Self.place(in: files)
-    let file = try files.identity(of: Self.queueName)
-    let isOwn = file != nil && stored.map { $0.id == place?.id && $0.file == file } ?? false
-    // Another program has begun to play since, and plays on.
-    if !isOwn, stored != nil, file != nil, let place,
-      abs(place.date.timeIntervalSinceNow) < silence
-    {
-      return false
-    }
-    var id = stored?.id ?? UUID()
-    let isNewQueue = !isOwn || stored?.queue != session.queue
-    if isNewQueue {
-      id = UUID()
-      try files.replace(
-        Self.queueName, with: Self.encoded(Queue(id: id, session: session)), syncs: false)
-      stored = Stored(
-        id: id, queue: session.queue, file: try files.identity(of: Self.queueName))
-    }
-    let now = Place(
-      id: id, date: Date(), item: session.queue.current?.id.rawValue, position: session.position,
-      rate: session.rate, volume: session.volume, isMuted: session.isMuted, audio: session.audio,
-      subtitle: session.subtitle)
-    try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
-    return isNewQueue
+    if stored.id == place?.id, stored.file == file { return stored.queue != session.queue }
+    if let place, abs(place.date.timeIntervalSinceNow) < silence { return nil }
+    return true
   }
 
   private static func encoded(_ value: some Encodable) throws -> [UInt8] {

@@ -200,6 +200,23 @@ import Testing
     #expect(!state.fetches.isEmpty)
   }
 
+  /// The origin may have recovered by the time that it waits.
+  @Test(arguments: [(Int64(2 << 20), false), (0, true)])
+  func `A reader that comes upon a cut later has the rest requested`(
+    _ ahead: Int64, _ rests: Bool
+  ) {
+    var state = state(length: 200 << 20, supportsRanges: false)
+    let reader = attach(&state)
+    let id = state.makeID()
+    state.fetches.add(.init(range: 0..<200 << 20, position: 100 << 20, isWhole: true), as: id)
+    _ = state.lookUp(reader, at: 100 << 20 - ahead, count: 1)
+    var error = Self.error
+    error.retry = .cutShort
+    state.fetchEnded(id, error: error)
+    if rests { state.rest(reader) }
+    #expect(state.wait(state.makeID(), waiter(reader, 100 << 20)) == nil)
+  }
+
   /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
   /// confirmation; once every fetch has ended, no waiter remains.
   @Test func `Every waiter ends after random operations`() throws {

@@ -263,6 +263,7 @@ extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
+    readers[id]?.missed = nil
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
