@@ -55,10 +55,14 @@ package final class PrivateFiles: Sendable {
     do { try disk.setStoredMediaAttributes(path) } catch {}
     // Another process may be writing the same file.
     let temporary = "\(path(of: name)).\(UUID().uuidString)"
-    // Unless it was renamed. What is left is removed later.
-    defer { try? disk.remove(temporary) }
+    var isRenamed = false
+    // The first error is reported. What is left is removed later.
+    defer { if !isRenamed { try? disk.remove(temporary) } }
     try disk.makeFile(temporary, with: bytes, syncs: syncs)
-    try turn { try disk.rename(temporary, to: path(of: name)) }
+    try turn {
+      try disk.rename(temporary, to: path(of: name))
+      isRenamed = true
+    }
     if syncs { try disk.syncDirectory(path) }
   }
 

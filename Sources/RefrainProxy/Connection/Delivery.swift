@@ -131,8 +131,13 @@ final class Delivery: Sendable {
   // MARK: Bodies
 
   func write(_ bytes: ByteBuffer) async throws {
-    try await perform { $0.write(bytes) }
-    try await noteSent(Int64(bytes.readableBytes))
+    var rest = bytes
+    while let part = rest.readSlice(length: min(rest.readableBytes, gate?.longestPiece ?? .max)),
+      part.readableBytes > 0
+    {
+      try await perform { $0.write(part) }
+      try await noteSent(Int64(part.readableBytes))
+    }
   }
 
   /// Writes a part of a file, and counts each part once the socket has accepted it.

@@ -275,7 +275,7 @@ extension GenerationState {
   }
 
   /// Whether a reader that does not wait now would have the same request made again: its filling
-  /// was refused before it asked, or the last bytes of a response that was cut short have woken it,
+  /// was refused before it asked, or the last bytes of a response that was cut short have woken it.
   /// A reader that plays stored bytes until then asks the origin again.
   private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
     if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
