@@ -92,9 +92,11 @@ public struct RetryPolicy: Sendable, Hashable {
     return isShort ? delay.map { max(min($0, longestFirstDelay), .zero) } : delay
   }
 
-  /// Returns the delay after the `failures`-th failure in a row without progress; nil: give up.
+  /// Returns the delay before the next attempt; nil: give up.
   ///
-  /// - Parameter retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
+  /// - Parameters:
+  ///   - failures: the number of failures in a row without progress.
+  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
     // Doubled stepwise, up to the longest: a product could overflow, whatever the user set.
