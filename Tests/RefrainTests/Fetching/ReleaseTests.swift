@@ -195,7 +195,7 @@ import Testing
       #if os(Linux)
         let base = CurlTransport()
       #else
-        let base = URLSessionRequests()
+        let base = URLSessionTransport()
       #endif
       func send(_ request: OriginRequest) async throws -> OriginResponse {
         try await base.send(request)

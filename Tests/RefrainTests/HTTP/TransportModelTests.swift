@@ -154,8 +154,6 @@
       }
     }
 
-    /// Skips URLSession, which ends the process on Linux within the first hundred requests
-    /// ("NativeProtocol.swift: Fatal error: Transfer completed, but there's no response").
     @Test func `Responses are never mixed up under random breaks and cancellations`() async throws {
       let server = try server()
       defer { server.stop() }

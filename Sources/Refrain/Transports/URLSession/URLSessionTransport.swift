@@ -58,173 +58,155 @@ public typealias AuthenticationChallengeHandler =
       challengeHandler: AuthenticationChallengeHandler? = nil,
       onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)? = nil
     ) {
-      requests = URLSessionRequests(
-        .init(challengeHandler: challengeHandler, onMetrics: onMetrics))
+      requests = URLSessionRequests(challengeHandler, onMetrics)
     }
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try await requests.send(request)
     }
   }
-#endif
 
-/// Sends requests over URLSession, for `URLSessionTransport`. It ends its sessions: one that is not
-/// invalidated stays forever.
-///
-/// Compiled on Linux for the tests alone: there the task is not suspended, so that a body that
-/// arrives faster than it is read is held in memory; dot segments are removed from a URL's path;
-/// most errors have no code; and URLSession ends the process on some redirects, on most challenges,
-/// and on a connection that breaks within a head.
-final class URLSessionRequests: RelayingTransport {
-  struct Settings: Sendable {
-    /// The most unread bytes of a response whose rest can be requested later. Without suspending the
-    /// task, any reader that is slower than its origin would reach it.
-    var mostUnread = URLSessionExchange.canSuspend ? URLSessionExchange.mostUnread : .max
-    var challengeHandler: AuthenticationChallengeHandler?
-    #if !canImport(FoundationNetworking)
-      var onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
-    #endif
-  }
+  /// Sends requests over URLSession, for `URLSessionTransport`. It ends its sessions: one that is not
+  /// invalidated stays forever.
+  private final class URLSessionRequests: Sendable {
+    /// The silence that ends a request, in seconds: far beyond the callers' limit.
+    private static let longestSilence: TimeInterval = 300
 
-  /// The silence that ends a request, in seconds: far beyond the callers' limit.
-  private static let longestSilence: TimeInterval = 300
+    private let challengeHandler: AuthenticationChallengeHandler?
+    private let onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
+    /// The delegate's serial queue. All operations on tasks run here too: in order, and without
+    /// blocking a cooperative thread.
+    private let queue = OperationQueue()
+    private let delegate = URLSessionTaskDelegates()
+    private let prompt: URLSession
+    /// Waiting for a network is a session's property, not a request's.
+    private let waiting: URLSession
 
-  private let settings: Settings
-  /// The delegate's serial queue. All operations on tasks run here too: in order, and without
-  /// blocking a cooperative thread.
-  private let queue = OperationQueue()
-  private let delegate = URLSessionTaskDelegates()
-  private let prompt: URLSession
-  /// Waiting for a network is a session's property, not a request's. Linux lacks it.
-  private let waiting: URLSession
-
-  init(_ settings: Settings = Settings()) {
-    self.settings = settings
-    queue.name = "refrain.urlsession"
-    queue.maxConcurrentOperationCount = 1
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.urlCache = nil
-    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-    configuration.httpCookieStorage = nil
-    configuration.httpCookieAcceptPolicy = .never
-    configuration.httpShouldSetCookies = false
-    // Without a credential, a 401 is the response.
-    configuration.urlCredentialStorage = nil
-    configuration.httpMaximumConnectionsPerHost = 64
-    configuration.timeoutIntervalForRequest = Self.longestSilence
-    // Each session copies its configuration.
-    prompt = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
-    #if canImport(FoundationNetworking)
-      waiting = prompt
-    #else
+    init(
+      _ challengeHandler: AuthenticationChallengeHandler?,
+      _ onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
+    ) {
+      (self.challengeHandler, self.onMetrics) = (challengeHandler, onMetrics)
+      queue.name = "refrain.urlsession"
+      queue.maxConcurrentOperationCount = 1
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.urlCache = nil
+      configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+      configuration.httpCookieStorage = nil
+      configuration.httpCookieAcceptPolicy = .never
+      configuration.httpShouldSetCookies = false
+      // Without a credential, a 401 is the response.
+      configuration.urlCredentialStorage = nil
+      configuration.httpMaximumConnectionsPerHost = 64
+      configuration.timeoutIntervalForRequest = Self.longestSilence
+      // Each session copies its configuration.
+      prompt = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
       configuration.waitsForConnectivity = true
       waiting = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
-    #endif
-  }
-
-  /// Running tasks finish.
-  deinit {
-    prompt.finishTasksAndInvalidate()
-    if waiting !== prompt { waiting.finishTasksAndInvalidate() }
-  }
-
-  func send(_ request: OriginRequest) async throws -> OriginResponse {
-    try request.check()
-    if request.waitsForConnectivity, request.access != NetworkPolicy.Access() {
-      // A waiting session does not report why there is no network. So the first request does not
-      // wait, to detect a network that may not be used.
-      var prompt = request
-      prompt.waitsForConnectivity = false
-      do {
-        return try await exchange(prompt)
-      } catch let error as TransportError where error.cause == .noNetwork {}
     }
-    return try await exchange(request)
-  }
 
-  private func exchange(_ request: OriginRequest) async throws -> OriginResponse {
-    // URLSession could also read a stream, but on a thread that waits for it.
-    let upload: UploadFile? = if let body = request.body { try await UploadFile(body) } else { nil }
-    let exchange = URLSessionExchange(
-      request: request, upload: upload, queue: queue, settings: settings)
-    return try await exchange.send { [self] in task(for: exchange) }
-  }
-
-  /// Creates the task of an exchange, not started. On `queue`.
-  private func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
-    let request = exchange.request
-    let silence = request.longestSilence?.components.seconds
-    // Verbatim: the signature of a signed URL covers its spelling.
-    var outgoing = URLRequest(
-      url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
-      timeoutInterval: silence.map(TimeInterval.init) ?? Self.longestSilence)
-    outgoing.httpShouldHandleCookies = false
-    for field in request.headers.fields {
-      outgoing.addValue(field.value, forHTTPHeaderField: field.name)
+    /// Running tasks finish.
+    deinit {
+      prompt.finishTasksAndInvalidate()
+      waiting.finishTasksAndInvalidate()
     }
-    #if !canImport(FoundationNetworking)
+
+    func send(_ request: OriginRequest) async throws -> OriginResponse {
+      try request.check()
+      if request.waitsForConnectivity, request.access != NetworkPolicy.Access() {
+        // A waiting session does not report why there is no network. So the first request does not
+        // wait, to detect a network that may not be used.
+        var prompt = request
+        prompt.waitsForConnectivity = false
+        do {
+          return try await exchange(prompt)
+        } catch let error as TransportError where error.cause == .noNetwork {}
+      }
+      return try await exchange(request)
+    }
+
+    private func exchange(_ request: OriginRequest) async throws -> OriginResponse {
+      // URLSession could also read a stream, but on a thread that waits for it.
+      let upload: UploadFile? =
+        if let body = request.body { try await UploadFile(body) } else { nil }
+      let exchange = URLSessionExchange(
+        request: request, upload: upload, queue: queue, challengeHandler: challengeHandler,
+        onMetrics: onMetrics)
+      return try await exchange.send { [self] in task(for: exchange) }
+    }
+
+    /// Creates the task of an exchange, not started. On `queue`.
+    private func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
+      let request = exchange.request
+      let silence = request.longestSilence?.components.seconds
+      // Verbatim: the signature of a signed URL covers its spelling.
+      var outgoing = URLRequest(
+        url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
+        timeoutInterval: silence.map(TimeInterval.init) ?? Self.longestSilence)
+      outgoing.httpShouldHandleCookies = false
+      for field in request.headers.fields {
+        outgoing.addValue(field.value, forHTTPHeaderField: field.name)
+      }
       outgoing.allowsExpensiveNetworkAccess = request.access.allowsExpensive
       outgoing.allowsConstrainedNetworkAccess = request.access.allowsConstrained
-    #endif
-    outgoing.httpMethod = request.method
-    let session = request.waitsForConnectivity ? waiting : prompt
-    let task: URLSessionDataTask =
-      exchange.upload.map { session.uploadTask(with: outgoing, fromFile: $0.url) }
-      ?? session.dataTask(with: outgoing)
-    delegate.add(exchange, for: task)
-    return task
-  }
-}
-
-/// The delegate of the sessions, which passes URLSession's callbacks to the exchange of each task.
-///
-/// `URLSessionTask.delegate` would replace it, but URLSession on Linux does not call that.
-final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
-  /// From before the task starts until it has ended. Used only on the sessions' serial queue.
-  private nonisolated(unsafe) var exchanges: [URLSessionTask: URLSessionExchange] = [:]
-
-  /// On the queue.
-  func add(_ exchange: URLSessionExchange, for task: URLSessionTask) { exchanges[task] = exchange }
-
-  func urlSession(
-    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-  ) {
-    guard let exchange = exchanges[dataTask] else { return completionHandler(.cancel) }
-    completionHandler(exchange.responseCame(response, of: dataTask))
-  }
-
-  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    exchanges[dataTask]?.bytesCame(data)
-  }
-
-  /// Ends with a redirect as with any response; the caller decides whether to follow it.
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    completionHandler(nil)
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-    completionHandler:
-      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-  ) {
-    guard let exchange = exchanges[task] else {
-      return completionHandler(.cancelAuthenticationChallenge, nil)
+      outgoing.httpMethod = request.method
+      let session = request.waitsForConnectivity ? waiting : prompt
+      let task: URLSessionDataTask =
+        exchange.upload.map { session.uploadTask(with: outgoing, fromFile: $0.url) }
+        ?? session.dataTask(with: outgoing)
+      delegate.add(exchange, for: task)
+      return task
     }
-    exchange.answer(challenge, completionHandler)
   }
 
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
-    exchanges.removeValue(forKey: task)?.taskEnded(error)
-  }
+  /// The delegate of the sessions, which passes URLSession's callbacks to the exchange of each task.
+  private final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
+    /// From before the task starts until it has ended. Used only on the sessions' serial queue.
+    private nonisolated(unsafe) var exchanges: [URLSessionTask: URLSessionExchange] = [:]
 
-  #if !canImport(FoundationNetworking)
+    /// On the queue.
+    func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
+      exchanges[task] = exchange
+    }
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+      guard let exchange = exchanges[dataTask] else { return completionHandler(.cancel) }
+      completionHandler(exchange.responseCame(response))
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      exchanges[dataTask]?.bytesCame(data)
+    }
+
+    /// Ends with a redirect as with any response; the caller decides whether to follow it.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+      completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      completionHandler(nil)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler:
+        @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      guard let exchange = exchanges[task] else {
+        return completionHandler(.cancelAuthenticationChallenge, nil)
+      }
+      exchange.answer(challenge, completionHandler)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+    ) {
+      exchanges.removeValue(forKey: task)?.taskEnded(error)
+    }
+
     func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
       exchanges[task]?.networkIsAwaited()
     }
@@ -235,27 +217,27 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
     ) {
       exchanges[task]?.measured(metrics)
     }
-  #endif
-}
-
-/// The body of a relayed request in a temporary file, removed when its last user releases it.
-final class UploadFile: Sendable {
-  let url: URL
-
-  init(_ body: OriginRequest.Body) async throws {
-    url = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-upload-\(UUID().uuidString)")
-    let url = url
-    let handle = try await IOThreads.shared.run {
-      try Data().write(to: url, options: .withoutOverwriting)
-      return try FileHandle(forWritingTo: url)
-    }
-    while let part = try await body.next() {
-      try await IOThreads.shared.run { try handle.write(contentsOf: part) }
-    }
-    try await IOThreads.shared.run { try handle.close() }
   }
 
-  // The system clears the directory of files that cannot be removed here.
-  deinit { try? FileManager.default.removeItem(at: url) }
-}
+  /// The body of a relayed request in a temporary file, removed when its last user releases it.
+  final class UploadFile: Sendable {
+    let url: URL
+
+    init(_ body: OriginRequest.Body) async throws {
+      url = FileManager.default.temporaryDirectory.appending(
+        path: "refrain-upload-\(UUID().uuidString)")
+      let url = url
+      let handle = try await IOThreads.shared.run {
+        try Data().write(to: url, options: .withoutOverwriting)
+        return try FileHandle(forWritingTo: url)
+      }
+      while let part = try await body.next() {
+        try await IOThreads.shared.run { try handle.write(contentsOf: part) }
+      }
+      try await IOThreads.shared.run { try handle.close() }
+    }
+
+    // The system clears the directory of files that cannot be removed here.
+    deinit { try? FileManager.default.removeItem(at: url) }
+  }
+#endif

@@ -5,19 +5,6 @@
 
   @testable import Refrain
 
-  /// The transports that have to keep the guarantees of `Transport`.
-  enum TestedTransport: String, CaseIterable, Sendable {
-    case curl, urlSession
-
-    /// A new transport for each call: a URLSession must not outlive its transport.
-    var transport: any Transport {
-      switch self {
-      case .curl: CurlTransport()
-      case .urlSession: URLSessionRequests()
-      }
-    }
-  }
-
   extension RawServer {
     /// Returns a server that answers each request with these bytes, and keeps its connections open.
     static func answering(_ answer: String) throws -> RawServer {
