@@ -140,7 +140,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// No connection could be made: no route, no response from the name server, TLS failed,
     /// connecting timed out.
     case unreachable
-    /// There is no host of that name.
+    /// There is no host of that name. libcurl cannot tell: it reports `unreachable`.
     case unknownHost
     /// The host exists, but refuses connections to the port.
     case refused
@@ -167,7 +167,7 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
 
   package enum Cause: Sendable, Hashable {
     case noNetwork
-    /// The host's name has no address, for whatever reason.
+    /// The host's name has no address: it is misspelled, or no name server responded.
     case noAddress
     case privateAddress
     /// The transport ended the response because its body was not read, which says nothing of the
@@ -227,6 +227,8 @@ extension MediaCacheError {
           .unreachable, .network,
           "Try again in a moment, or raise the limit of open files (ulimit -n)."
         )
+      case .unreachable where error.cause == .noAddress:
+        (.unreachable, .invalid, "Check the spelling of the URL, and the network.")
       case .unreachable, .connectionLost, .timedOut:
         (.unreachable, .network, "Check the network and the URL.")
       case .unknownHost: (.unreachable, .permanent, "Check the spelling of the URL.")

@@ -148,24 +148,15 @@
     }
 
     @Test
-    func `A name that does not exist is reported as an unknown host`() async throws {
+    func `A name without an address is reported with its host, and tried twice`() async throws {
       let url = try #require(URL(string: "http://does-not-exist.invalid/"))
       let error = await #expect(throws: TransportError.self) {
         _ = try await CurlTransport().send(OriginRequest(url: url))
       }
       print("  \(error?.reason ?? "")")
-      #expect(error?.code == .unknownHost)
+      #expect(error?.code == .unreachable && error?.cause == .noAddress)
       #expect(error?.reason.contains("does-not-exist.invalid") == true)
-    }
-
-    /// getaddrinfo(3): EAI_NONAME, EAI_AGAIN, EAI_FAIL, EAI_NODATA.
-    @Test(
-      arguments: [(-2, .unknownHost), (-3, .unreachable), (-4, .unreachable), (-5, .unknownHost)]
-        as [(Int32, TransportError.Code)])
-    func `Only a definite failure of the name lookup means an unknown host`(
-      _ code: Int32, _ meaning: TransportError.Code
-    ) {
-      #expect(TransportError.noAddress(of: "h", code: code).code == meaning)
+      #expect(try MediaCacheError(#require(error), .playback).retry == .invalid)
     }
 
     @Test

@@ -13,8 +13,6 @@
       var status: Int
       /// With one Content-Length at most, and none beside a transfer coding.
       var headers: HeaderFields
-      /// Whether libcurl does not know the length, and would wait for the end of the connection.
-      var isCounted = false
     }
 
     private let host: String
@@ -111,25 +109,19 @@
       guard !head.headers.hasInvalidLength else {
         throw .malformed(host, "it has an invalid Content-Length")
       }
-      var isKnown = false
-      switch head.headers.values(of: "Transfer-Encoding").map({ $0.lowercased() }) {
-      case []:
-        // With white space before the colon, libcurl does not read it.
-        isKnown = lines.contains {
-          String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
-        }
-      case ["identity"]:
-        // The absence of a coding (RFC 2616 §3.6), beside which libcurl ignores Content-Length.
-        head.headers["Transfer-Encoding"] = nil
-      case ["chunked"]:
-        // The coding counts (RFC 9112 §6.3).
-        head.headers["Content-Length"] = nil
-        return head
-      default: throw .malformed(host, "it has a transfer coding that was not requested")
+      let codings = head.headers.values(of: "Transfer-Encoding").map { $0.lowercased() }
+      guard [[], ["identity"], ["chunked"]].contains(codings) else {
+        throw .malformed(host, "it has a transfer coding that was not requested")
       }
-      let length = head.headers.bodyLength.map { String($0) }
+      // With white space before the colon, or beside a coding (RFC 9112 §6.3), libcurl does not read
+      // the length: without chunks, the end of the connection is that of the body.
+      let isRead = lines.contains {
+        String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
+      }
+      let length = isRead ? head.headers.bodyLength.map { String($0) } : nil
       if length != head.headers["Content-Length"] { head.headers["Content-Length"] = length }
-      head.isCounted = length != nil && !isKnown
+      // The absence of a coding (RFC 2616 §3.6).
+      if codings == ["identity"] { head.headers["Transfer-Encoding"] = nil }
       return head
     }
   }

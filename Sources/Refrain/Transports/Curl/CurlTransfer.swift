@@ -105,8 +105,6 @@
     /// The bytes of the body received so far, and those announced.
     private var received: Int64 = 0
     private var length: Int64?
-    /// Whether libcurl does not know when the body is whole.
-    private var countsLength = false
     /// The bytes at which the chunk that is being filled takes no more.
     private var fullChunk = 0
     /// The fault in the head for which the transfer was ended.
@@ -214,7 +212,7 @@
       guard status == nil, refusal == nil else { return line.count }
       do throws(TransportError) {
         guard let head = try headReader.read(line) else { return line.count }
-        guard head.status < 200 else { return received(head) ? line.count : 0 }
+        if head.status >= 200 { return received(head) ? line.count : 0 }
         exchange.request.onInterim?(head.status, head.headers)
         return line.count
       } catch {
@@ -223,15 +221,17 @@
       }
     }
 
-    /// Returns false if the transfer ends here, as do the next functions.
+    /// Returns false if the transfer ends here, to be repeated with Digest.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
-      guard head.status == 401, let login else { return pass(head) }
+      guard head.status == 401, let login,
+        usesDigest || (exchange.request.body == nil && Challenges.offerDigest(head.headers))
+      else {
+        pass(head)
+        return true
+      }
       if usesDigest {
         refusal = head
         return true
-      }
-      guard exchange.request.body == nil, Challenges.offerDigest(head.headers) else {
-        return pass(head)
       }
       thread.useDigest(for: login)
       usesDigest = true
@@ -239,35 +239,28 @@
       return false
     }
 
-    private func pass(_ head: CurlHeadReader.Head) -> Bool {
+    private func pass(_ head: CurlHeadReader.Head) {
       status = head.status
       exchange.response.receive((head.status, head.headers, false))
       // After a response that precedes the end of the request's body, libcurl stops sending it, but
       // would wait forever for its next part.
       if exchange.request.body != nil { exchange.goOn() }
       length = head.headers.bodyLength
-      countsLength =
-        head.isCounted && exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
-      return !isCountedWhole
     }
 
-    /// Whether all of a body has arrived whose end libcurl would wait for. The connection may go on
-    /// with anything.
-    private var isCountedWhole: Bool { countsLength && received == length }
-
     /// Passes a withheld 401 on, which libcurl does not answer.
-    private func passRefusal() -> Bool { refusal.take().map(pass) ?? true }
+    private func passRefusal() {
+      if let head = refusal.take() { pass(head) }
+    }
 
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-      guard passRefusal() else { return 0 }
-      let rest = countsLength ? length.map { Int(clamping: $0 - received) } : nil
-      let wanted = UnsafeRawBufferPointer(rebasing: bytes.prefix(rest ?? .max))
-      guard let stops = buffer(wanted) else { return Int(CURL_WRITEFUNC_PAUSE) }
+      passRefusal()
+      guard let stops = buffer(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
       thread.received(by: exchange)
       // Stops before libcurl reads more, which it would keep in a copy of its own. Both directions:
       // where one is paused alone, libcurl reads once more all the same (7.88).
       if stops { curl_easy_pause(pointer, CURLPAUSE_ALL) }
-      return isCountedWhole ? 0 : bytes.count
+      return bytes.count
     }
 
     /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
@@ -312,7 +305,7 @@
 
     /// Returns whether another attempt follows an ended one, and why the response is not whole.
     func outcome(of code: CURLcode) -> (isRepeated: Bool, error: TransportError?) {
-      if code == CURLE_OK { _ = passRefusal() }
+      if code == CURLE_OK { passRefusal() }
       return (needsRepetition || hasReadForeignBytes(code), error(for: code))
     }
 
@@ -324,7 +317,6 @@
     }
 
     private func error(for code: CURLcode) -> TransportError? {
-      if isCountedWhole { return nil }
       if let fault { return fault }
       if hasPrivateAddress, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
         return TransportError(
@@ -336,9 +328,8 @@
       let text = proxy.map { message.replacing($0.url, with: $0.name) } ?? message
       let systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
       return .curl(
-        code == CURLE_OK && countsLength ? CURLE_PARTIAL_FILE : code, text, host: host,
-        systemError: systemError == 0 ? socketError : systemError,
-        proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasHead: status != nil)
+        code, text, host: host, systemError: systemError == 0 ? socketError : systemError,
+        hasHead: status != nil)
     }
   }
 

@@ -27,12 +27,7 @@
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try request.check()
-      do {
-        return try await CurlExchange(request, on: CurlLoop.with(settings)).send()
-      } catch let error as TransportError where error.cause == .noAddress {
-        let host = request.url.host() ?? ""
-        throw await IOThreads.shared.run { TransportError.noAddress(of: host) }
-      }
+      return try await CurlExchange(request, on: CurlLoop.with(settings)).send()
     }
   }
 
