@@ -103,7 +103,6 @@ private struct CookiePlace {
 
 extension Cookie {
   private static let longest = 4096
-  private typealias DateForm = Regex<(Substring, Substring, Substring, Substring, Substring)>
 
   /// Parses a `Set-Cookie` field (§5.2, §5.3); nil if it is invalid, or not for its sender.
   fileprivate init?(_ field: String, from place: CookiePlace, at now: Date) {
@@ -117,8 +116,6 @@ extension Cookie {
     else { return nil }
     (path, domain) = (place.defaultPath, "")
     var seconds: Int?
-    // Made once: a field may have hundreds of dates.
-    lazy var dateForm = #/\b(\d\d?)[ -]+(\w{3})[ -]+(\d\d|\d{4}) +(\d\d:\d\d:\d\d)/#
     // The last attribute of a name counts; one without a valid age or date is ignored.
     for part in parts {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -127,7 +124,10 @@ extension Cookie {
       case "secure": isSecure = true
       case "path": path = value.hasPrefix("/") ? value : place.defaultPath
       case "max-age": seconds = Int(value) ?? seconds
-      case "expires": expires = Self.date(value, form: dateForm) ?? expires
+      case "expires":
+        // Also with dashes: "Thu, 01-Jan-1970 00:00:00 GMT".
+        expires =
+          HTTPDate.parse(value) ?? HTTPDate.parse(value.replacing("-", with: " ")) ?? expires
       case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
       default: break
       }
@@ -139,15 +139,5 @@ extension Cookie {
     if isHostOnly { domain = place.host }
     // A name without a dot would be for a whole top-level domain.
     guard place.isBelow(domain), domain == place.host || domain.contains(".") else { return nil }
-  }
-
-  /// Parses a date nearly as leniently as §5.1.1: "Thu, 1-Jan-70 00:00:01 UTC" deletes a cookie too.
-  private static func date(_ text: String, form: DateForm) -> Date? {
-    guard let (_, day, month, year, time) = text.firstMatch(of: form)?.output else {
-      return HTTPDate.parse(text)
-    }
-    let century = year.count == 4 ? "" : year < "70" ? "20" : "19"
-    return HTTPDate.parse(
-      "Sun, \(day.count == 1 ? "0" : "")\(day) \(month.capitalized) \(century)\(year) \(time) GMT")
   }
 }

@@ -94,10 +94,8 @@ extension Int64 {
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
   /// Returns nil for any other form (RFC 9111 §5.3), and for 30 February. A wrong day of the week
-  /// does not matter: servers that send one mean the date.
-  ///
-  /// - Parameter now: a two-digit year is the last such year no more than 50 years after this.
-  package static func parse(_ text: String, now: Date = Moment.now.wall) -> Date? {
+  /// does not matter: servers that send one mean the date. A two-digit year is one of 1970 to 2069.
+  package static func parse(_ text: String) -> Date? {
     // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
     let text = text.trimmingOWS
     guard text.utf8.count <= 40, isInOneForm(text) else { return nil }
@@ -115,11 +113,7 @@ package enum HTTPDate {
       numbers[2] < 24, numbers[3] < 60, numbers[4] <= 60
     else { return nil }
     var year = numbers[1]
-    if words[3].utf8.count == 2 {
-      let latest = Int(civil(now).tm_year) + 1900 + 50
-      year += latest / 100 * 100
-      if year > latest { year -= 100 }
-    }
+    if words[3].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
     var fields = tm()
     fields.tm_year = Int32(year - 1900)
     fields.tm_mon = Int32(month)

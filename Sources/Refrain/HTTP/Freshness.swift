@@ -48,7 +48,7 @@ extension Freshness {
     keeper: Keeper = Keeper()
   ) {
     let control = CacheControl(headers, isShared: keeper.isShared)
-    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+    let sent = headers["Date"].flatMap { HTTPDate.parse($0) } ?? responseTime
     // The first member of Age, if it is a number (RFC 9111 §5.1).
     let age = headers.values(of: "Age").first.flatMap {
       Int64(saturatingDigits: $0.prefix { $0 != "," }.trimmingOWS, at: CacheControl.longest)
@@ -63,12 +63,12 @@ extension Freshness {
       lifetime = Double(maxAge)
     } else if !control.isTargeted, let expires = headers.values(of: "Expires").first {
       // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
-      let date = HTTPDate.parse(expires, now: responseTime)
+      let date = HTTPDate.parse(expires)
       lifetime = Self.bounded(date?.timeIntervalSince(sent) ?? 0)
     } else {
       isGuessed = true
       if Self.isHeuristicallyCacheable(status),
-        let modified = HTTPDate.parse(headers["Last-Modified"] ?? "", now: responseTime)
+        let modified = HTTPDate.parse(headers["Last-Modified"] ?? "")
       {
         // A tenth (RFC 9111 §4.2.2), and at most a day.
         lifetime = min(Self.bounded(sent.timeIntervalSince(modified)) / 10, 24 * 3600)

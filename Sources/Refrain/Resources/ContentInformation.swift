@@ -78,29 +78,19 @@ package enum MediaType {
   /// From the registrations at iana.org/assignments/media-types and the RFCs they name, and the
   /// unregistered names of earlier server configurations: those with `x-` are here without it.
   private static let extensions: [String: String] = [
-    // RFC 3003
     "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/mpeg3": "mp3", "audio/mpg": "mp3",
-    // RFC 2361 registers audio/vnd.wave
     "audio/wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav", "audio/pn-wav": "wav",
-    // RFC 9639
     "audio/flac": "flac",
-    // RFC 5334, RFC 7845
     "audio/ogg": "ogg", "application/ogg": "ogg", "audio/vorbis": "ogg", "audio/opus": "opus",
     "video/ogg": "ogv",
-    // audio/aac: IANA, ISO/IEC 14496-3 ADTS
     "audio/aac": "aac", "audio/aacp": "aac",
-    // RFC 4337
     "audio/mp4": "m4a", "audio/m4a": "m4a", "video/mp4": "mp4", "application/mp4": "mp4",
     "video/m4v": "m4v", "audio/m4b": "m4b", "audio/m4r": "m4r",
-    // RFC 9559 registers audio/matroska and video/matroska
     "video/webm": "webm", "audio/webm": "weba", "video/matroska": "mkv", "audio/matroska": "mka",
     "video/quicktime": "mov", "audio/aiff": "aiff", "audio/caf": "caf", "audio/midi": "mid",
     "audio/amr": "amr", "audio/basic": "au",
-    // RFC 4184, RFC 4598
     "audio/ac3": "ac3", "audio/eac3": "eac3",
-    // RFC 3555, RFC 3551
     "video/mp2t": "ts", "video/mpeg": "mpg",
-    // RFC 3839, RFC 4393
     "video/3gpp": "3gp", "audio/3gpp": "3gp", "video/3gpp2": "3g2", "audio/3gpp2": "3g2",
     "video/msvideo": "avi", "video/flv": "flv", "video/ms-wmv": "wmv", "audio/ms-wma": "wma",
   ]

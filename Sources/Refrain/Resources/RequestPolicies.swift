@@ -127,7 +127,7 @@ extension HeaderFields {
     if let seconds = Int64(saturatingDigits: digits, at: CacheControl.longest) {
       return isNegative ? .zero : .seconds(seconds)
     }
-    return HTTPDate.parse(String(value), now: now).map { date in
+    return HTTPDate.parse(String(value)).map { date in
       .seconds(min(max(date.timeIntervalSince(now), 0), Double(CacheControl.longest)))
     }
   }

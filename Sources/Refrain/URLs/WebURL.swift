@@ -30,9 +30,6 @@ package struct WebURL {
     let target = reference.path + (reference.query.map { "?" + $0 } ?? "")
     requestTarget = target.hasPrefix("/") ? target : "/" + target
   }
-
-  /// The target with scheme and host, as a proxy requires (RFC 9112 §3.2.2).
-  var absoluteTarget: String { "\(scheme)://\(authority)\(requestTarget)" }
 }
 
 /// The origin of an http or https URL (RFC 6454 §4): scheme, host and port, in one form for all

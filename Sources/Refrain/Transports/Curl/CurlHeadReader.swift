@@ -77,7 +77,7 @@
       {
         throw .malformed(host, "its \(resembled) cannot be read")
       }
-      if isValid { fields.append(name, Self.text(value.trimmingOWS, of: resembled)) }
+      if isValid { fields.append(name, Self.text(value.trimmingOWS)) }
     }
 
     /// Fields without which the response would have another meaning.
@@ -87,17 +87,9 @@
     ]
 
     /// Bytes that are not UTF-8 are ISO 8859-1 (RFC 9110 §5.5).
-    private static func text(_ bytes: ArraySlice<UInt8>, of name: String) -> String {
-      if let text = String(validating: bytes, as: UTF8.self) { return text }
-      // The same bytes are requested.
-      if name == "location" || name == "content-location" {
-        return bytes.map { byte in
-          byte < 0x80 ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16)
-        }.joined()
-      }
-      let latin = String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
-      // A tag that cannot be sent back still distinguishes generations.
-      return name == "etag" && !latin.hasPrefix("W/") ? "W/" + latin : latin
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+      String(validating: bytes, as: UTF8.self)
+        ?? String(String.UnicodeScalarView(bytes.map { UnicodeScalar($0) }))
     }
 
     private func head(_ status: Int) throws(TransportError) -> Head {

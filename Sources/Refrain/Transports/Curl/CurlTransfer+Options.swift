@@ -61,10 +61,10 @@
       set(CURLOPT_URL, request.url.withoutUserInfo.absoluteString)
       // Verbatim: the signature of a signed URL covers its spelling.
       set(CURLOPT_PATH_AS_IS, 1)
-      let isAskedOfProxy = proxy?.speaksHTTP == true && request.url.scheme?.lowercased() == "http"
-      // Digest covers the target that libcurl itself makes of the URL (RFC 7616 §3.4.6).
-      if !usesDigest, let parts = WebURL(request.url.absoluteString) {
-        set(CURLOPT_REQUEST_TARGET, isAskedOfProxy ? parts.absoluteTarget : parts.requestTarget)
+      // Digest covers the target that libcurl itself makes of the URL (RFC 7616 §3.4.6). It writes
+      // the one for a proxy, too, which has scheme and host (RFC 9112 §3.2.2).
+      if !usesDigest, proxy == nil, let parts = WebURL(request.url.absoluteString) {
+        set(CURLOPT_REQUEST_TARGET, parts.requestTarget)
       }
       if let body = request.body {
         set(CURLOPT_UPLOAD, 1)

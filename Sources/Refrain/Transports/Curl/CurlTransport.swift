@@ -80,9 +80,6 @@
       let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
       return String((host ?? authority).prefix { $0 != "/" })
     }
-
-    /// Whether the proxy receives HTTP requests, rather than connection requests (SOCKS).
-    var speaksHTTP: Bool { !url.lowercased().hasPrefix("socks") }
   }
 
   /// The proxies that the environment names, and their exceptions (`no_proxy`). A pure value.

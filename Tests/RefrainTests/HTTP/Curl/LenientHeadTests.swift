@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -62,32 +61,6 @@
       let response = try await CurlTransport().send(OriginRequest(url: server.url()))
       #expect(response.headers["Content-Length"] == nil)
       #expect(try await response.whole() == Data("hello".utf8))
-    }
-
-    @Test func `The raw bytes of a Location are requested`() async throws {
-      let lines = Mutex<[Substring]>([])
-      let server = try RawServer { connection in
-        while true {
-          let request = connection.readRequest()
-          guard request.hasSuffix("\r\n\r\n") else { return }
-          let line = request.prefix { $0 != "\r\n" }
-          lines.withLock { $0.append(line) }
-          if line.contains("/a ") {
-            connection.send(
-              Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf".utf8) + [0xE9]
-                + Array("?n=".utf8) + [0xFC] + Array("%20\r\n\r\n".utf8))
-          } else {
-            connection.send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 5\r\n\r\nhello")
-          }
-        }
-      }
-      defer { server.stop() }
-      try await withCache { test in
-        let reader = try await test.cache.open(Resource(url: server.url("/a")))
-        defer { reader.cancel() }
-        #expect(try await Array(reader.bytes(in: 0..<5)) == Array("hello".utf8))
-      }
-      #expect(lines.withLock { $0 }.last == "GET /caf%e9?n=%fc%20 HTTP/1.1")
     }
   }
 #endif

@@ -67,10 +67,5 @@
     func `A proxy is named without its password`(_ url: String, _ name: String) {
       #expect(CurlProxy(url: url).name == name)
     }
-
-    @Test func `An HTTP proxy is distinguished from a SOCKS proxy`() {
-      #expect(CurlProxy(url: "proxy:3128").speaksHTTP && CurlProxy(url: "https://p").speaksHTTP)
-      #expect(!CurlProxy(url: "socks5://p").speaksHTTP && !CurlProxy(url: "SOCKS4A://p").speaksHTTP)
-    }
   }
 #endif
