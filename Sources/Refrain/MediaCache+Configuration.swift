@@ -61,8 +61,8 @@ extension MediaCache {
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
     /// new headers, which is requested again under the same key, or nil to give up. A user and
-    /// password in the new URL are sent as Basic credentials (RFC 7617), or as Digest (RFC 7616) if
-    /// the origin asks for it.
+    /// password in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest
+    /// (RFC 7616) if the origin asks for it.
     ///
     /// A thrown error fails the request as a refusal by the origin, which players do not repeat. An
     /// error of the network (`URLError`, `TransportError`) fails it as `.unreachable`, as when the

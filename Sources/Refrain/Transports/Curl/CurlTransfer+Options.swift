@@ -114,7 +114,7 @@
       // been carried out already.
       if isRepeated || !exchange.request.isIdempotent { set(CURLOPT_FRESH_CONNECT, 1) }
       // Both are set, so that libcurl itself never reads the environment.
-      set(CURLOPT_PROXY, proxy?.url ?? "")
+      set(CURLOPT_PROXY, proxy ?? "")
       set(CURLOPT_NOPROXY, "")
       if let name = settings.networkInterface { set(CURLOPT_INTERFACE, name) }
       set(CURLOPT_RESOLVE, list: settings.addresses)

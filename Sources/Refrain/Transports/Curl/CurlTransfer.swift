@@ -86,7 +86,7 @@
     let pointer: UnsafeMutableRawPointer
     var lists: [UnsafeMutablePointer<curl_slist>?] = []
     let errorText: UnsafeMutablePointer<CChar>
-    let proxy: CurlProxy?
+    let proxy: String?
     /// The requested host, and the proxy on the way to it.
     private let host: String
     /// Whether an earlier attempt has proved a kept connection unusable, or Basic credentials.
@@ -127,7 +127,8 @@
       login = CurlLogin(exchange.request, thread.settings)
       self.usesDigest = usesDigest || login.map(thread.digests.contains) ?? false
       let name = exchange.request.url.host() ?? ""
-      host = proxy.map { "\(name) (through the proxy \($0.name))" } ?? name
+      host =
+        proxy.map { "\(name) (through the proxy \(ProxyEnvironment.name(of: $0)))" } ?? name
       headReader = CurlHeadReader(host: host)
       if exchange.request.body != nil { awaitPart() }
       setOptions()
@@ -325,7 +326,7 @@
       }
       // The message may contain the proxy's URL, with the password.
       let message = String(cString: errorText)
-      let text = proxy.map { message.replacing($0.url, with: $0.name) } ?? message
+      let text = proxy.map { message.replacing($0, with: ProxyEnvironment.name(of: $0)) } ?? message
       let systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
       return .curl(
         code, text, host: host, systemError: systemError == 0 ? socketError : systemError,

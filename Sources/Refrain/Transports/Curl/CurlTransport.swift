@@ -70,18 +70,6 @@
     }
   }
 
-  struct CurlProxy: Sendable, Hashable {
-    /// In libcurl's form: `http://user:password@host:3128`, `socks5://…`; http without a scheme.
-    let url: String
-
-    /// The name for messages, without its password.
-    var name: String {
-      let authority = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
-      let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
-      return String((host ?? authority).prefix { $0 != "/" })
-    }
-  }
-
   /// The proxies that the environment names, and their exceptions (`no_proxy`). A pure value.
   ///
   /// `HTTP_PROXY` in capitals is ignored: in a CGI script it is the client's `Proxy:` header.
@@ -102,7 +90,9 @@
         .split { $0 == "," || $0.isWhitespace }.map(String.init)
     }
 
-    func proxy(for url: URL) -> CurlProxy? {
+    /// Returns a proxy in libcurl's form: `http://user:password@host:3128`, `socks5://…`; http without
+    /// a scheme.
+    func proxy(for url: URL) -> String? {
       guard let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
         let proxy = byScheme[scheme] ?? other
       else { return nil }
@@ -110,7 +100,14 @@
       guard !NetworkAddress.isLoopback(host: name), !name.hasSuffix(".localhost") else {
         return nil
       }
-      return exceptions.contains { Self.exception($0, names: name) } ? nil : CurlProxy(url: proxy)
+      return exceptions.contains { Self.exception($0, names: name) } ? nil : proxy
+    }
+
+    /// Returns a proxy's name for messages, without its password.
+    static func name(of proxy: String) -> String {
+      let authority = proxy.firstRange(of: "://").map { proxy[$0.upperBound...] } ?? proxy[...]
+      let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
+      return String((host ?? authority).prefix { $0 != "/" })
     }
 
     /// - Parameter text: an entry of `no_proxy`: a name, which includes its subdomains; an address, or

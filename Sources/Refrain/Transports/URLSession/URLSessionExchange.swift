@@ -12,7 +12,6 @@
     private static let mostUnread = 2 << 20
 
     let request: OriginRequest
-    let upload: UploadFile?
     let response = ResponseBuffer()
     private let challengeHandler: AuthenticationChallengeHandler?
     private let onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
@@ -35,12 +34,11 @@
     }
 
     init(
-      request: OriginRequest, upload: UploadFile?, queue: OperationQueue,
+      request: OriginRequest, queue: OperationQueue,
       challengeHandler: AuthenticationChallengeHandler?,
       onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
     ) {
       self.request = request
-      self.upload = upload
       self.queue = queue
       (self.challengeHandler, self.onMetrics) = (challengeHandler, onMetrics)
       host = request.url.host() ?? ""
@@ -195,26 +193,11 @@
       _ completionHandler:
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      guard let challengeHandler else {
-        let credential = digestCredential(for: challenge)
-        return completionHandler(
-          credential == nil ? .performDefaultHandling : .useCredential, credential)
-      }
+      guard let challengeHandler else { return completionHandler(.performDefaultHandling, nil) }
       Task {
         let (disposition, credential) = await challengeHandler(challenge)
         completionHandler(disposition, credential)
       }
-    }
-
-    /// Returns the user and password of the request's Basic credentials, if the origin offers
-    /// Digest authentication (RFC 7616) in response to them.
-    private func digestCredential(for challenge: URLAuthenticationChallenge) -> URLCredential? {
-      let space = challenge.protectionSpace
-      guard space.authenticationMethod == NSURLAuthenticationMethodHTTPDigest, !space.isProxy(),
-        challenge.previousFailureCount == 0,
-        let login = UserPassword(authorization: request.headers["Authorization"])
-      else { return nil }
-      return URLCredential(user: login.user, password: login.password, persistence: .none)
     }
   }
 

@@ -36,12 +36,9 @@ public typealias AuthenticationChallengeHandler =
   /// on decoded: sent neither in chunks nor with a Content-Length, it may end too early without an
   /// error.
   ///
-  /// A 401 that offers Digest authentication is answered with the user and password of the request's
-  /// Basic credentials, unless there is a `challengeHandler`.
-  ///
   /// `MediaCache.Configuration` limits silence; the limit here is five minutes.
   ///
-  /// The body of a relayed request is written to a file first; an encoded response is passed on
+  /// The body of a relayed request is kept in memory, up to 4 MiB; an encoded response is passed on
   /// decoded.
   ///
   /// Not available on Linux, where URLSession ends the process on some invalid responses.
@@ -50,8 +47,9 @@ public typealias AuthenticationChallengeHandler =
 
     /// - Parameters:
     ///   - challengeHandler: called, on no particular thread, when a connection or a server
-    ///     requires authentication. Nil: the system decides on the trust in servers, and a 401 or
-    ///     407 is the response; after a 401, `MediaCache.Configuration.authorize` is called.
+    ///     requires authentication, such as Digest (RFC 7616). Nil: the system decides on the trust in
+    ///     servers, and a 401 or 407 is the response; after a 401, `MediaCache.Configuration.authorize`
+    ///     is called.
     ///   - onMetrics: called for each request that has ended, in order, on the session's queue,
     ///     which it must not block.
     public init(
@@ -71,6 +69,8 @@ public typealias AuthenticationChallengeHandler =
   private final class URLSessionRequests: Sendable {
     /// The silence that ends a request, in seconds: far beyond the callers' limit.
     private static let longestSilence: TimeInterval = 300
+    /// In bytes.
+    private static let longestUpload = 4 << 20
 
     private let challengeHandler: AuthenticationChallengeHandler?
     private let onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
@@ -127,16 +127,20 @@ public typealias AuthenticationChallengeHandler =
 
     private func exchange(_ request: OriginRequest) async throws -> OriginResponse {
       // URLSession could also read a stream, but on a thread that waits for it.
-      let upload: UploadFile? =
-        if let body = request.body { try await UploadFile(body) } else { nil }
+      var upload = request.body == nil ? nil : Data()
+      while let part = try await request.body?.next() {
+        upload?.append(part)
+        guard upload?.count ?? 0 <= Self.longestUpload else {
+          throw TransportError(.badURL, "The body of the request is longer than 4 MiB.")
+        }
+      }
       let exchange = URLSessionExchange(
-        request: request, upload: upload, queue: queue, challengeHandler: challengeHandler,
-        onMetrics: onMetrics)
-      return try await exchange.send { [self] in task(for: exchange) }
+        request: request, queue: queue, challengeHandler: challengeHandler, onMetrics: onMetrics)
+      return try await exchange.send { [self, upload] in task(for: exchange, upload) }
     }
 
     /// Creates the task of an exchange, not started. On `queue`.
-    private func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
+    private func task(for exchange: URLSessionExchange, _ upload: Data?) -> URLSessionDataTask {
       let request = exchange.request
       let silence = request.longestSilence?.components.seconds
       // Verbatim: the signature of a signed URL covers its spelling.
@@ -152,7 +156,7 @@ public typealias AuthenticationChallengeHandler =
       outgoing.httpMethod = request.method
       let session = request.waitsForConnectivity ? waiting : prompt
       let task: URLSessionDataTask =
-        exchange.upload.map { session.uploadTask(with: outgoing, fromFile: $0.url) }
+        upload.map { session.uploadTask(with: outgoing, from: $0) }
         ?? session.dataTask(with: outgoing)
       delegate.add(exchange, for: task)
       return task
@@ -217,27 +221,5 @@ public typealias AuthenticationChallengeHandler =
     ) {
       exchanges[task]?.measured(metrics)
     }
-  }
-
-  /// The body of a relayed request in a temporary file, removed when its last user releases it.
-  final class UploadFile: Sendable {
-    let url: URL
-
-    init(_ body: OriginRequest.Body) async throws {
-      url = FileManager.default.temporaryDirectory.appending(
-        path: "refrain-upload-\(UUID().uuidString)")
-      let url = url
-      let handle = try await IOThreads.shared.run {
-        try Data().write(to: url, options: .withoutOverwriting)
-        return try FileHandle(forWritingTo: url)
-      }
-      while let part = try await body.next() {
-        try await IOThreads.shared.run { try handle.write(contentsOf: part) }
-      }
-      try await IOThreads.shared.run { try handle.close() }
-    }
-
-    // The system clears the directory of files that cannot be removed here.
-    deinit { try? FileManager.default.removeItem(at: url) }
   }
 #endif
