@@ -4,10 +4,11 @@ import Foundation
 /// When a failed request is retried. A pure value.
 ///
 /// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
-/// outage. A reader that has none should soon report the failure: an origin that refuses the
-/// connection, or responds with an error or unusably, is asked `firstAttempts` times, but once if
-/// the failure is permanent (a host that does not exist, a certificate that does not verify, a
-/// response that is not HTTP), or nothing came within `MediaCache.Configuration.responseTimeout`.
+/// outage. A reader that has none should soon report the failure: an origin that has no address or
+/// refuses the connection, or responds with an error or unusably, is asked `firstAttempts` times, but
+/// once if the failure is permanent (a host that is known not to exist, a certificate that does not
+/// verify, a response that is not HTTP), or nothing came within
+/// `MediaCache.Configuration.responseTimeout`.
 ///
 /// A response that breaks off after it has brought new bytes is continued at once, without a delay.
 ///
@@ -35,7 +36,8 @@ public struct RetryPolicy: Sendable, Hashable {
   enum Failure: Sendable, Hashable, CaseIterable {
     /// The origin responded with an error that may pass.
     case answer
-    /// The response violated HTTP or cannot be used, or the host refused the connection.
+    /// The response violated HTTP or cannot be used, or the host has no address or refused the
+    /// connection.
     case invalid
     /// The host does not exist, its certificate does not verify, or its response is not HTTP.
     case permanent

@@ -113,13 +113,13 @@
   /// curl_multi_poll(3) looks at all of them in each.
   final class CurlThread {
     let settings: CurlTransport.Settings
-    let sockets = CurlSockets()
     /// Shares TLS sessions, which would otherwise belong to one handle.
     let share: UnsafeMutableRawPointer
-    /// At most 32 logins whose origins offer Digest: they get no Basic credentials again.
-    private(set) var digests: Set<CurlLogin> = []
+    /// At most 32 origins that offer Digest: they get no Basic credentials again.
+    private(set) var digests: Set<WebOrigin> = []
     private let loop: CurlLoop
     private let multi: UnsafeMutableRawPointer
+    private var sockets: Set<curl_socket_t> = []
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The exchanges that received bytes in this round.
     private var fed: [CurlExchange] = []
@@ -218,10 +218,10 @@
 
     // MARK: What transfers report
 
-    func useDigest(for login: CurlLogin) {
-      guard !digests.contains(login) else { return }
+    func useDigest(for origin: WebOrigin) {
+      guard !digests.contains(origin) else { return }
       if digests.count >= 32 { digests.removeFirst() }
-      digests.insert(login)
+      digests.insert(origin)
     }
 
     func received(by exchange: CurlExchange) {
@@ -260,23 +260,20 @@
       waiting = fed.filter(\.response.isHoldingBack)
       fed.removeAll(keepingCapacity: true)
     }
-  }
 
-  /// The sockets that libcurl has open. Used on its thread alone.
-  final class CurlSockets {
-    private var open: Set<curl_socket_t> = []
+    // MARK: Sockets
 
     /// - Returns: `CURL_SOCKET_BAD` if there are no descriptors left.
-    func add(for address: curl_sockaddr) -> curl_socket_t {
+    func openSocket(_ address: curl_sockaddr) -> curl_socket_t {
       // Child processes do not inherit it.
       let socket = socket(
         address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
-      if socket != CURL_SOCKET_BAD { open.insert(socket) }
+      if socket != CURL_SOCKET_BAD { sockets.insert(socket) }
       return socket
     }
 
-    func remove(_ socket: curl_socket_t) -> Int32 {
-      open.remove(socket)
+    func closeSocket(_ socket: curl_socket_t) -> Int32 {
+      sockets.remove(socket)
       return close(socket)
     }
 
@@ -286,7 +283,7 @@
     /// response. libcurl names a connection by its local port, which those to several hosts may
     /// share: an error costs a new connection.
     func hasInput(atPort port: Int) -> Bool {
-      open.contains { socket in
+      sockets.contains { socket in
         var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return Self.localPort(of: socket) == port && poll(&state, 1, 0) != 0
       }

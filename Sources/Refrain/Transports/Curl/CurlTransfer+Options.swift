@@ -49,9 +49,9 @@
         return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       }
       // Beyond this object's life: connections of earlier transfers are closed later.
-      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(thread.sockets).toOpaque())
+      set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(thread).toOpaque())
       refrain_curl_set_socket_closer(pointer) { context, socket in
-        (object(of: context) as CurlSockets).remove(socket)
+        (object(of: context) as CurlThread).closeSocket(socket)
       }
     }
 
@@ -128,7 +128,7 @@
     /// again after the 401.
     private func setCredentials(_ settings: CurlTransport.Settings) {
       if usesDigest { set(CURLOPT_HTTPAUTH, refrain_curl_digest) }
-      if usesDigest, let password = login?.password {
+      if usesDigest, let password {
         set(CURLOPT_USERNAME, password.user)
         set(CURLOPT_PASSWORD, password.password)
       } else if let path = settings.credentialsFile {

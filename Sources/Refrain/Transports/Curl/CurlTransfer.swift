@@ -91,8 +91,10 @@
     private let host: String
     /// Whether an earlier attempt has proved a kept connection unusable, or Basic credentials.
     let isRepeated: Bool
-    /// Nil if the request has no user and password.
-    let login: CurlLogin?
+    /// Nil: none, or that of `CurlTransport.Settings.credentialsFile`.
+    let password: UserPassword?
+    /// The origin of a request with a user and password.
+    private let login: WebOrigin?
     /// Of this attempt, and of the one that follows it.
     private(set) var usesDigest: Bool
 
@@ -124,7 +126,10 @@
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
       self.isRepeated = isRepeated
       proxy = thread.settings.proxies.proxy(for: exchange.request.url)
-      login = CurlLogin(exchange.request, thread.settings)
+      let authorization = exchange.request.headers["Authorization"]
+      password = UserPassword(authorization: authorization)
+      let isStored = authorization == nil && thread.settings.credentialsFile != nil
+      login = password != nil || isStored ? WebOrigin(exchange.request.url) : nil
       self.usesDigest = usesDigest || login.map(thread.digests.contains) ?? false
       let name = exchange.request.url.host() ?? ""
       host =
@@ -148,7 +153,7 @@
         hasPrivateAddress = true
         return curl_socket_t(CURL_SOCKET_BAD)
       }
-      let socket = thread.sockets.add(for: address.pointee)
+      let socket = thread.openSocket(address.pointee)
       if socket == CURL_SOCKET_BAD { socketError = errno }
       return socket
     }
@@ -172,7 +177,7 @@
     /// Returns whether the request may be sent over a connection: a kept one may lead to a private
     /// address, or be unusable.
     func connected(to text: String, from port: Int) -> Bool {
-      if isKept, thread.sockets.hasInput(atPort: port) {
+      if isKept, thread.hasInput(atPort: port) {
         needsRepetition = true
       } else if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true
       {
@@ -331,22 +336,6 @@
       return .curl(
         code, text, host: host, systemError: systemError == 0 ? socketError : systemError,
         hasHead: status != nil)
-    }
-  }
-
-  /// The user and password of requests to one origin.
-  struct CurlLogin: Hashable {
-    private var origin: WebOrigin
-    /// Nil: those of `CurlTransport.Settings.credentialsFile`.
-    private(set) var password: UserPassword?
-
-    init?(_ request: OriginRequest, _ settings: CurlTransport.Settings) {
-      let authorization = request.headers["Authorization"]
-      password = UserPassword(authorization: authorization)
-      guard password != nil || (authorization == nil && settings.credentialsFile != nil),
-        let origin = WebOrigin(request.url)
-      else { return nil }
-      self.origin = origin
     }
   }
 
