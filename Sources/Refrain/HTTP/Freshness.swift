@@ -278,17 +278,14 @@ package struct CacheControl: Sendable, Hashable {
     CacheControl(headers, isShared: true).isForEverybody
   }
 
+  // `no-cache` and `private` count also if they name fields (`no-cache="Set-Cookie"`): an unnecessary
+  // request, and storing too little, are harmless.
   var noStore: Bool { has("no-store") }
-  /// Also true if it names fields (`no-cache="Set-Cookie"`): an unnecessary request is harmless.
   var noCache: Bool { has("no-cache") }
-  /// Applies to shared caches. Also true if it names fields: storing too little is harmless.
   var isPrivate: Bool { has("private") }
-  /// Whether a shared cache may store the response even if it needed credentials.
   var isPublic: Bool { has("public") }
   var mustRevalidate: Bool { has("must-revalidate") }
-  /// As `mustRevalidate`, for a shared cache.
   var proxyRevalidate: Bool { has("proxy-revalidate") }
-  /// Whether `noStore` applies only to caches that do not know the status (RFC 9111 §5.2.2.3).
   var mustUnderstand: Bool { has("must-understand") }
   var maxAge: Int64? { seconds("max-age") }
   var sharedMaxAge: Int64? { seconds("s-maxage") }

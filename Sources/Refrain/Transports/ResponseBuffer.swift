@@ -28,10 +28,7 @@ final class ResponseBuffer: Sendable {
 
   /// Whether the response has ended, or nobody waits for it any more.
   var isOver: Bool { state.withLock { $0.end != nil } }
-
   var isPaused: Bool { state.withLock(\.isPaused) }
-
-  /// Whether no bytes are available without waiting, as of a moment ago.
   var isEmpty: Bool { !hasBytes.load(ordering: .relaxed) }
 
   /// Whether the task waits although there are bytes.
