@@ -154,7 +154,9 @@ extension Validator {
   }
 
   private func comparison(with other: Validator) -> Match {
-    let modified = compareLastModified(other)
+    let isDated = lastModified != nil && other.lastModified != nil
+    let modified: Match =
+      !isDated ? .unknown : lastModified == other.lastModified ? .same : .different
     guard let mine = etag.map(EntityTag.init), let theirs = other.etag.map(EntityTag.init) else {
       let isLate = isLateLastModified == true || other.isLateLastModified == true
       return modified == .same && (etag != other.etag || isLate) ? .weaklySame : modified
@@ -167,12 +169,5 @@ extension Validator {
     }
     // A weak tag may stay the same while bytes change; a new date shows it.
     return modified == .different ? .different : .weaklySame
-  }
-
-  private func compareLastModified(_ other: Validator) -> Match {
-    guard let mine = lastModified, let theirs = other.lastModified else { return .unknown }
-    // One date may be written in two of HTTP's forms.
-    let isSame = mine == theirs || HTTPDate.parse(mine).map { $0 == HTTPDate.parse(theirs) } == true
-    return isSame ? .same : .different
   }
 }
