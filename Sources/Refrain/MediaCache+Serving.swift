@@ -47,17 +47,6 @@ extension MediaCache {
 
   package func forgetIdleLeases(_ id: UInt64) { table.removeHolder(id) }
 
-  /// Returns the response with which the origin asked for a pause that has not ended; nil if the
-  /// resource may be requested.
-  package func rest(of resource: Resource) -> OriginRests.Rest? {
-    origin.withMemory { $0.rests.rest(of: resource, at: now) }
-  }
-
-  /// Records the origin's response to a request that bypassed the cache.
-  package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.withMemory { $0.rests.note(resource, status: status, headers: headers, at: now) }
-  }
-
   package var longestSilence: Duration { max(origin.silenceTimeout, origin.responseTimeout) }
 
   package var now: Moment { origin.now }

@@ -25,7 +25,6 @@ final class Origin: Sendable {
   struct Memory: Sendable {
     var network: NetworkPolicy
     var pace: OriginPace
-    var rests: OriginRests
     /// What the hook has changed for groups. Never on disk, since it is secret.
     var renewals: [CacheKey: [GroupRenewal]] = [:]
     var moved = MovedResources()
@@ -49,8 +48,7 @@ final class Origin: Sendable {
     isOff = Atomic(isOffline)
     memory = Mutex(
       Memory(
-        network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond),
-        rests: OriginRests(longest: retry.longestDelay)))
+        network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond)))
   }
 
   var now: Moment { clock() }

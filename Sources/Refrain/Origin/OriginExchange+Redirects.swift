@@ -105,7 +105,6 @@ extension OriginExchange {
     chain.request.requiresPublicAddress =
       resource.filter?.requiresPublicAddress(of: url) ?? false
     try resource.filter?.check(url)
-    if let response = repeated(chain, for: resource) { return response }
     let given = requests.given(for: resource)
     expectHead()
     requests.countRequest()
@@ -127,31 +126,15 @@ extension OriginExchange {
   ) -> Response {
     resource.observer?.received(response.headers, from: chain.request.url)
     deadline.rest()
-    let now = origin.now
-    origin.withMemory {
-      $0.rests.note(resource, status: response.status, headers: response.headers, at: now)
-    }
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded,
       asked: Asked(chain, for: resource, given: given),
       droppedRange: !wanted.isWhole && chain.request.headers["Range"] == nil,
-      requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
+      requestTime: requestTime, responseTime: origin.now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
     received.describeStation()
     return received
-  }
-
-  /// Returns the response with which the origin asked for a pause; nil if it may be asked.
-  @inline(never)
-  private func repeated(_ chain: RequestChain, for resource: Resource) -> Response? {
-    let now = origin.now
-    return origin.withMemory { $0.rests.rest(of: resource, at: now) }.map { rest in
-      Response(
-        status: rest.status, headers: ["Retry-After": String(rest.seconds)],
-        body: AsyncThrowingStream<Data, any Error> { $0.finish() },
-        asked: Asked(chain, for: resource), requestTime: now.wall, responseTime: now.wall)
-    }
   }
 
   /// Reads a short body to its end, so that the connection can be reused.

@@ -10,10 +10,6 @@ import Foundation
 /// response that is not HTTP), or nothing came within `MediaCache.Configuration.responseTimeout`.
 ///
 /// A response that breaks off after it has brought new bytes is continued at once, without a delay.
-///
-/// Retry-After of a 503 applies to every reader of the resource, and that of a 429 to every reader
-/// with the same credentials: until then, though for `longestDelay` at most, none of them makes a
-/// request.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6

@@ -157,8 +157,6 @@ struct CachedAnswer: Sendable {
     else { return error }
     // The client should receive the origin's own error, or redirect that leads nowhere.
     if let received = received(with: error) { return received }
-    // The pause that the origin asked for applies to this client too.
-    if let rest = service.cache.rest(of: resource) { return HTTPError(rest) }
     return Elsewhere.relayed(.uriMiss)
   }
 
@@ -305,13 +303,5 @@ struct CachedAnswer: Sendable {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     let final = known.information.finalURL
     return place(final) == place(exchange.url) ? exchange.url : final
-  }
-}
-
-extension HTTPError {
-  init(_ rest: OriginRests.Rest) {
-    self.init(
-      rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",
-      retryAfter: rest.seconds)
   }
 }
