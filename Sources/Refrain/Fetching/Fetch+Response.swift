@@ -282,13 +282,8 @@ extension Fetch {
   private func confirmed(
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
-    let earlier = generation.withState { $0.representation.confirm(at: response.url) }
-    if let earlier {
-      // Before readers go on: they may ask where the resource has moved at once.
-      let resource = entry.resource
-      origin.withMemory { $0.moved.note(resource, from: earlier, to: response.url) }
-    }
-    return generation.withState { state in
+    generation.withState { state in
+      state.representation.confirm(at: response.url)
       if response.droppedRange { state.fetches.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true

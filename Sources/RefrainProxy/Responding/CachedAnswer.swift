@@ -83,9 +83,6 @@ struct CachedAnswer: Sendable {
     } catch Elsewhere.relayed(let reason) {
       try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let isJoined) {
-      if let target = await newTarget(refusedWith: response.status) {
-        return try await exchange.redirect(to: target)
-      }
       if !isJoined { service.shared?.insert(response, on: key, for: resource) }
       try await exchange.pass(response, isJoined: isJoined)
     }
@@ -278,22 +275,6 @@ struct CachedAnswer: Sendable {
     if !isHEAD, !selected.known.freshness.noStore { _ = try await manifestBody(of: selected) }
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
     service.parts.insert(redirected: url, in: stream)
-  }
-
-  /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
-  /// refuses, if the origin redirects elsewhere by now.
-  private func newTarget(refusedWith status: Int) async -> String? {
-    // Those for the stream's own host are not sent to the host to which it redirects.
-    let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
-    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
-      let url = await service.cache.relocate(
-        from: exchange.url, for: fields.compactMap(\.self)),
-      let target = service.routes.target(
-        for: url, from: exchange.url, session: exchange.session?.id)
-    else { return nil }
-    let stream = service.stream(of: exchange.url, recorded: nil)
-    service.parts.insert(redirected: url, in: stream)
-    return target
   }
 
   /// Returns the URL to which the response's references are relative: the requested one, or that of

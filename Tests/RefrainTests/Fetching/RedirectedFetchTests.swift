@@ -216,25 +216,4 @@ import Testing
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: policy)
     #expect(none.request.headers["Authorization"] == nil)
   }
-
-  /// Where a redirect leads by now is told to those alone who may have received it.
-  @Test(arguments: [[:], ["Authorization": "Bearer mine"]] as [HeaderFields])
-  func `Other credentials do not receive the new place`(_ fields: HeaderFields) async throws {
-    let directory = CacheDirectory(length: 10)
-    let cache = try directory.cache()
-    let start = try #require(URL(string: "http://origin.test/list.m3u8"))
-    let earlier = try #require(URL(string: "http://origin.test/one/list.m3u8"))
-    let target = try #require(URL(string: "http://origin.test/two/list.m3u8"))
-    cache.origin.withMemory {
-      $0.moved.note(Resource(url: start, headers: fields), from: earlier, to: target)
-    }
-    let isPublic = fields.isEmpty
-    for others in [[], [["Authorization": "Bearer yours"]]] as [[HeaderFields]] {
-      let told = await cache.relocate(from: earlier, for: others)
-      #expect(told == (isPublic ? target : nil))
-    }
-    let own = await cache.relocate(from: earlier, for: [fields])
-    #expect(own == target)
-    await cache.close()
-  }
 }
