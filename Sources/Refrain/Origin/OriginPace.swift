@@ -4,27 +4,23 @@
 struct OriginPace: Sendable {
   /// At least 1; nil: not bounded. A new rate forgets what was owed to the old one.
   var bytesPerSecond: Int64? {
-    didSet { if bytesPerSecond != oldValue { bucket = Self.bucket(bytesPerSecond) } }
+    didSet { if bytesPerSecond != oldValue { bucket = nil } }
   }
   private var bucket: TokenBucket?
 
-  init(bytesPerSecond: Int64?) {
-    self.bytesPerSecond = bytesPerSecond
-    bucket = Self.bucket(bytesPerSecond)
-  }
-
-  private static func bucket(_ bytesPerSecond: Int64?) -> TokenBucket? {
-    bytesPerSecond.map { bytes in
-      let rate = Double(max(1, bytes))
-      // After a pause, the bytes of a quarter of a second may be received at once.
-      return TokenBucket(rate: rate, capacity: rate / 4, at: now)
-    }
-  }
+  init(bytesPerSecond: Int64?) { self.bytesPerSecond = bytesPerSecond }
 
   fileprivate static var now: Double { Moment.now.uptime.seconds }
 
   /// Counts received bytes, and returns the seconds until the rate permits them; 0 if it does.
-  mutating func spend(_ count: Int) -> Double { bucket?.spend(Double(count), at: Self.now) ?? 0 }
+  mutating func spend(_ count: Int) -> Double {
+    guard let bytesPerSecond else { return 0 }
+    let (rate, now) = (Double(max(1, bytesPerSecond)), Self.now)
+    // After a pause, the bytes of a quarter of a second may be received at once.
+    var bucket = bucket ?? TokenBucket(rate: rate, capacity: rate / 4, at: now)
+    defer { self.bucket = bucket }
+    return bucket.spend(Double(count), at: now)
+  }
 }
 
 extension Origin {

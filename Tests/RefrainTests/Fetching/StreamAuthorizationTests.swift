@@ -277,8 +277,6 @@ import Testing
   @Test(arguments: [
     ("https://h/a?t=1", "https://g/a?t=2"), ("https://h/a?t=1", "https://h/b?t=2"),
     ("https://h/a?t=1", "https://h/a?t=1&u=2"), ("https://h/a?t=1", "https://h/a?t=1"),
-    // Which value is whose is unknown.
-    ("https://h/a?t=1&t=1", "https://h/a?t=2&t=3"), ("https://h/a?t=1&t=1", "https://h/a?t=1&t=2"),
   ])
   func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
     #expect(try GroupRenewal(from: resource(old), to: resource(new)) == nil)
@@ -313,9 +311,9 @@ import Testing
     for _ in 0..<200 { await Task.yield() }
     goesOn.yield()
     let outcome = try await renewed.value
-    #expect(outcome == .renewed && other.resource.headers["Authorization"] == "own")
+    #expect(outcome && other.resource.headers["Authorization"] == "own")
     switch await refused.result {
-    case .success(let outcome): #expect(!isError && outcome == .none)
+    case .success(let outcome): #expect(!isError && !outcome)
     case .failure(let error):
       #expect(isError && (error as? MediaCacheError)?.reason.contains("Failure") == true)
     }
@@ -339,7 +337,7 @@ import Testing
     newer.policy.keep = .seconds(60)
     entry.renew(newer)
     goesOn.yield()
-    #expect(try await refused.value == .renewed)
+    #expect(try await refused.value)
     #expect(entry.resource.url.query() == "t=2" && entry.resource.policy.keep == .seconds(60))
   }
 
@@ -349,7 +347,7 @@ import Testing
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
       let outcome = try await requests(for: refused, to: origin)
         .authorize(insteadOf: refused, status: 403)
-      #expect(outcome == .renewed)
+      #expect(outcome)
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))
     #expect(origin.renewed(first) == first)
