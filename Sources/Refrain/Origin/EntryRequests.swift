@@ -109,7 +109,7 @@ extension Resource {
 /// of a resource, and once for all requests of a group, which its answer renews. In a cache for
 /// several people, where requests of one group have different rights, nothing is shared.
 extension EntryRequests {
-  typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
+  typealias HookResult = (refused: Resource, isRenewed: Bool)
 
   /// Renews a refused request of `authorized`: by what the hook has already changed, or else by
   /// asking it. One call runs at a time for a group, or for a resource of none.
@@ -117,34 +117,28 @@ extension EntryRequests {
   /// - Returns: whether there is another request to try.
   func authorize(insteadOf refused: Resource, status: Int) async throws -> Bool {
     guard let hook = origin.authorize else { return false }
+    let group = origin.group(of: refused)
     while authorized().isAsked(as: refused) {
-      let group = origin.group(of: refused)
       let answer = try await origin.authorizations.value(for: group ?? key) { () -> HookResult? in
         // The call before this one may have ended in the meantime.
         guard self.authorized().isAsked(as: refused) else { return nil }
-        do {
-          let renewed = try await Self.ask(hook, refused, status)
-          // Whoever was refused may have left, and the hook may have been called again.
-          try Task.checkCancellation()
-          // Before another fetch of the resource can ask.
-          if let renewed {
-            self.adopt(renewed, insteadOf: refused)
-            // Afterwards: the resource takes the whole answer, not what its group may share of it.
-            if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
-              self.origin.withMemory { $0.note(renewal, of: group) }
-            }
-          }
-          return (refused, .success(renewed))
-        } catch {
-          return (refused, .failure(error))
+        guard let renewed = try await Self.ask(hook, refused, status) else {
+          return (refused, false)
         }
+        // Whoever was refused may have left, and the hook may have been called again.
+        try Task.checkCancellation()
+        // Before another fetch of the resource can ask.
+        self.adopt(renewed, insteadOf: refused)
+        // Afterwards: the resource takes the whole answer, not what its group may share of it.
+        if let group, let renewal = GroupRenewal(of: group, from: refused, to: renewed) {
+          self.origin.withMemory {
+            $0.renewals = ($0.renewals + [renewal]).suffix(GroupRenewal.most)
+          }
+        }
+        return (refused, true)
       }
       // An answer for another request may have renewed this one too, or it needs one of its own.
-      guard let answer, answer.refused.isAsked(as: refused) else { continue }
-      guard let renewed = try answer.renewed.get() else { return false }
-      // The call may have been made for another entry with the same request.
-      adopt(renewed, insteadOf: refused)
-      return true
+      if let answer, answer.refused.isAsked(as: refused) { return answer.isRenewed }
     }
     return true
   }
@@ -178,22 +172,17 @@ extension Origin {
 
   func renewed(_ resource: Resource) -> Resource {
     guard let group = group(of: resource) else { return resource }
-    return withMemory { $0.renewals[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
-  }
-}
-
-extension Origin.Memory {
-  fileprivate mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
-    if renewals.count >= GroupRenewal.mostGroups, renewals[group] == nil { renewals = [:] }
-    renewals[group] = ((renewals[group] ?? []) + [renewal]).suffix(GroupRenewal.mostOfGroup)
+    return withMemory { $0.renewals.filter { $0.group == group } }
+      .reduce(resource) { $1.applied(to: $0) }
   }
 }
 
 /// What the hook has changed in a request of a group, for its other requests. A pure value.
 struct GroupRenewal: Sendable {
-  static let mostGroups = 64
-  static let mostOfGroup = 16
+  /// The newest ones that are kept, of all groups together.
+  static let most = 64
 
+  let group: CacheKey
   private let origin: WebOrigin
   private let headers: [(name: String, old: String?, new: String?)]
   /// The changed parameters, as spelled, by the old ones. They belong together, as in a signature.
@@ -201,9 +190,9 @@ struct GroupRenewal: Sendable {
 
   /// - Returns: nil if nothing was changed, or nothing that other requests may have: a new path is
   ///   that of one resource, and a request to another origin has secrets of that origin.
-  init?(from old: Resource, to new: Resource) {
+  init?(of group: CacheKey, from old: Resource, to new: Resource) {
     guard let origin = WebOrigin(old.url), origin == WebOrigin(new.url) else { return nil }
-    self.origin = origin
+    (self.group, self.origin) = (group, origin)
     let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
     headers = names.sorted()
       .map { ($0, old.headers[$0], new.headers[$0]) }

@@ -26,7 +26,7 @@ final class Origin: Sendable {
     var network: NetworkPolicy
     var pace: OriginPace
     /// What the hook has changed for groups. Never on disk, since it is secret.
-    var renewals: [CacheKey: [GroupRenewal]] = [:]
+    var renewals: [GroupRenewal] = []
     /// What libraries over the core know of origins, one value of each type: as long as this lives,
     /// or until everything is removed from the cache.
     var companions: [ObjectIdentifier: any Sendable] = [:]

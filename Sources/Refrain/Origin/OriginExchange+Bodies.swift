@@ -118,14 +118,15 @@ extension OriginExchange.Response {
 
   /// Takes the description of the body out of the `icy-` fields.
   mutating func describeStation() {
-    icy = ICYAnswer(request: request.headers, status: status, headers: headers)
+    metadataInterval = ICYFields.metadataInterval(
+      request: request.headers, status: status, headers: headers)
     // Stored bytes have no metadata between them.
-    if ICYAnswer.isAsked(request.headers) { headers[ICYAnswer.interval] = nil }
-    guard WholeResponse.statuses.contains(status) else { return }
-    isLive = ICYAnswer.isLive(headers)
+    if ICYFields.isAsked(request.headers) { headers[ICYFields.interval] = nil }
+    let isWhole = WholeResponse.statuses.contains(status)
+    isLive = (isWhole || status == 206) && ICYFields.isLive(headers)
     hasEnd = !isLive || headers.bodyLength != nil
     // The length counts the metadata too, so that the length of the audio is unknown.
-    if case .interleaved = icy { headers["Content-Length"] = nil }
+    if metadataInterval != nil { headers["Content-Length"] = nil }
   }
 
   /// Iterates over the body without the metadata between its audio: `note` receives each block,
@@ -134,11 +135,8 @@ extension OriginExchange.Response {
     _ note: @Sendable @escaping (ICYMetadata) -> Void
   ) -> any AsyncIteratorProtocol<Data, any Error> {
     let all = body.makeAsyncIterator()
-    guard isLive || icy != .plain else { return all }
-    var demultiplexer: ICYDemultiplexer?
-    if case .interleaved(let interval) = icy {
-      demultiplexer = ICYDemultiplexer(interval: interval)
-    }
+    guard isLive || metadataInterval != nil else { return all }
+    let demultiplexer = metadataInterval.map { ICYDemultiplexer(interval: $0) }
     return AudioBody(body: all, demultiplexer: demultiplexer, hasEnd: hasEnd, note: note)
   }
 }

@@ -18,7 +18,8 @@ final class OriginExchange: Sendable {
     var requestTime: Date
     var responseTime: Date
     var wasHeldBack = false
-    var icy = ICYAnswer.plain
+    /// As `ICYFields.metadataInterval`.
+    var metadataInterval: Int64?
     var isLive = false
     /// Whether the body has an end: a station's has none unless a length was sent.
     var hasEnd = true

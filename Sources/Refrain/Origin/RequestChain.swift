@@ -5,8 +5,7 @@ import Foundation
 /// redirect (RFC 9110 §15.4), or leaves out what the origin has no usable response to. A pure value.
 ///
 /// Cookies that the chain's responses set are sent with its further requests, within their scope
-/// (RFC 6265), beside those of the user. With other cookies, the same URL is another request: some
-/// servers set one, and redirect to the requested URL.
+/// (RFC 6265), beside those of the user: some servers set one, and redirect to the requested URL.
 struct RequestChain: Sendable, Hashable {
   static let longest = 10
   /// The longest accepted Location, in bytes.
@@ -19,15 +18,11 @@ struct RequestChain: Sendable, Hashable {
   /// The headers of `request` without the chain's cookies.
   private var headers: HeaderFields
   private var cookies = Cookies()
-  /// The URLs of the chain's requests, each with the Cookie field.
-  private var visited: Set<[String?]>
   private var leftOrigin = false
 
   init(request: OriginRequest) {
     self.request = request
     headers = request.headers
-    let url = URIReference(request.url.absoluteString).textWithoutFragment
-    visited = [[url, request.headers["Cookie"]]]
   }
 
   /// Begins a chain where an earlier one of the same resource ended: headers dropped on the way stay
@@ -85,9 +80,6 @@ struct RequestChain: Sendable, Hashable {
     // A Location may contain a user and password for its target.
     if headers["Authorization"] == nil { headers["Authorization"] = target.basicAuthorization }
     send(next, at: now)
-    guard visited.insert([request.url.absoluteString, request.headers["Cookie"]]).inserted else {
-      throw refusal("redirects in a loop", status)
-    }
     redirections.append(
       Redirection(
         status: status, headers: received, requestTime: askedAt ?? now, responseTime: now))
@@ -101,13 +93,14 @@ struct RequestChain: Sendable, Hashable {
   ) -> Bool {
     let names: [String]
     if request.headers["Range"] != nil,
-      // A part of an encoded document cannot be decoded.
-      response.status == 206 && response.decoder != nil
+      // A part of an encoded document cannot be decoded. That of a station is cut out of the current
+      // stream: the next one would not continue where it ends.
+      response.status == 206 && (response.decoder != nil || response.isLive)
         || optionalRange.map({ Self.refuses($0, response) }) == true
     {
       names = HeaderFields.ofRange
-    } else if case .askAgain(let field) = response.icy {
-      names = [field]
+    } else if response.metadataInterval == 0 {
+      names = [ICYFields.request]
     } else {
       return false
     }

@@ -118,10 +118,8 @@ extension HeaderFields {
   /// never negative, and bounded; nil if the field is missing, or neither.
   func retryAfter(at now: Date) -> Duration? {
     guard let value = values(of: "Retry-After").first?.trimmingOWS else { return nil }
-    let isNegative = value.first == "-"
-    let digits = isNegative ? value.dropFirst() : value
-    if let seconds = Int64(saturatingDigits: digits, at: CacheControl.longest) {
-      return isNegative ? .zero : .seconds(seconds)
+    if let seconds = Int64(saturatingDigits: value, at: CacheControl.longest) {
+      return .seconds(seconds)
     }
     return HTTPDate.parse(String(value), now: now).map { date in
       .seconds(min(max(date.timeIntervalSince(now), 0), Double(CacheControl.longest)))

@@ -54,12 +54,12 @@ import Testing
     }
   }
 
-  @Test func `A redirect loop is refused`() async throws {
+  @Test func `A redirect loop ends after ten redirects`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
       test.origin.script("/b", .on(.all, .redirect(302, to: "/a#again")))
       await expectError(.redirect) { try await test.read("/a", 0..<10) }
-      #expect(test.origin.log("/a").requests.count == 1)
+      #expect(test.origin.log("/a").requests.count == 6)
     }
   }
 

@@ -31,20 +31,6 @@ import Testing
     #expect(next.url.host() == "a.example.com" && policy.redirections.count == 1)
   }
 
-  @Test(arguments: [
-    "s=1; Path=/", "s=1; Max-Age=0", "t=1; Path=/other", "t=1; Domain=example.org", "t", "",
-  ])
-  func `A loop without a new cookie is refused`(_ second: String) throws {
-    var policy = try policy()
-    _ = try follow(&policy, to: "/x", setting: "s=1; Path=/; Secure")
-    let error = #expect(throws: MediaCacheError.self) {
-      _ = try follow(&policy, to: "/y", setting: second)
-      _ = try follow(&policy, to: "/x", setting: second)
-      _ = try follow(&policy, to: "/x", setting: second)
-    }
-    #expect(error?.code == .redirect && error?.reason.contains("loop") == true)
-  }
-
   @Test func `A cookie that changes with each redirect does not lengthen the chain`() throws {
     var policy = try policy()
     for hop in 1...RequestChain.longest {
