@@ -26,18 +26,12 @@ struct RequestChain: Sendable, Hashable {
   }
 
   /// Begins a chain where an earlier one of the same resource ended: headers dropped on the way stay
-  /// dropped, and its cookies and the credentials that it was given are sent again.
+  /// dropped, and its cookies are sent again.
   init(request: OriginRequest, after earlier: RequestChain, at now: Date = Date()) {
+    self = earlier
+    headers = leftOrigin ? request.headers.forOtherOrigins : request.headers
     var request = request
     request.url = earlier.request.url
-    if earlier.leftOrigin { request.headers = request.headers.forOtherOrigins }
-    if request.headers["Authorization"] == nil {
-      request.headers["Authorization"] = earlier.headers["Authorization"]
-    }
-    self.init(request: request)
-    (cookies, redirections, leftOrigin) = (
-      earlier.cookies, earlier.redirections, earlier.leftOrigin
-    )
     send(request, at: now)
   }
 
@@ -77,8 +71,6 @@ struct RequestChain: Sendable, Hashable {
       headers = headers.forOtherOrigins
       leftOrigin = true
     }
-    // A Location may contain a user and password for its target.
-    if headers["Authorization"] == nil { headers["Authorization"] = target.basicAuthorization }
     send(next, at: now)
     redirections.append(
       Redirection(

@@ -202,18 +202,13 @@ import Testing
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: same)
     #expect(kept.request.headers["Authorization"] == "Bearer s")
     #expect(kept.request.url.absoluteString == "http://a/b")
+    // A password that the redirect names is not sent.
     _ = try policy.follow(status: 302, headers: ["Location": "http://me:pw@b/c"])
-    let named = policy
     #expect(policy.request.url.absoluteString == "http://b/c")
-    #expect(policy.request.headers["Authorization"] == "Basic bWU6cHc=")
-    let other = RequestChain(
-      request: OriginRequest(url: try url("http://a/"), headers: secret), after: named)
-    #expect(other.request.headers["Authorization"] == "Basic bWU6cHc=")
-    #expect(other.request.headers["Range"] == "bytes=0-9")
-    _ = try policy.follow(status: 302, headers: ["Location": "http://c/"])
     #expect(policy.request.headers["Authorization"] == nil)
-    let none = RequestChain(
+    let other = RequestChain(
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: policy)
-    #expect(none.request.headers["Authorization"] == nil)
+    #expect(other.request.headers["Authorization"] == nil)
+    #expect(other.request.headers["Range"] == "bytes=0-9")
   }
 }

@@ -113,11 +113,14 @@ import Testing
 
   // MARK: Answers
 
-  @Test(arguments: [
+  static let intervals: [([String], Int64?)] = [
     (["8192"], 8192), ([" 1 "], 1), ([], nil), (["16000", "16000"], 0), (["0"], 0), (["-1"], 0),
     (["8192, 16000"], 0), (["8192", "16000"], 0), (["many"], 0), ([""], 0),
     (["99999999999999999999"], 0), (["9223372036854775807"], 0),
-  ]) func `An icy-metaint value selects how the body is read`(
+  ]
+
+  @Test(arguments: intervals)
+  func `An icy-metaint value selects how the body is read`(
     _ values: [String], _ expected: Int64?
   ) {
     let headers = HeaderFields(values.map { ("ICY-MetaInt", $0) })
