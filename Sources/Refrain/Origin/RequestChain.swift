@@ -96,13 +96,8 @@ struct RequestChain: Sendable, Hashable {
     } else {
       return false
     }
-    for name in names { drop(name) }
+    for name in names { (request.headers[name], headers[name]) = (nil, nil) }
     return true
-  }
-
-  mutating func drop(_ field: String) {
-    request.headers[field] = nil
-    headers[field] = nil
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the

@@ -78,12 +78,9 @@ import Testing
     var chain = try policy("https://a.example.com/x", ["Cookie": "id=7"])
     _ = try follow(&chain, to: "/x", setting: "s=1; Path=/; Max-Age=60", "t=1; Path=/")
     for (seconds, cookies) in [(59.0, "id=7; s=1; t=1"), (61, "id=7; t=1")] {
-      var later = RequestChain(
+      let later = RequestChain(
         request: try policy("https://a.example.com/x", ["Cookie": "id=7", "Range": "bytes=5-"])
           .request, after: chain, at: now.addingTimeInterval(seconds))
-      #expect(later.request.headers["Cookie"] == cookies)
-      later.drop("Range")
-      #expect(later.request.headers["Range"] == nil)
       #expect(later.request.headers["Cookie"] == cookies)
     }
   }
