@@ -120,7 +120,7 @@ final class OriginExchange: Sendable {
     if let error = error as? MediaCacheError { return error }
     let host = requests.resource.url.host() ?? "The origin"
     var problem: MediaCacheError
-    if deadline.hasPassed {
+    if deadline.end == .passed {
       problem = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
       (problem.isTimeout, problem.retry) = (true, .network)

@@ -64,6 +64,7 @@ struct RequestChain: Sendable, Hashable {
     guard scheme == "https" || request.url.scheme?.lowercased() != "https" else {
       throw refusal("redirects from https to http, which is not encrypted", status)
     }
+    let before = request
     var next = request
     next.url = target.withoutUserInfo
     cookies.store(received.values(of: "Set-Cookie"), from: request.url, at: now)
@@ -72,6 +73,7 @@ struct RequestChain: Sendable, Hashable {
       leftOrigin = true
     }
     send(next, at: now)
+    guard request != before else { throw refusal("redirects to the requested URL", status) }
     redirections.append(
       Redirection(
         status: status, headers: received, requestTime: askedAt ?? now, responseTime: now))

@@ -31,6 +31,16 @@ import Testing
     #expect(next.url.host() == "a.example.com" && policy.redirections.count == 1)
   }
 
+  @Test(arguments: ["s=1; Path=/", "t=1; Path=/other", "t=1; Domain=example.org", "t", ""])
+  func `A redirect to the same URL without a new cookie is refused`(_ second: String) throws {
+    var policy = try policy()
+    _ = try follow(&policy, to: "/x", setting: "s=1; Path=/; Secure")
+    let error = #expect(throws: MediaCacheError.self) {
+      try follow(&policy, to: "/x", setting: second)
+    }
+    #expect(error?.code == .redirect)
+  }
+
   @Test func `A cookie that changes with each redirect does not lengthen the chain`() throws {
     var policy = try policy()
     for hop in 1...RequestChain.longest {
