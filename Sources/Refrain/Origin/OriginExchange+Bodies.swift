@@ -122,8 +122,7 @@ extension OriginExchange.Response {
       request: request.headers, status: status, headers: headers)
     // Stored bytes have no metadata between them.
     if ICYFields.isAsked(request.headers) { headers[ICYFields.interval] = nil }
-    let isWhole = WholeResponse.statuses.contains(status)
-    isLive = (isWhole || status == 206) && ICYFields.isLive(headers)
+    isLive = ICYFields.isLive(headers)
     hasEnd = !isLive || headers.bodyLength != nil
     // The length counts the metadata too, so that the length of the audio is unknown.
     if metadataInterval != nil { headers["Content-Length"] = nil }

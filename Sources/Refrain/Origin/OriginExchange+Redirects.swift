@@ -53,11 +53,10 @@ extension OriginExchange {
     _ chain: inout RequestChain, after response: Response, for resource: Resource,
     _ passesOn: Bool
   ) throws(MediaCacheError) {
-    let next = try chain.follow(
+    _ = try chain.follow(
       status: response.status, headers: response.headers, askedAt: response.requestTime,
       at: response.responseTime)
-    guard let next else { return }
-    try resource.filter?.check(next.url, status: response.status)
+    try resource.filter?.check(chain.request.url, status: response.status)
     if origin.isShared, passesOn,
       // No other client may receive it.
       Freshness(
@@ -71,7 +70,7 @@ extension OriginExchange {
         remedy: "Follow the redirect, or let the origin permit shared caches to store it.",
         status: response.status)
     }
-    resource.filter?.noteReference(to: next.url, from: resource.url)
+    resource.filter?.noteReference(to: chain.request.url, from: resource.url)
   }
 
   private func send(_ chain: RequestChain, for resource: Resource) async throws -> Response {

@@ -145,36 +145,33 @@ struct Redirection: Sendable, Hashable {
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
   func behind(_ redirections: [Redirection], keeper: Keeper) -> Freshness {
-    redirections.reduce(self) { $0.behind($1, keeper: keeper) }
+    var result = self
+    for redirection in redirections { result.bound(by: redirection, keeper: keeper) }
+    return result
   }
 
-  private func behind(_ redirection: Redirection, keeper: Keeper) -> Freshness {
+  private mutating func bound(by redirection: Redirection, keeper: Keeper) {
     let own = Freshness(
       status: redirection.status, headers: redirection.headers,
       requestTime: redirection.requestTime, responseTime: redirection.responseTime, keeper: keeper)
-    var result = self
-    if own.mustRevalidate, !mustRevalidate {
-      (result.mustRevalidate, result.isBounded) = (true, true)
-    }
+    if own.mustRevalidate, !mustRevalidate { (mustRevalidate, isBounded) = (true, true) }
     // What it permits beyond that is about another response.
-    result.staleWhileRevalidate = nil
+    staleWhileRevalidate = nil
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
-      if own.noStore { result.noStore = true }
-      if !CacheControl.isForEverybody(redirection.headers) { result.mayDifferByCookies = true }
+      if own.noStore { noStore = true }
+      if !CacheControl.isForEverybody(redirection.headers) { mayDifferByCookies = true }
     }
     let isStated = own.isGuessed != true
     // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.
-    if !isStated, [301, 308].contains(redirection.status) { return result }
+    if !isStated, [301, 308].contains(redirection.status) { return }
     // Without explicit freshness, a temporary redirect is not followed again for a while: one play
     // is many requests, which would all wait. Clients of a shared cache play at different times.
     let total = isStated ? own.lifetime : keeper.isShared ? 10 : 300
-    let left = total - own.age(at: confirmedAt)
     // The response keeps its age.
-    result.lifetime = max(min(lifetime, initialAge + left), 0)
-    if result.lifetime < lifetime { result.isBounded = true }
-    if isStated, left <= max(lifetime - initialAge, 0) { result.isGuessed = nil }
-    return result
+    let limit = max(initialAge + total - own.age(at: confirmedAt), 0)
+    if isStated, limit <= max(lifetime, initialAge) { isGuessed = nil }
+    if limit < lifetime { (lifetime, isBounded) = (limit, true) }
   }
 }
 
