@@ -120,10 +120,10 @@ extension OriginExchange.Response {
   mutating func describeStation() {
     metadataInterval = ICYFields.metadataInterval(
       request: request.headers, status: status, headers: headers)
-    // Stored bytes have no metadata between them.
-    if ICYFields.isAsked(request.headers) { headers[ICYFields.interval] = nil }
     isLive = ICYFields.isLive(headers)
     hasEnd = !isLive || headers.bodyLength != nil
+    // Stored bytes have no metadata between them.
+    if ICYFields.isAsked(request.headers) { headers[ICYFields.interval] = nil }
     // The length counts the metadata too, so that the length of the audio is unknown.
     if metadataInterval != nil { headers["Content-Length"] = nil }
   }
