@@ -48,8 +48,7 @@ extension OriginExchange {
   ) -> MediaCacheError {
     var error = MediaCacheError(
       .unreachable,
-      "The compressed document that \(response.url.host() ?? "the origin") sent is damaged, or ends "
-        + "too early.",
+      "The compressed document of \(response.url.host() ?? "the origin") is damaged, or ends early.",
       remedy: "Repair the document, or turn off its compression at the origin.")
     error.retry = fault == .truncated ? .invalid : .permanent
     return error

@@ -111,8 +111,7 @@ extension OriginExchange {
     return received
   }
 
-  /// Reads a short body to its end, so that the connection can be reused. An error ends no more than
-  /// that.
+  /// Reads a short body to its end, so that the connection can be reused. An error ends no more.
   private func drain(_ response: Response) async {
     guard response.headers.bodyLength.map({ $0 <= 16 << 10 }) == true else { return }
     expectShortBody()

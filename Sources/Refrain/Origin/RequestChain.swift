@@ -87,7 +87,7 @@ struct RequestChain: Sendable, Hashable {
   ) -> Bool {
     let names: [String]
     if request.headers["Range"] != nil,
-      // A part of an encoded document cannot be decoded. That of a station is cut out of the current
+      // A part of an encoded document cannot be decoded. A station cuts one out of its current
       // stream: the next one would not continue where it ends.
       response.status == 206 && (response.decoder != nil || response.isLive)
         || optionalRange.map({ Self.refuses($0, response) }) == true

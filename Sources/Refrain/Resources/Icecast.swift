@@ -54,8 +54,8 @@ enum ICYFields {
   /// Stations use some 8 or 16 KiB; a much larger value is no interval.
   private static let longestInterval: Int64 = 16 << 20
 
-  /// Returns the number of bytes of audio between the blocks of metadata in a body; nil if there are
-  /// none, 0 if the body's bytes cannot be assigned to the resource's.
+  /// Returns the bytes of audio between the blocks of metadata in a body; nil if there are none, 0
+  /// if the body's bytes cannot be assigned to the resource's.
   static func metadataInterval(
     request: HeaderFields, status: Int, headers: HeaderFields
   ) -> Int64? {

@@ -77,8 +77,8 @@ struct ResponseCheck: Sendable {
     }
     let codings = headers.contentCodings
     if !codings.isEmpty {
-      // Ranges of any other coding than identity have other bytes (RFC 9110 §12.5.3). An origin that
-      // begins with a coding continues with it. One that sent plain bytes before may do so again.
+      // Ranges of any other coding have other bytes (RFC 9110 §12.5.3). An origin that begins with
+      // a coding continues with it. One that sent plain bytes before may do so again.
       let problem = Self.declined(String(codings.joined(separator: ", ").prefix(40)))
       return known == nil ? .failed(problem) : .invalid(problem)
     }

@@ -56,7 +56,7 @@ struct Representation: Sendable {
   }
 
   /// Records the URL, after redirects, that has confirmed the bytes. If more than the query is
-  /// another one, the bytes stay at the earlier URL, below which the cache has what a document names.
+  /// another one, the bytes stay at the earlier URL, below which the cache has a document's parts.
   mutating func confirm(at url: URL) {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     if let earlier = info?.finalURL, place(earlier) == place(url) { info?.finalURL = url }
