@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 
 /// For front ends that answer HTTP requests.
 extension MediaCache {
@@ -47,17 +47,6 @@ extension MediaCache {
 
   package func forgetIdleLeases(_ id: UInt64) { table.removeHolder(id) }
 
-  /// Returns the response with which the origin asked for a pause that has not ended; nil if the
-  /// resource may be requested.
-  package func rest(of resource: Resource) -> OriginRests.Rest? {
-    origin.withMemory { $0.rests.rest(of: resource, at: now) }
-  }
-
-  /// Records the origin's response to a request that bypassed the cache.
-  package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
-    origin.withMemory { $0.rests.note(resource, status: status, headers: headers, at: now) }
-  }
-
   package var longestSilence: Duration { max(origin.silenceTimeout, origin.responseTimeout) }
 
   package var now: Moment { origin.now }
@@ -95,32 +84,4 @@ extension MediaCache {
 
   /// Counts bytes of a relayed response, and pauses for as long as `originRate` requires.
   package func paceOrigin(_ count: Int) async { await origin.keepPace(after: count) }
-
-  /// Returns the newest URL after redirects of a stored document whose earlier one, `url`, the
-  /// origin refuses, and records it for the document; nil if no newer one is known. `fields` are
-  /// those that further requests may have: where a redirect leads that the origin gave to other
-  /// credentials is not revealed, because the URL may grant access.
-  package func relocate(from url: URL, for fields: [HeaderFields]) async -> URL? {
-    guard let move = origin.withMemory({ $0.moved.move(from: url) }) else { return nil }
-    let asked = move.resource
-    let granted = [HeaderFields()] + fields
-    // What cannot be opened is not stored.
-    guard
-      granted.contains(where: {
-        Credentials.of(Resource(url: asked.url, headers: $0)) == Credentials.of(asked)
-      }),
-      let reader = try? await open(move.resource, fill: .onDemand)
-    else { return nil }
-    defer { reader.cancel() }
-    reader.entry.current?.withState { state in
-      state.representation.info?.finalURL = move.target
-      state.storage.noteRecordStale()
-    }
-    return move.target
-  }
-
-  /// Whether redirects that led to a URL lead to another one by now.
-  package func hasMoved(from url: URL) -> Bool {
-    origin.withMemory { $0.moved.move(from: url) != nil }
-  }
 }

@@ -199,7 +199,7 @@ struct Fetch: Sendable {
       }
       return error.retry == nil ? .failed(error) : .again(error)
     } catch {
-      if exchange.deadline.isCancelled { return .askAnew }
+      if exchange.deadline.end == .cancelled { return .askAnew }
       generation.withState { $0.fetches[id]?.isCalledOff = true }
       return .done
     }
@@ -279,7 +279,7 @@ extension Fetch {
         exchange.deadline.rest()
         guard let problem = exchange.problem(error, hasBegun: hasBegun) else {
           // It was ended so that the request is sent again, and its response came after all.
-          return exchange.deadline.isCancelled ? .askAnew : .done
+          return exchange.deadline.end == .cancelled ? .askAnew : .done
         }
         return brokenOff(problem)
       }

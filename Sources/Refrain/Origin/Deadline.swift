@@ -4,16 +4,11 @@ import RefrainLocks
 /// Ends one request that is silent for too long. The request puts the deadline off while it makes
 /// progress, and has none while it rests.
 final class Deadline: Sendable {
-  private enum End { case passed, cancelled }
-
-  private struct State {
-    var end: End?
-    var cancel: (@Sendable () -> Void)?
-  }
+  enum End { case passed, cancelled }
 
   /// In milliseconds of `Uptime`. No lock, since each chunk of a body sets it.
   private let time = Atomic(Int64.max)
-  private let state = Mutex(State())
+  private let state = Mutex<(end: End?, cancel: (@Sendable () -> Void)?)>((nil, nil))
 
   func expect(within limit: Duration) {
     // No number overflows, whatever the user set.
@@ -26,10 +21,8 @@ final class Deadline: Sendable {
   /// Cancels the request, also before it begins.
   func cancel() { end(.cancelled) }
 
-  var hasPassed: Bool { state.withLock { $0.end == .passed } }
-
-  /// Whether `cancel` ended the request.
-  var isCancelled: Bool { state.withLock { $0.end == .cancelled } }
+  /// What ended the request; nil if neither did.
+  var end: End? { state.withLock { $0.end } }
 
   private func end(_ end: End) {
     let cancel = state.withLock { state in

@@ -63,13 +63,8 @@ final class EntryRequests: Sendable {
     }
   }
 
-  /// Returns also the chain of an observer's resource, if `resource` has no observer to see it.
   func chain(for resource: Resource) -> RequestChain? {
-    state.withLock { state in
-      guard case (var followed, let chain)? = state.chain else { return nil }
-      if resource.observer == nil { followed.observer = nil }
-      return followed == resource ? chain : nil
-    }
+    state.withLock { $0.chain?.of == resource ? $0.chain?.1 : nil }
   }
 
   func note(_ chain: RequestChain, for resource: Resource) {
@@ -114,53 +109,38 @@ extension Resource {
 /// of a resource, and once for all requests of a group, which its answer renews. In a cache for
 /// several people, where requests of one group have different rights, nothing is shared.
 extension EntryRequests {
-  enum Authorization: Sendable {
-    case none
-    /// There is another request to try, for which the hook was called.
-    case renewed
-    /// There is another request to try, for which the hook has not been called.
-    case shared
-  }
-
-  /// Nil if the hook gave up.
-  typealias HookResult = (refused: Resource, renewed: Result<Resource?, any Error>)
+  typealias HookResult = (refused: Resource, isRenewed: Bool)
 
   /// Renews a refused request of `authorized`: by what the hook has already changed, or else by
   /// asking it. One call runs at a time for a group, or for a resource of none.
-  func authorize(insteadOf refused: Resource, status: Int) async throws -> Authorization {
-    guard let hook = origin.authorize else { return .none }
-    while true {
-      // The hook has already answered another fetch.
-      if !authorized().isAsked(as: refused) { return .shared }
-      let group = origin.group(of: refused)
-      let answer = try await origin.authorizations.value(for: group ?? key) { [weak self] in
+  ///
+  /// - Returns: whether there is another request to try.
+  func authorize(insteadOf refused: Resource, status: Int) async throws -> Bool {
+    guard let hook = origin.authorize else { return false }
+    let group = origin.group(of: refused)
+    while authorized().isAsked(as: refused) {
+      let answer = try await origin.authorizations.value(for: group ?? key) { () -> HookResult? in
         // The call before this one may have ended in the meantime.
-        guard let self, authorized().isAsked(as: refused) else { return nil }
-        do {
-          let renewed = try await Self.ask(hook, refused, status)
-          // Whoever was refused may have left, and the hook may have been called again.
-          try Task.checkCancellation()
-          // Before another fetch of the resource can ask.
-          if let renewed {
-            adopt(renewed, insteadOf: refused)
-            // Afterwards: the resource takes the whole answer, not what its group may share of it.
-            if let group, let renewal = GroupRenewal(from: refused, to: renewed) {
-              origin.withMemory { $0.note(renewal, of: group) }
-            }
-          }
-          return (refused, .success(renewed))
-        } catch {
-          return (refused, .failure(error))
+        guard self.authorized().isAsked(as: refused) else { return nil }
+        guard let renewed = try await Self.ask(hook, refused, status) else {
+          return (refused, false)
         }
+        // Whoever was refused may have left, and the hook may have been called again.
+        try Task.checkCancellation()
+        // Before another fetch of the resource can ask.
+        self.adopt(renewed, insteadOf: refused)
+        // Afterwards: the resource takes the whole answer, not what its group may share of it.
+        if let group, let renewal = GroupRenewal(of: group, from: refused, to: renewed) {
+          self.origin.withMemory {
+            $0.renewals = ($0.renewals + [renewal]).suffix(GroupRenewal.most)
+          }
+        }
+        return (refused, true)
       }
-      // An answer that is not for this request may have renewed it, or it needs one of its own.
-      guard let answer, answer.refused.isAsked(as: refused) else { continue }
-      guard let renewed = try answer.renewed.get() else { return .none }
-      // The call may have been made for another entry with the same request.
-      adopt(renewed, insteadOf: refused)
-      // A newer reader's request may have taken the place of the refused one: the hook has not seen it.
-      return authorized().isAsked(as: renewed) ? .renewed : .shared
+      // An answer for another request may have renewed this one too, or it needs one of its own.
+      if let answer, answer.refused.isAsked(as: refused) { return answer.isRenewed }
     }
+    return true
   }
 
   private static func ask(
@@ -168,13 +148,14 @@ extension EntryRequests {
   ) async throws -> Resource? {
     do {
       return try await hook(refused, status).map { refused.replaced(by: $0) }
-    } catch var error as MediaCacheError {
-      // Another cache may have thrown it, which would have tried again.
-      error.retry = nil
-      throw error
     } catch {
       // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
       if error is CancellationError || Task.isCancelled { throw CancellationError() }
+      if var error = error as? MediaCacheError {
+        // Another cache may have thrown it, which would have tried again.
+        error.retry = nil
+        throw error
+      }
       let what = "The origin answered \(status), and the authorization failed: \(error)."
       // An error of the network is no refusal: the request may be tried again.
       throw error is URLError || error is TransportError
@@ -191,22 +172,17 @@ extension Origin {
 
   func renewed(_ resource: Resource) -> Resource {
     guard let group = group(of: resource) else { return resource }
-    return withMemory { $0.renewals[group] ?? [] }.reduce(resource) { $1.applied(to: $0) }
-  }
-}
-
-extension Origin.Memory {
-  fileprivate mutating func note(_ renewal: GroupRenewal, of group: CacheKey) {
-    if renewals.count >= GroupRenewal.mostGroups, renewals[group] == nil { renewals = [:] }
-    renewals[group] = ((renewals[group] ?? []) + [renewal]).suffix(GroupRenewal.mostOfGroup)
+    return withMemory { $0.renewals.filter { $0.group == group } }
+      .reduce(resource) { $1.applied(to: $0) }
   }
 }
 
 /// What the hook has changed in a request of a group, for its other requests. A pure value.
 struct GroupRenewal: Sendable {
-  static let mostGroups = 64
-  static let mostOfGroup = 16
+  /// The newest ones that are kept, of all groups together.
+  static let most = 64
 
+  let group: CacheKey
   private let origin: WebOrigin
   private let headers: [(name: String, old: String?, new: String?)]
   /// The changed parameters, as spelled, by the old ones. They belong together, as in a signature.
@@ -214,9 +190,9 @@ struct GroupRenewal: Sendable {
 
   /// - Returns: nil if nothing was changed, or nothing that other requests may have: a new path is
   ///   that of one resource, and a request to another origin has secrets of that origin.
-  init?(from old: Resource, to new: Resource) {
+  init?(of group: CacheKey, from old: Resource, to new: Resource) {
     guard let origin = WebOrigin(old.url), origin == WebOrigin(new.url) else { return nil }
-    self.origin = origin
+    (self.group, self.origin) = (group, origin)
     let names = Set((old.headers.fields + new.headers.fields).map { $0.name.lowercased() })
     headers = names.sorted()
       .map { ($0, old.headers[$0], new.headers[$0]) }
@@ -226,13 +202,10 @@ struct GroupRenewal: Sendable {
     )
     let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
     (before.query, after.query) = (nil, nil)
-    func label(_ parameter: String) -> Substring { parameter.prefix { $0 != "=" } }
-    let values = Dictionary(zip(asked, renewed)) { first, _ in first }
-    // Nothing but values may differ, and equal parameters must have stayed equal.
-    if before.textWithoutFragment == after.textWithoutFragment,
-      asked.map(label) == renewed.map(label), asked.compactMap({ values[$0] }) == renewed
-    {
-      parameters = values.filter { $0.key != $0.value }
+    // Nothing but parameters may differ.
+    if before.textWithoutFragment == after.textWithoutFragment, asked.count == renewed.count {
+      parameters = Dictionary(zip(asked, renewed)) { first, _ in first }
+        .filter { $0.key != $0.value }
     }
     if headers.isEmpty, parameters.isEmpty { return nil }
   }

@@ -25,10 +25,8 @@ final class Origin: Sendable {
   struct Memory: Sendable {
     var network: NetworkPolicy
     var pace: OriginPace
-    var rests: OriginRests
     /// What the hook has changed for groups. Never on disk, since it is secret.
-    var renewals: [CacheKey: [GroupRenewal]] = [:]
-    var moved = MovedResources()
+    var renewals: [GroupRenewal] = []
     /// What libraries over the core know of origins, one value of each type: as long as this lives,
     /// or until everything is removed from the cache.
     var companions: [ObjectIdentifier: any Sendable] = [:]
@@ -49,8 +47,7 @@ final class Origin: Sendable {
     isOff = Atomic(isOffline)
     memory = Mutex(
       Memory(
-        network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond),
-        rests: OriginRests(longest: retry.longestDelay)))
+        network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond)))
   }
 
   var now: Moment { clock() }
@@ -77,32 +74,4 @@ final class CacheCounters: Sendable {
     evictions.add(1, ordering: .relaxed)
     evictedBytes.add(bytes, ordering: .relaxed)
   }
-}
-
-/// The resources whose redirects led elsewhere when the origin confirmed the stored bytes. A stored
-/// document stays at its earlier URL, below which the cache has what it names, until the origin
-/// refuses that URL: it may be that of a session, or have a token. A pure value.
-struct MovedResources: Sendable {
-  private static let capacity = 256
-
-  /// By the earlier URLs, the resource as it is requested, and its newest URL after redirects.
-  private var moves: [String: (resource: Resource, target: URL)] = [:]
-
-  mutating func note(_ resource: Resource, from earlier: URL, to target: URL) {
-    if moves.count >= Self.capacity { moves = [:] }
-    // So that no move leads back.
-    moves[Self.text(target)] = nil
-    moves[Self.text(earlier)] = (resource, target)
-  }
-
-  func move(from url: URL) -> (resource: Resource, target: URL)? { moves[Self.text(url)] }
-
-  private static func text(_ url: URL) -> String { url.withoutUserInfo.absoluteString }
-}
-
-extension MediaCacheError {
-  /// Whether the origin refuses a URL that it has accepted before, or has forgotten it.
-  package var refusesURL: Bool { status.map { Self.refusesURL($0) } ?? false }
-
-  package static func refusesURL(_ status: Int) -> Bool { [401, 403, 404, 410].contains(status) }
 }

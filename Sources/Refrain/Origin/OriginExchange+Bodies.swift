@@ -27,10 +27,8 @@ extension OriginExchange {
     if let decoder {
       do {
         body = try decoder(body, Int(longest))
-      } catch .tooLong {
-        throw Self.tooLong(longest)
       } catch {
-        throw Self.undecodable(response, endsEarly: error == .truncated)
+        throw error == .tooLong ? Self.tooLong(longest) : Self.undecodable(response, error)
       }
     }
     var decoded = response
@@ -45,24 +43,19 @@ extension OriginExchange {
     return decoded
   }
 
-  private static func undecodable(_ response: Response, endsEarly: Bool) -> MediaCacheError {
-    let coding = response.headers["Content-Encoding"] ?? "encoded"
-    let what = endsEarly ? "ends too early" : "is damaged, or is not \(coding)"
+  private static func undecodable(
+    _ response: Response, _ fault: DocumentFault
+  ) -> MediaCacheError {
     var error = MediaCacheError(
       .unreachable,
-      "The compressed document that \(response.url.host() ?? "the origin") sent \(what).",
+      "The compressed document of \(response.url.host() ?? "the origin") is damaged, or ends early.",
       remedy: "Repair the document, or turn off its compression at the origin.")
-    error.retry = endsEarly ? .invalid : .permanent
+    error.retry = fault == .truncated ? .invalid : .permanent
     return error
   }
 
   private static func tooLong(_ longest: Int64) -> MediaCacheError {
-    var error = MediaCacheError(
-      .invalidResponse,
-      "The origin sends a compressed document of more than \(longest >> 20) MiB.",
-      remedy: "Shorten the document, or turn off its compression at the origin.")
-    error.isEncoded = true
-    return error
+    ResponseCheck.declined("more than \(longest >> 20) MiB")
   }
 }
 
@@ -110,8 +103,10 @@ extension OriginExchange {
 }
 
 extension OriginExchange.Response {
-  /// Whether the body is short enough to be read for the sake of the connection.
-  var isShort: Bool { headers.bodyLength.map { $0 <= 16 << 10 } ?? false }
+  /// Whether the response comes from the resource itself.
+  var isUseful: Bool {
+    WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
+  }
 
   var decoder: DocumentDecoder? {
     guard let coding = headers["Content-Encoding"],
@@ -122,18 +117,14 @@ extension OriginExchange.Response {
 
   /// Takes the description of the body out of the `icy-` fields.
   mutating func describeStation() {
-    icy = ICYAnswer(request: request.headers, status: status, headers: headers)
-    if icy == .plain, ICYAnswer.isAsked(request.headers) {
-      // Nothing was interleaved though the request asked for it. A 304 may still announce an interval,
-      // which does not apply to stored bytes.
-      headers[ICYAnswer.interval] = nil
-    }
-    guard WholeResponse.statuses.contains(status) else { return }
-    isLive = ICYAnswer.isLive(headers)
+    metadataInterval = ICYFields.metadataInterval(
+      request: request.headers, status: status, headers: headers)
+    isLive = ICYFields.isLive(headers)
     hasEnd = !isLive || headers.bodyLength != nil
-    guard case .interleaved = icy else { return }
+    // Stored bytes have no metadata between them.
+    if ICYFields.isAsked(request.headers) { headers[ICYFields.interval] = nil }
     // The length counts the metadata too, so that the length of the audio is unknown.
-    for name in [ICYAnswer.interval, "Content-Length"] { headers[name] = nil }
+    if metadataInterval != nil { headers["Content-Length"] = nil }
   }
 
   /// Iterates over the body without the metadata between its audio: `note` receives each block,
@@ -142,11 +133,8 @@ extension OriginExchange.Response {
     _ note: @Sendable @escaping (ICYMetadata) -> Void
   ) -> any AsyncIteratorProtocol<Data, any Error> {
     let all = body.makeAsyncIterator()
-    guard isLive || icy != .plain else { return all }
-    var demultiplexer: ICYDemultiplexer?
-    if case .interleaved(let interval) = icy {
-      demultiplexer = ICYDemultiplexer(interval: interval)
-    }
+    guard isLive || metadataInterval != nil else { return all }
+    let demultiplexer = metadataInterval.map { ICYDemultiplexer(interval: $0) }
     return AudioBody(body: all, demultiplexer: demultiplexer, hasEnd: hasEnd, note: note)
   }
 }

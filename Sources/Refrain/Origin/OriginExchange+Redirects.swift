@@ -4,71 +4,46 @@ import Foundation
 /// Follows redirects. A task's memory holds the frames of all functions that it awaits: the large
 /// ones that do not wait are not inlined.
 extension OriginExchange {
+  /// Returns the response behind redirects, of which those of an earlier request are skipped if
+  /// `FetchRequest.usesShortcut` says so.
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    var chain = RequestChain(request: request)
-    var isShortcut = false
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
-      chain = RequestChain(request: request, after: earlier, at: origin.now.wall)
-      isShortcut = true
-    } else {
+      let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
+      // An error is that of a URL which need not be the resource's any more.
+      if let response = try? await follow(shortcut, for: resource), response.isUseful {
+        return response
+      }
       requests.forgetChain()
+      try Task.checkCancellation()
     }
+    return try await follow(RequestChain(request: request), for: resource)
+  }
+
+  private func follow(_ start: RequestChain, for resource: Resource) async throws -> Response {
+    var chain = start
     var redirect: ErrorResponse?
     while true {
-      let found: Response? =
-        if isShortcut {
-          try await response(to: chain, for: resource)
-        } else {
-          try await send(chain, for: resource)
-        }
-      guard var response = found else {
-        (chain, isShortcut) = (RequestChain(request: request), false)
-        continue
-      }
-      let isFirst = chain.redirections.isEmpty
+      var response = try await send(chain, for: resource)
       if RequestChain.isRedirect(response.status) {
         let passesOn = passesOnErrors()
+        if passesOn, chain.redirections.isEmpty {
+          redirect = await kept(response)
+        } else {
+          await drain(response)
+        }
         do throws(MediaCacheError) {
           try goOn(&chain, after: response, for: resource, passesOn)
         } catch {
           var error = error
-          if isFirst, passesOn { redirect = await kept(response) }
           error.response = redirect
           throw error
         }
-        if isFirst, passesOn, response.isShort {
-          redirect = await kept(response)
-        } else {
-          try await drain(response)
-        }
-        continue
+      } else if !chain.leaveOut(after: response, optionalRange: wanted.optionalRange) {
+        if !chain.redirections.isEmpty, response.isUseful { requests.note(chain, for: resource) }
+        response.redirect = redirect
+        return response
       }
-      if chain.leaveOut(after: response, optionalRange: wanted.optionalRange) { continue }
-      if !isFirst, Self.isUseful(response.status) { requests.note(chain, for: resource) }
-      response.redirect = redirect
-      return response
     }
-  }
-
-  /// Returns the response from the end of an earlier chain; nil if that has lost the resource.
-  @inline(never)
-  private func response(
-    to shortcut: RequestChain, for resource: Resource
-  ) async throws -> Response? {
-    // An error is that of a URL which need not be the resource's any more.
-    let response = try? await send(shortcut, for: resource)
-    if let response, Self.isUseful(response.status) { return response }
-    // Also after a timeout: the next attempt follows the chain.
-    requests.forgetChain()
-    // The chain's start is requested whatever becomes of this body.
-    if let response { try? await drain(response) }
-    try Task.checkCancellation()
-    return nil
-  }
-
-  /// Whether a status comes from the resource itself.
-  private static func isUseful(_ status: Int) -> Bool {
-    WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
   }
 
   /// Follows a redirect. One for the requester alone is left to a requester that can follow it: a
@@ -78,11 +53,10 @@ extension OriginExchange {
     _ chain: inout RequestChain, after response: Response, for resource: Resource,
     _ passesOn: Bool
   ) throws(MediaCacheError) {
-    let next = try chain.follow(
+    _ = try chain.follow(
       status: response.status, headers: response.headers, askedAt: response.requestTime,
       at: response.responseTime)
-    guard let next else { return }
-    try resource.filter?.check(next.url, status: response.status)
+    try resource.filter?.check(chain.request.url, status: response.status)
     if origin.isShared, passesOn,
       // No other client may receive it.
       Freshness(
@@ -96,7 +70,7 @@ extension OriginExchange {
         remedy: "Follow the redirect, or let the origin permit shared caches to store it.",
         status: response.status)
     }
-    resource.filter?.noteReference(to: next.url, from: resource.url)
+    resource.filter?.noteReference(to: chain.request.url, from: resource.url)
   }
 
   private func send(_ chain: RequestChain, for resource: Resource) async throws -> Response {
@@ -105,7 +79,6 @@ extension OriginExchange {
     chain.request.requiresPublicAddress =
       resource.filter?.requiresPublicAddress(of: url) ?? false
     try resource.filter?.check(url)
-    if let response = repeated(chain, for: resource) { return response }
     let given = requests.given(for: resource)
     expectHead()
     requests.countRequest()
@@ -127,38 +100,22 @@ extension OriginExchange {
   ) -> Response {
     resource.observer?.received(response.headers, from: chain.request.url)
     deadline.rest()
-    let now = origin.now
-    origin.withMemory {
-      $0.rests.note(resource, status: response.status, headers: response.headers, at: now)
-    }
     var received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded,
       asked: Asked(chain, for: resource, given: given),
       droppedRange: !wanted.isWhole && chain.request.headers["Range"] == nil,
-      requestTime: requestTime, responseTime: now.wall, wasHeldBack: isHeldBack)
+      requestTime: requestTime, responseTime: origin.now.wall, wasHeldBack: isHeldBack)
     received.headers.dropNoCodings()
     received.describeStation()
     return received
   }
 
-  /// Returns the response with which the origin asked for a pause; nil if it may be asked.
-  @inline(never)
-  private func repeated(_ chain: RequestChain, for resource: Resource) -> Response? {
-    let now = origin.now
-    return origin.withMemory { $0.rests.rest(of: resource, at: now) }.map { rest in
-      Response(
-        status: rest.status, headers: ["Retry-After": String(rest.seconds)],
-        body: AsyncThrowingStream<Data, any Error> { $0.finish() },
-        asked: Asked(chain, for: resource), requestTime: now.wall, responseTime: now.wall)
-    }
-  }
-
-  /// Reads a short body to its end, so that the connection can be reused.
-  private func drain(_ response: Response) async throws {
-    guard response.isShort else { return }
+  /// Reads a short body to its end, so that the connection can be reused. An error ends no more.
+  private func drain(_ response: Response) async {
+    guard response.headers.bodyLength.map({ $0 <= 16 << 10 }) == true else { return }
     expectShortBody()
-    for try await _ in response.body {}
-    deadline.rest()
+    defer { deadline.rest() }
+    do { for try await _ in response.body {} } catch {}
   }
 }

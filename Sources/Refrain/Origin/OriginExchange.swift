@@ -18,7 +18,8 @@ final class OriginExchange: Sendable {
     var requestTime: Date
     var responseTime: Date
     var wasHeldBack = false
-    var icy = ICYAnswer.plain
+    /// As `ICYFields.metadataInterval`.
+    var metadataInterval: Int64?
     var isLive = false
     /// Whether the body has an end: a station's has none unless a length was sent.
     var hasEnd = true
@@ -119,7 +120,7 @@ final class OriginExchange: Sendable {
     if let error = error as? MediaCacheError { return error }
     let host = requests.resource.url.host() ?? "The origin"
     var problem: MediaCacheError
-    if deadline.hasPassed {
+    if deadline.end == .passed {
       problem = MediaCacheError(
         .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
       (problem.isTimeout, problem.retry) = (true, .network)
@@ -137,30 +138,23 @@ final class OriginExchange: Sendable {
 
   private func exchange() async throws -> Response {
     if origin.isOffline { throw MediaCacheError.offline }
-    // The hook is called for one of them at most: the last.
-    var authorizationsLeft = 2
-    while true {
-      let resource = requests.authorized()
-      var request = request(for: resource)
-      let response = try await follow(request, for: resource)
-      guard [401, 403, 410].contains(response.status) else { return response }
+    var resource = requests.authorized()
+    var request = request(for: resource)
+    var response = try await follow(request, for: resource)
+    if [401, 403, 410].contains(response.status) {
       deadline.rest()
-      let authorization =
-        authorizationsLeft > 0
-        ? try await requests.authorize(insteadOf: resource, status: response.status) : .none
-      switch authorization {
-      case .none:
-        // The origin may refuse the range, and not the client.
-        guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
-          return response
-        }
-        request.headers.dropRange()
-        return try await follow(request, for: resource)
-      case .renewed: authorizationsLeft = 0
-      // The answer was for another request: this one may need its own.
-      case .shared: authorizationsLeft -= 1
+      if try await requests.authorize(insteadOf: resource, status: response.status) {
+        resource = requests.authorized()
+        request = self.request(for: resource)
+        response = try await follow(request, for: resource)
       }
     }
+    // The origin may refuse the range, and not the client.
+    guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
+      return response
+    }
+    request.headers.dropRange()
+    return try await follow(request, for: resource)
   }
 
   @inline(never)

@@ -4,27 +4,23 @@
 struct OriginPace: Sendable {
   /// At least 1; nil: not bounded. A new rate forgets what was owed to the old one.
   var bytesPerSecond: Int64? {
-    didSet { if bytesPerSecond != oldValue { bucket = Self.bucket(bytesPerSecond) } }
+    didSet { if bytesPerSecond != oldValue { bucket = nil } }
   }
   private var bucket: TokenBucket?
 
-  init(bytesPerSecond: Int64?) {
-    self.bytesPerSecond = bytesPerSecond
-    bucket = Self.bucket(bytesPerSecond)
-  }
-
-  private static func bucket(_ bytesPerSecond: Int64?) -> TokenBucket? {
-    bytesPerSecond.map { bytes in
-      let rate = Double(max(1, bytes))
-      // After a pause, the bytes of a quarter of a second may be received at once.
-      return TokenBucket(rate: rate, capacity: rate / 4, at: now)
-    }
-  }
+  init(bytesPerSecond: Int64?) { self.bytesPerSecond = bytesPerSecond }
 
   fileprivate static var now: Double { Moment.now.uptime.seconds }
 
   /// Counts received bytes, and returns the seconds until the rate permits them; 0 if it does.
-  mutating func spend(_ count: Int) -> Double { bucket?.spend(Double(count), at: Self.now) ?? 0 }
+  mutating func spend(_ count: Int) -> Double {
+    guard let bytesPerSecond else { return 0 }
+    let (rate, now) = (Double(max(1, bytesPerSecond)), Self.now)
+    // After a pause, the bytes of a quarter of a second may be received at once.
+    var bucket = bucket ?? TokenBucket(rate: rate, capacity: rate / 4, at: now)
+    defer { self.bucket = bucket }
+    return bucket.spend(Double(count), at: now)
+  }
 }
 
 extension Origin {
@@ -43,61 +39,6 @@ extension Origin {
       // Another rate is noticed within this time.
       try? await Task.sleep(for: min(.seconds(debt), .milliseconds(250)))
     }
-  }
-}
-
-/// The resources for which an origin has asked for a pause, by a 503 or a 429 with Retry-After (RFC
-/// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it. A pure value.
-package struct OriginRests: Sendable {
-  package struct Rest: Sendable, Hashable {
-    package var status: Int
-    /// The rest of Retry-After, in whole seconds, at least 1.
-    package var seconds: Int64
-  }
-
-  private static let capacity = 4096
-
-  private let longest: Double
-  /// For each the end of the pause that the origin asked for, and when it may be asked again.
-  private var noted: [String: (end: Uptime, next: Uptime)] = [:]
-
-  /// - Parameter longest: an origin may be asked again after this time, whatever it requested.
-  init(longest: Duration) { self.longest = max(longest.seconds, 0) }
-
-  /// Returns the response that the origin would give now; nil if it may be asked.
-  package func rest(of resource: Resource, at now: Moment) -> Rest? {
-    guard !noted.isEmpty else { return nil }
-    for status in [503, 429] {
-      guard let found = noted[Self.name(of: resource, status)],
-        let over = now.uptime.seconds(since: found.next), over < 0
-      else { continue }
-      let seconds = -(now.uptime.seconds(since: found.end) ?? 0)
-      return Rest(status: status, seconds: max(Int64((seconds - 0.001).rounded(.up)), 1))
-    }
-    return nil
-  }
-
-  package mutating func note(
-    _ resource: Resource, status: Int, headers: HeaderFields, at now: Moment
-  ) {
-    guard status == 503 || status == 429,
-      let wait = headers.retryAfter(at: now.wall), wait > .zero
-    else { return }
-    if noted.count >= Self.capacity {
-      noted = noted.filter { (now.uptime.seconds(since: $0.value.next) ?? 0) < 0 }
-    }
-    if noted.count >= Self.capacity { noted = [:] }
-    let next = now.uptime + min(wait.seconds, longest)
-    noted[Self.name(of: resource, status)] = (now.uptime + wait.seconds, next)
-  }
-
-  /// A 503 is about the resource, a 429 about the client that requested it.
-  private static func name(of resource: Resource, _ status: Int) -> String {
-    let url = CacheKey(url: resource.url).rawValue
-    guard status == 429 else { return url }
-    // A hash: cookies are secrets.
-    let cookies = Variant.of(resource.headers, names: ["cookie"]) ?? ""
-    return "\(url) for:\(Credentials.of(resource)) \(cookies)"
   }
 }
 

@@ -5,8 +5,7 @@ import Foundation
 /// redirect (RFC 9110 §15.4), or leaves out what the origin has no usable response to. A pure value.
 ///
 /// Cookies that the chain's responses set are sent with its further requests, within their scope
-/// (RFC 6265), beside those of the user. With other cookies, the same URL is another request: some
-/// servers set one, and redirect to the requested URL.
+/// (RFC 6265), beside those of the user: some servers set one, and redirect to the requested URL.
 struct RequestChain: Sendable, Hashable {
   static let longest = 10
   /// The longest accepted Location, in bytes.
@@ -16,35 +15,23 @@ struct RequestChain: Sendable, Hashable {
   var request: OriginRequest
   /// The redirects followed so far, also by the earlier chain at whose end this one began.
   private(set) var redirections: [Redirection] = []
-  /// The length of the resource in the response to a range that was then dropped.
-  private(set) var statedLength: Int64?
   /// The headers of `request` without the chain's cookies.
   private var headers: HeaderFields
   private var cookies = Cookies()
-  /// The URLs of the chain's requests, each with the Cookie field.
-  private var visited: Set<[String?]>
   private var leftOrigin = false
 
   init(request: OriginRequest) {
     self.request = request
     headers = request.headers
-    let url = URIReference(request.url.absoluteString).textWithoutFragment
-    visited = [[url, request.headers["Cookie"]]]
   }
 
   /// Begins a chain where an earlier one of the same resource ended: headers dropped on the way stay
-  /// dropped, and its cookies and the credentials that it was given are sent again.
+  /// dropped, and its cookies are sent again.
   init(request: OriginRequest, after earlier: RequestChain, at now: Date = Date()) {
+    self = earlier
+    headers = leftOrigin ? request.headers.forOtherOrigins : request.headers
     var request = request
     request.url = earlier.request.url
-    if earlier.leftOrigin { request.headers = request.headers.forOtherOrigins }
-    if request.headers["Authorization"] == nil {
-      request.headers["Authorization"] = earlier.headers["Authorization"]
-    }
-    self.init(request: request)
-    (cookies, redirections, leftOrigin) = (
-      earlier.cookies, earlier.redirections, earlier.leftOrigin
-    )
     send(request, at: now)
   }
 
@@ -77,6 +64,7 @@ struct RequestChain: Sendable, Hashable {
     guard scheme == "https" || request.url.scheme?.lowercased() != "https" else {
       throw refusal("redirects from https to http, which is not encrypted", status)
     }
+    let before = request
     var next = request
     next.url = target.withoutUserInfo
     cookies.store(received.values(of: "Set-Cookie"), from: request.url, at: now)
@@ -84,12 +72,8 @@ struct RequestChain: Sendable, Hashable {
       headers = headers.forOtherOrigins
       leftOrigin = true
     }
-    // A Location may contain a user and password for its target.
-    if headers["Authorization"] == nil { headers["Authorization"] = target.basicAuthorization }
     send(next, at: now)
-    guard visited.insert([request.url.absoluteString, request.headers["Cookie"]]).inserted else {
-      throw refusal("redirects in a loop", status)
-    }
+    guard request != before else { throw refusal("redirects to the requested URL", status) }
     redirections.append(
       Redirection(
         status: status, headers: received, requestTime: askedAt ?? now, responseTime: now))
@@ -103,27 +87,19 @@ struct RequestChain: Sendable, Hashable {
   ) -> Bool {
     let names: [String]
     if request.headers["Range"] != nil,
-      // A part of an encoded document cannot be decoded.
-      response.status == 206 && response.decoder != nil
+      // A part of an encoded document cannot be decoded. A station cuts one out of its current
+      // stream: the next one would not continue where it ends.
+      response.status == 206 && (response.decoder != nil || response.isLive)
         || optionalRange.map({ Self.refuses($0, response) }) == true
     {
       names = HeaderFields.ofRange
-    } else if case .askAgain(let field) = response.icy {
-      names = [field]
+    } else if response.metadataInterval == 0 {
+      names = [ICYFields.request]
     } else {
       return false
     }
-    // A length beside a coding is that of the encoded bytes.
-    if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total {
-      statedLength = total
-    }
-    for name in names { drop(name) }
+    for name in names { (request.headers[name], headers[name]) = (nil, nil) }
     return true
-  }
-
-  mutating func drop(_ field: String) {
-    request.headers[field] = nil
-    headers[field] = nil
   }
 
   /// Whether an origin that has never sent a range has no usable response to one: it refuses the
@@ -169,39 +145,33 @@ struct Redirection: Sendable, Hashable {
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
   func behind(_ redirections: [Redirection], keeper: Keeper) -> Freshness {
-    redirections.reduce(self) { $0.behind($1, keeper: keeper) }
+    var result = self
+    for redirection in redirections { result.bound(by: redirection, keeper: keeper) }
+    return result
   }
 
-  private func behind(_ redirection: Redirection, keeper: Keeper) -> Freshness {
+  private mutating func bound(by redirection: Redirection, keeper: Keeper) {
     let own = Freshness(
       status: redirection.status, headers: redirection.headers,
       requestTime: redirection.requestTime, responseTime: redirection.responseTime, keeper: keeper)
-    var result = self
-    if own.mustRevalidate, !mustRevalidate {
-      (result.mustRevalidate, result.isBounded) = (true, true)
-    }
+    if own.mustRevalidate, !mustRevalidate { (mustRevalidate, isBounded) = (true, true) }
     // What it permits beyond that is about another response.
-    result.staleWhileRevalidate = nil
-    if let limit = own.staleIfError {
-      result.staleIfError = min(result.staleIfError ?? limit, limit)
-    }
+    staleWhileRevalidate = nil
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
-      if own.noStore { result.noStore = true }
-      if !CacheControl.isForEverybody(redirection.headers) { result.mayDifferByCookies = true }
+      if own.noStore { noStore = true }
+      if !CacheControl.isForEverybody(redirection.headers) { mayDifferByCookies = true }
     }
     let isStated = own.isGuessed != true
     // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.
-    if !isStated, [301, 308].contains(redirection.status) { return result }
+    if !isStated, [301, 308].contains(redirection.status) { return }
     // Without explicit freshness, a temporary redirect is not followed again for a while: one play
     // is many requests, which would all wait. Clients of a shared cache play at different times.
     let total = isStated ? own.lifetime : keeper.isShared ? 10 : 300
-    let left = total - own.age(at: confirmedAt)
     // The response keeps its age.
-    result.lifetime = max(min(lifetime, initialAge + left), 0)
-    if result.lifetime < lifetime { result.isBounded = true }
-    if isStated, left <= max(lifetime - initialAge, 0) { result.isGuessed = nil }
-    return result
+    let limit = max(initialAge + total - own.age(at: confirmedAt), 0)
+    if isStated, limit <= max(lifetime, initialAge) { isGuessed = nil }
+    if limit < lifetime { (lifetime, isBounded) = (limit, true) }
   }
 }
 

@@ -46,37 +46,27 @@ public struct StreamStation: Sendable, Hashable {
   }
 }
 
-/// How the `icy-` fields of a response (Icecast, SHOUTcast) describe its body. A pure value.
-enum ICYAnswer: Sendable, Hashable {
-  /// The body is as requested.
-  case plain
-  /// Metadata follows each `interval` bytes of audio.
-  case interleaved(interval: Int64)
-  /// The body's bytes cannot be assigned to the resource's: the resource is requested again without
-  /// this field, and nothing of this response is stored.
-  case askAgain(without: String)
-
+/// The `icy-` fields of a response (Icecast, SHOUTcast), and of its request.
+enum ICYFields {
   static let request = "Icy-MetaData"
   static let interval = "icy-metaint"
 
   /// Stations use some 8 or 16 KiB; a much larger value is no interval.
   private static let longestInterval: Int64 = 16 << 20
 
-  init(request: HeaderFields, status: Int, headers: HeaderFields) {
+  /// Returns the bytes of audio between the blocks of metadata in a body; nil if there are none, 0
+  /// if the body's bytes cannot be assigned to the resource's.
+  static func metadataInterval(
+    request: HeaderFields, status: Int, headers: HeaderFields
+  ) -> Int64? {
     let isWhole = WholeResponse.statuses.contains(status)
-    if status == 206, request["Range"] != nil, Self.isLive(headers) {
-      // Some servers cut a range out of the current stream for clients that request one. The next
-      // range would not continue where this one ends.
-      self = .askAgain(without: "Range")
-    } else if isWhole || status == 206, Self.isAsked(request), let value = headers[Self.interval] {
-      // Without the request field there is no interleaving. No specification says whether the range
-      // of a 206 counts the metadata.
-      let interval = isWhole ? Int64(digits: value.trimmingOWS) ?? 0 : 0
-      let isKnown = (1...Self.longestInterval).contains(interval)
-      self = isKnown ? .interleaved(interval: interval) : .askAgain(without: Self.request)
-    } else {
-      self = .plain
+    // Without the request field there is no interleaving.
+    guard isWhole || status == 206, isAsked(request), let value = headers[interval] else {
+      return nil
     }
+    // No specification says whether the range of a 206 counts the metadata.
+    let interval = isWhole ? Int64(digits: value.trimmingOWS) ?? 0 : 0
+    return interval <= longestInterval ? interval : 0
   }
 
   /// Servers accept other values than 1, too.

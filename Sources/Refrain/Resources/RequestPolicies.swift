@@ -11,10 +11,6 @@ import Foundation
 /// `MediaCache.Configuration.responseTimeout`.
 ///
 /// A response that breaks off after it has brought new bytes is continued at once, without a delay.
-///
-/// Retry-After of a 503 applies to every reader of the resource, and that of a 429 to every reader
-/// with the same credentials: until then, though for `longestDelay` at most, none of them makes a
-/// request.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
@@ -124,10 +120,8 @@ extension HeaderFields {
   /// never negative, and bounded; nil if the field is missing, or neither.
   func retryAfter(at now: Date) -> Duration? {
     guard let value = values(of: "Retry-After").first?.trimmingOWS else { return nil }
-    let isNegative = value.first == "-"
-    let digits = isNegative ? value.dropFirst() : value
-    if let seconds = Int64(saturatingDigits: digits, at: CacheControl.longest) {
-      return isNegative ? .zero : .seconds(seconds)
+    if let seconds = Int64(saturatingDigits: value, at: CacheControl.longest) {
+      return .seconds(seconds)
     }
     return HTTPDate.parse(String(value)).map { date in
       .seconds(min(max(date.timeIntervalSince(now), 0), Double(CacheControl.longest)))

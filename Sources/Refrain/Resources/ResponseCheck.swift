@@ -8,8 +8,6 @@ struct ResponseCheck: Sendable {
   var known: Known?
   /// Whether If-Range was sent: a 200 then shows that the resource has changed (RFC 9110 §13.1.5).
   var sentIfRange = false
-  /// The length of the resource in the response to a range that was then dropped.
-  var statedLength: Int64?
   /// Whether the resource is known to be no web page: a page in its place is a network's sign-in
   /// page, and says nothing of the origin.
   var isNoPage = false
@@ -77,9 +75,11 @@ struct ResponseCheck: Sendable {
           remedy: "Open a web browser and sign in to the network, then try again."),
         retryAfter: nil)
     }
-    if let problem = Self.coding(headers) {
-      // An origin that begins with a coding continues with it. One that sent plain bytes before may
-      // do so again.
+    let codings = headers.contentCodings
+    if !codings.isEmpty {
+      // Ranges of any other coding have other bytes (RFC 9110 §12.5.3). An origin that begins with
+      // a coding continues with it. One that sent plain bytes before may do so again.
+      let problem = Self.declined(String(codings.joined(separator: ", ").prefix(40)))
       return known == nil ? .failed(problem) : .invalid(problem)
     }
     return isWhole ? whole(facts) : part(facts, headers)
@@ -90,19 +90,14 @@ struct ResponseCheck: Sendable {
       return unusable("answered 206 without a valid Content-Range")
     }
     if hasChanged(facts) { return .changed }
-    guard range.lowerBound == asked.lowerBound, range.upperBound <= known?.length ?? .max else {
-      return unusable("sends another range than the one requested")
-    }
-    if let declared = headers.bodyLength, declared != range.upperBound - range.lowerBound {
-      return unusable("sends a body whose length differs from its range")
-    }
+    let length = range.upperBound - range.lowerBound
+    guard range.lowerBound == asked.lowerBound, range.upperBound <= known?.length ?? .max,
+      headers.bodyLength ?? length == length
+    else { return unusable("sends another range than the one requested") }
     return .part(range, facts)
   }
 
   private func whole(_ facts: Facts) -> Verdict {
-    if let statedLength, let length = facts.length, length != statedLength {
-      return unusable("reports two lengths of the resource")
-    }
     if hasChanged(facts) { return .changed }
     if sentIfRange, let known, known.validator.matches(facts.validator) == .unknown {
       return .changed
@@ -138,16 +133,12 @@ struct ResponseCheck: Sendable {
     }
   }
 
-  /// Requests ask for identity (RFC 9110 §12.5.3): ranges of any other coding have other bytes.
-  private static func coding(_ headers: HeaderFields) -> MediaCacheError? {
-    let codings = headers.contentCodings
-    guard !codings.isEmpty else { return nil }
+  /// Returns the error for a body in a coding that the request declined.
+  static func declined(_ what: String) -> MediaCacheError {
     var error = MediaCacheError(
       .invalidResponse,
-      "The origin sends the resource compressed (\(codings.joined(separator: ", ").prefix(40))), "
-        + "which was declined.",
-      remedy:
-        "Turn off compression of media at the origin: ranges of compressed bytes are unusable.")
+      "The origin sends the resource compressed (\(what)), although that was declined.",
+      remedy: "Turn off its compression at the origin: ranges of compressed bytes are unusable.")
     error.isEncoded = true
     return error
   }

@@ -18,10 +18,7 @@ struct SelectedResponse: Sendable {
   var length: Int64? { known.information.length }
 
   /// Returns the source of a range (nil: of the head alone) as it is now, and its Cache-Status.
-  /// `isStale`: a stale response is served because the origin must not be asked now.
-  func source(
-    of wanted: ByteRange?, isStale: Bool = false
-  ) -> (ServedRequest.Source, CacheStatus) {
+  func source(of wanted: ByteRange?) -> (ServedRequest.Source, CacheStatus) {
     let before = reader.spansBefore
     let range = wanted?.clamped(to: 0..<(length ?? .max)) ?? 0..<0
     let there = before.byteCount(in: range)
@@ -29,7 +26,7 @@ struct SelectedResponse: Sendable {
     // Why the request was forwarded although a response was stored.
     let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }
     if there == range.count, !(wanted == nil && before.isEmpty && isAsked) {
-      if !isAsked { return (isStale ? .stale : .hit, CacheStatus()) }
+      if !isAsked { return (.hit, CacheStatus()) }
       return known.freshness.confirmedAt >= started
         ? (.revalidated, CacheStatus(forwarded: reason ?? .stale)) : (.stale, CacheStatus())
     }

@@ -46,9 +46,7 @@ extension CachedAnswer {
         fields[name] = nil
       }
     }
-    var (source, cacheStatus) = selected.source(
-      of: isHEAD || status == 304 ? nil : wanted,
-      isStale: service.cache.rest(of: resource) != nil && !known.freshness.isFresh(at: now))
+    var (source, cacheStatus) = selected.source(of: isHEAD || status == 304 ? nil : wanted)
     cacheStatus.timeToLive = ResponseFields.timeToLive(known, at: now)
     service.fields.add(cacheStatus, to: &fields)
     delivery.note { $0.served.source = source }

@@ -83,9 +83,6 @@ struct CachedAnswer: Sendable {
     } catch Elsewhere.relayed(let reason) {
       try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let isJoined) {
-      if let target = await newTarget(refusedWith: response.status) {
-        return try await exchange.redirect(to: target)
-      }
       if !isJoined { service.shared?.insert(response, on: key, for: resource) }
       try await exchange.pass(response, isJoined: isJoined)
     }
@@ -157,8 +154,6 @@ struct CachedAnswer: Sendable {
     else { return error }
     // The client should receive the origin's own error, or redirect that leads nowhere.
     if let received = received(with: error) { return received }
-    // The pause that the origin asked for applies to this client too.
-    if let rest = service.cache.rest(of: resource) { return HTTPError(rest) }
     return Elsewhere.relayed(.uriMiss)
   }
 
@@ -282,22 +277,6 @@ struct CachedAnswer: Sendable {
     service.parts.insert(redirected: url, in: stream)
   }
 
-  /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
-  /// refuses, if the origin redirects elsewhere by now.
-  private func newTarget(refusedWith status: Int) async -> String? {
-    // Those for the stream's own host are not sent to the host to which it redirects.
-    let fields = [resource.headers, exchange.session?.headers, service.originFields.own]
-    guard service.rules.origin == nil, MediaCacheError.refusesURL(status),
-      let url = await service.cache.relocate(
-        from: exchange.url, for: fields.compactMap(\.self)),
-      let target = service.routes.target(
-        for: url, from: exchange.url, session: exchange.session?.id)
-    else { return nil }
-    let stream = service.stream(of: exchange.url, recorded: nil)
-    service.parts.insert(redirected: url, in: stream)
-    return target
-  }
-
   /// Returns the URL to which the response's references are relative: the requested one, or that of
   /// a redirect. A query alone makes no difference: the stored response may be that of an earlier
   /// token, which the cache key ignores.
@@ -305,13 +284,5 @@ struct CachedAnswer: Sendable {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     let final = known.information.finalURL
     return place(final) == place(exchange.url) ? exchange.url : final
-  }
-}
-
-extension HTTPError {
-  init(_ rest: OriginRests.Rest) {
-    self.init(
-      rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",
-      retryAfter: rest.seconds)
   }
 }

@@ -21,13 +21,8 @@ extension Exchange {
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
-    let resource = resource
-    if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
     service.traffic.noteRelayedRequest()
     let response = try await ask(request, fields)
-    if isSafe {
-      service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
-    }
     observer?.received(response.headers, from: url)
     await invalidate(request.method, response)
     try await pass(response, reason)

@@ -133,7 +133,8 @@ extension StreamDownload {
     guard Self.isShort(information), let manifest = await cache.storedManifest(for: key) else {
       throw Self.noPlaylist(url)
     }
-    return try await bringRedirected(manifest, of: resource)
+    try await bringRedirected(manifest, of: resource)
+    return manifest
   }
 
   private static func isShort(_ information: ContentInformation) -> Bool {

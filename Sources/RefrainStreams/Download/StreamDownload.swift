@@ -78,31 +78,14 @@ package struct StreamDownload: Sendable {
     guard let manifest = await cache.storedManifest(for: key) else { return nil }
     guard let source = try await StreamSource(manifest) else { return nil }
     // A pinned one is fetched by `select`.
-    guard !isPinned || cache.hasMoved(from: manifest.url) else { return source }
-    let brought = try await bringRedirected(manifest, of: resource)
-    if brought.url == manifest.url { return source }
-    return try await StreamSource(brought)
+    if !isPinned { try await bringRedirected(manifest, of: resource) }
+    return source
   }
 
   /// Fetches a manifest also under its URL after redirects, if it is needed there.
-  ///
-  /// - Returns: the manifest, with its newest URL if the origin refuses that one, and redirects
-  ///   elsewhere by now.
-  func bringRedirected(
-    _ manifest: StoredManifest, of resource: Resource
-  ) async throws -> StoredManifest {
-    guard let redirected = redirected(resource, to: manifest.url) else { return manifest }
-    do {
-      _ = try await bring(redirected)
-      return manifest
-    } catch let error as MediaCacheError where error.refusesURL {
-      guard let url = await cache.relocate(from: manifest.url, for: [resource.headers])
-      else { throw error }
-      var moved = manifest
-      moved.url = url
-      if let redirected = self.redirected(resource, to: url) { _ = try await bring(redirected) }
-      return moved
-    }
+  func bringRedirected(_ manifest: StoredManifest, of resource: Resource) async throws {
+    guard let redirected = redirected(resource, to: manifest.url) else { return }
+    _ = try await bring(redirected)
   }
 
   /// Returns the stream with its first manifest as the origin sends it, which need not be

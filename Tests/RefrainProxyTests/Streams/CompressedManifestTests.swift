@@ -90,7 +90,7 @@ import Testing
           .bytes(body), contentType: "application/vnd.apple.mpegurl", etag: "\"v1\"",
           headers: Self.fresh + [Field("Content-Encoding", "deflate")]), at: Self.path)
       let reply = try await test.get(Self.path)
-      #expect(reply.status == 502 && reply.text.contains("is damaged, or is not deflate"))
+      #expect(reply.status == 502 && reply.text.contains("is damaged"))
       #expect(test.origin.log(Self.path).requests.count == 1)
     }
   }

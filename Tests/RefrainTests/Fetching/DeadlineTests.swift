@@ -13,7 +13,7 @@ import Testing
       let deadline = Deadline()
       deadline.expect(within: .zero)
       await #expect(throws: CancellationError.self) { try await deadline.run(wait) }
-      #expect(deadline.hasPassed)
+      #expect(deadline.end == .passed)
       try await Task.sleep(for: .milliseconds(Int64.random(in: 50...150)))
     }
   }
@@ -31,7 +31,7 @@ import Testing
     let passed = Deadline()
     passed.expect(within: .milliseconds(600))
     await #expect(throws: CancellationError.self) { try await passed.run(wait) }
-    #expect(!resting.hasPassed && !finished.hasPassed && !patient.hasPassed)
+    #expect(resting.end == nil && finished.end == nil && patient.end == nil)
     for task in waiting {
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -48,7 +48,7 @@ import Testing
         try await wait()
       }
     }
-    #expect(deadline.hasPassed)
+    #expect(deadline.end == .passed)
   }
 
   @Test(arguments: [true, false])
@@ -67,6 +67,6 @@ import Testing
       deadline.cancel()
     }
     await #expect(throws: CancellationError.self) { try await request.value }
-    #expect(deadline.isCancelled && !deadline.hasPassed)
+    #expect(deadline.end == .cancelled)
   }
 }

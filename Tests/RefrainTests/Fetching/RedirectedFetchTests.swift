@@ -54,12 +54,12 @@ import Testing
     }
   }
 
-  @Test func `A redirect loop is refused`() async throws {
+  @Test func `A redirect loop ends after ten redirects`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
       test.origin.script("/b", .on(.all, .redirect(302, to: "/a#again")))
       await expectError(.redirect) { try await test.read("/a", 0..<10) }
-      #expect(test.origin.log("/a").requests.count == 1)
+      #expect(test.origin.log("/a").requests.count == 6)
     }
   }
 
@@ -202,39 +202,13 @@ import Testing
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: same)
     #expect(kept.request.headers["Authorization"] == "Bearer s")
     #expect(kept.request.url.absoluteString == "http://a/b")
+    // A password that the redirect names is not sent.
     _ = try policy.follow(status: 302, headers: ["Location": "http://me:pw@b/c"])
-    let named = policy
     #expect(policy.request.url.absoluteString == "http://b/c")
-    #expect(policy.request.headers["Authorization"] == "Basic bWU6cHc=")
-    let other = RequestChain(
-      request: OriginRequest(url: try url("http://a/"), headers: secret), after: named)
-    #expect(other.request.headers["Authorization"] == "Basic bWU6cHc=")
-    #expect(other.request.headers["Range"] == "bytes=0-9")
-    _ = try policy.follow(status: 302, headers: ["Location": "http://c/"])
     #expect(policy.request.headers["Authorization"] == nil)
-    let none = RequestChain(
+    let other = RequestChain(
       request: OriginRequest(url: try url("http://a/"), headers: secret), after: policy)
-    #expect(none.request.headers["Authorization"] == nil)
-  }
-
-  /// Where a redirect leads by now is told to those alone who may have received it.
-  @Test(arguments: [[:], ["Authorization": "Bearer mine"]] as [HeaderFields])
-  func `Other credentials do not receive the new place`(_ fields: HeaderFields) async throws {
-    let directory = CacheDirectory(length: 10)
-    let cache = try directory.cache()
-    let start = try #require(URL(string: "http://origin.test/list.m3u8"))
-    let earlier = try #require(URL(string: "http://origin.test/one/list.m3u8"))
-    let target = try #require(URL(string: "http://origin.test/two/list.m3u8"))
-    cache.origin.withMemory {
-      $0.moved.note(Resource(url: start, headers: fields), from: earlier, to: target)
-    }
-    let isPublic = fields.isEmpty
-    for others in [[], [["Authorization": "Bearer yours"]]] as [[HeaderFields]] {
-      let told = await cache.relocate(from: earlier, for: others)
-      #expect(told == (isPublic ? target : nil))
-    }
-    let own = await cache.relocate(from: earlier, for: [fields])
-    #expect(own == target)
-    await cache.close()
+    #expect(other.request.headers["Authorization"] == nil)
+    #expect(other.request.headers["Range"] == "bytes=0-9")
   }
 }

@@ -113,39 +113,26 @@ import Testing
 
   // MARK: Answers
 
-  @Test(arguments: [
-    (["8192"], ICYAnswer.interleaved(interval: 8192)), ([" 1 "], .interleaved(interval: 1)),
-    (["16000", "16000"], .askAgain(without: "Icy-MetaData")), ([], .plain),
-    (["0"], .askAgain(without: "Icy-MetaData")), (["-1"], .askAgain(without: "Icy-MetaData")),
-    (["8192, 16000"], .askAgain(without: "Icy-MetaData")),
-    (["8192", "16000"], .askAgain(without: "Icy-MetaData")),
-    (["many"], .askAgain(without: "Icy-MetaData")), ([""], .askAgain(without: "Icy-MetaData")),
-    (["99999999999999999999"], .askAgain(without: "Icy-MetaData")),
-    (["9223372036854775807"], .askAgain(without: "Icy-MetaData")),
-  ]) func `An icy-metaint value selects how the body is read`(
-    _ values: [String], _ answer: ICYAnswer
+  static let intervals: [([String], Int64?)] = [
+    (["8192"], 8192), ([" 1 "], 1), ([], nil), (["16000", "16000"], 0), (["0"], 0), (["-1"], 0),
+    (["8192, 16000"], 0), (["8192", "16000"], 0), (["many"], 0), ([""], 0),
+    (["99999999999999999999"], 0), (["9223372036854775807"], 0),
+  ]
+
+  @Test(arguments: intervals)
+  func `An icy-metaint value selects how the body is read`(
+    _ values: [String], _ expected: Int64?
   ) {
     let headers = HeaderFields(values.map { ("ICY-MetaInt", $0) })
-    #expect(ICYAnswer(request: ["icy-metadata": "1"], status: 200, headers: headers) == answer)
-    // A request without the field receives the body as it is.
-    for request: HeaderFields in [[:], ["Icy-MetaData": "0"]] {
-      #expect(ICYAnswer(request: request, status: 200, headers: headers) == .plain)
+    func interval(_ request: HeaderFields, _ status: Int = 200) -> Int64? {
+      ICYFields.metadataInterval(request: request, status: status, headers: headers)
     }
-    #expect(ICYAnswer(request: ["Icy-MetaData": "1"], status: 404, headers: headers) == .plain)
-  }
-
-  @Test func `A 206 with interleaved metadata is requested again`() {
-    let request: HeaderFields = ["Icy-MetaData": "1", "Range": "bytes=0-9"]
-    let headers: HeaderFields = ["icy-metaint": "16000", "ETag": "\"a\""]
-    #expect(
-      ICYAnswer(request: request, status: 206, headers: headers)
-        == .askAgain(without: "Icy-MetaData"))
-    // A part of the live stream: without Range, the server sends the stream itself.
-    #expect(
-      ICYAnswer(request: request, status: 206, headers: ["icy-metaint": "16000"])
-        == .askAgain(without: "Range"))
-    #expect(ICYAnswer(request: request, status: 206, headers: ["ETag": "\"a\""]) == .plain)
-    #expect(ICYAnswer(request: request, status: 206, headers: [:]) == .plain)
+    #expect(interval(["icy-metadata": "1"]) == expected)
+    // No part of such a body can be used.
+    #expect(interval(["icy-metadata": "1"], 206) == expected.map { _ in 0 })
+    // A request without the field receives the body as it is.
+    for request: HeaderFields in [[:], ["Icy-MetaData": "0"]] { #expect(interval(request) == nil) }
+    #expect(interval(["Icy-MetaData": "1"], 404) == nil)
   }
 
   // MARK: Titles

@@ -56,13 +56,10 @@ struct Representation: Sendable {
   }
 
   /// Records the URL, after redirects, that has confirmed the bytes. If more than the query is
-  /// another one, the bytes stay at the earlier URL, which is returned.
-  mutating func confirm(at url: URL) -> URL? {
+  /// another one, the bytes stay at the earlier URL, below which the cache has a document's parts.
+  mutating func confirm(at url: URL) {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
-    guard let earlier = info?.finalURL, earlier != url else { return nil }
-    guard place(earlier) == place(url) else { return earlier }
-    info?.finalURL = url
-    return nil
+    if let earlier = info?.finalURL, place(earlier) == place(url) { info?.finalURL = url }
   }
 
   mutating func respond(_ fields: HeaderFields, selectedBy request: HeaderFields) {
