@@ -150,33 +150,6 @@ public final class MediaCache: Sendable {
     try await prefetch(resource, on: ReadTerms(), range, progress)
   }
 
-  package func prefetch(
-    _ resource: Resource, on terms: ReadTerms, _ range: ByteRange?,
-    _ progress: (@Sendable (PrefetchProgress) -> Void)?
-  ) async throws -> ContentInformation {
-    var attempts = 0
-    while true {
-      let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
-      do {
-        return try await withTaskCancellationHandler {
-          try await Prefetch(
-            reader: reader, range: range ?? 0..<Int64.max, report: progress
-          ).run()
-        } onCancel: {
-          reader.cancel()
-        }
-      } catch let error as MediaCacheError
-        where attempts < 3 && (error.code == .inUse || error == .otherVersion)
-      {
-        // A removal, or another process, has the entry, perhaps for a moment; or it has stored a
-        // response while this one received another, and nothing shows whether they are the same
-        // version. Opened again, the resource is the stored version, or replaces it.
-        attempts += 1
-        try await Task.sleep(for: .milliseconds(500))
-      }
-    }
-  }
-
   public struct PrefetchProgress: Sendable, Hashable {
     /// The stored bytes of the range.
     public var storedBytes: Int64
