@@ -245,10 +245,10 @@ package struct CacheDirective: Sendable, Hashable {
   }
 }
 
-/// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.
+/// Cache-Control, of a response (RFC 9111 §5.2.2) or of a request (`RequestDirectives`).
 package struct CacheControl: Sendable, Hashable {
   /// By name; empty if a directive has none.
-  private var arguments: [String: String]
+  private(set) var arguments: [String: String]
   /// Whether these are the directives for shared caches, which override Expires, too.
   var isTargeted = false
 
@@ -262,7 +262,7 @@ package struct CacheControl: Sendable, Hashable {
 
   /// - Parameter isShared: whether the directives for shared caches, if there are any, override those
   ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
-  init(_ headers: HeaderFields, isShared: Bool) {
+  package init(_ headers: HeaderFields, isShared: Bool) {
     self.init(headers["Cache-Control"])
     var targeted = CacheControl(isShared ? headers["CDN-Cache-Control"] : nil)
     guard !targeted.arguments.isEmpty else { return }
@@ -272,10 +272,6 @@ package struct CacheControl: Sendable, Hashable {
     // A field that does not parse must be ignored (§2.1): one that states neither a lifetime nor a
     // restriction does not lift those of Cache-Control.
     if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }
-  }
-
-  package static func isForEverybody(_ headers: HeaderFields) -> Bool {
-    CacheControl(headers, isShared: true).isForEverybody
   }
 
   var noStore: Bool { has("no-store") }
@@ -296,7 +292,7 @@ package struct CacheControl: Sendable, Hashable {
   var staleWhileRevalidate: Int64? { seconds("stale-while-revalidate") }
 
   /// Whether shared caches may give the response to everybody, whoever requested it.
-  var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
+  package var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
 
   /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5): the cache
   /// does what the statuses require that it stores or follows.
@@ -308,12 +304,12 @@ package struct CacheControl: Sendable, Hashable {
   private var hasLifetime: Bool { number("max-age") != nil || number("s-maxage") != nil }
   private var isRestricted: Bool { noStore || noCache || isPrivate }
 
-  private func has(_ name: String) -> Bool { arguments[name] != nil }
+  func has(_ name: String) -> Bool { arguments[name] != nil }
 
   /// What is no number of seconds, such as a negative one, counts as zero (RFC 9111 §4.2.1).
   private func seconds(_ name: String) -> Int64? { has(name) ? number(name) ?? 0 : nil }
 
-  private func number(_ name: String) -> Int64? {
+  func number(_ name: String) -> Int64? {
     arguments[name].flatMap { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) }
   }
 }

@@ -20,7 +20,8 @@ public final class MediaReader: Sendable {
     var isCancelled = false
     var bytesRead: Int64 = 0
     var storedBefore: RangeSet<Int64>
-    let obstacle: Obstacle?
+    /// Whether what was stored at the opening could not be used without asking the origin.
+    let hadToAsk: Bool
     /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
     let trafficBefore: (received: Int64, requests: Int)
@@ -43,10 +44,10 @@ public final class MediaReader: Sendable {
       hasRead: settled != nil, terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
-    let (id, stored, obstacle) = Self.attach(reader, to: generation)
+    let (id, stored, hadToAsk) = Self.attach(reader, to: generation)
     state = CountedMutex(
       State(
-        generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
+        generation: generation, id: id, reader: reader, storedBefore: stored, hadToAsk: hadToAsk,
         trafficBefore: traffic))
     if reader.fillsWhole { entry.beginFilling() }
   }
@@ -69,19 +70,16 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
-  ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
+  ) -> (ReaderID, RangeSet<Int64>, hadToAsk: Bool) {
     let now = generation.entry.now
-    return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
+    return generation.withState { state in
       var reader = reader
       if !reader.isBackground { reader.minimum = state.limits.firstRequest }
       // The response that began the new generation arrived after the reader attached.
       reader.awaitsConfirmation =
         !isMoved && !reader.hasRead && state.info != nil && !state.isLive
         && !state.isUsable(on: reader.terms, at: now)
-      let id = state.add(reader)
-      guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
-      let isFresh = state.freshness?.isFresh(at: state.wallTime(at: now)) == true
-      return (id, state.stored, isFresh ? .request : .stale)
+      return (state.add(reader), state.stored, reader.awaitsConfirmation)
     }
   }
 
@@ -162,21 +160,16 @@ public final class MediaReader: Sendable {
   // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
-  public func cancel() { end() }
-
-  /// As `cancel()`. Returns whether it was not cancelled before.
-  @discardableResult
-  func end() -> Bool {
+  public func cancel() {
     let last = state.withLock { state -> State? in
       guard !state.isCancelled else { return nil }
       state.isCancelled = true
       return state
     }
-    guard let last else { return false }
+    guard let last else { return }
     if last.reader.fillsWhole { entry.endFilling() }
     last.generation.leave(last.id)
     entry.release()
-    return true
   }
 
   // MARK: Known without waiting
@@ -187,15 +180,7 @@ public final class MediaReader: Sendable {
     var lockCount: Int { state.count + generation.lockCount }
   #endif
 
-  /// Why a stored response could not be used without asking the origin.
-  package enum Obstacle: Sendable {
-    case stale
-    /// It is fresh, and the request demands more.
-    case request
-  }
-
-  /// What kept the response stored at the opening from being used at once; nil if nothing did.
-  package var obstacle: Obstacle? { state.withLock { $0.obstacle } }
+  package var hadToAsk: Bool { state.withLock { $0.hadToAsk } }
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
