@@ -20,8 +20,6 @@ public final class MediaReader: Sendable {
     var isCancelled = false
     var bytesRead: Int64 = 0
     var storedBefore: RangeSet<Int64>
-    /// Whether what was stored at the opening could not be used without asking the origin.
-    let hadToAsk: Bool
     /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
     let trafficBefore: (received: Int64, requests: Int)
@@ -44,10 +42,10 @@ public final class MediaReader: Sendable {
       hasRead: settled != nil, terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
-    let (id, stored, hadToAsk) = Self.attach(reader, to: generation)
+    let (id, stored) = Self.attach(reader, to: generation)
     state = CountedMutex(
       State(
-        generation: generation, id: id, reader: reader, storedBefore: stored, hadToAsk: hadToAsk,
+        generation: generation, id: id, reader: reader, storedBefore: stored,
         trafficBefore: traffic))
     if reader.fillsWhole { entry.beginFilling() }
   }
@@ -70,7 +68,7 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
-  ) -> (ReaderID, RangeSet<Int64>, hadToAsk: Bool) {
+  ) -> (ReaderID, RangeSet<Int64>) {
     let now = generation.entry.now
     return generation.withState { state in
       var reader = reader
@@ -79,7 +77,7 @@ public final class MediaReader: Sendable {
       reader.awaitsConfirmation =
         !isMoved && !reader.hasRead && state.info != nil && !state.isLive
         && !state.isUsable(on: reader.terms, at: now)
-      return (state.add(reader), state.stored, reader.awaitsConfirmation)
+      return (state.add(reader), state.stored)
     }
   }
 
@@ -89,8 +87,7 @@ public final class MediaReader: Sendable {
   /// request). If it `readsOn`, one request fetches everything up to there.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
     let (generation, id) = state.withLock { state in
-      state.reader.end = end
-      state.reader.readsOn = readsOn
+      (state.reader.end, state.reader.readsOn) = (end, readsOn)
       return (state.generation, state.id)
     }
     generation.withState { state in
@@ -115,7 +112,7 @@ public final class MediaReader: Sendable {
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
-      (state.id, state.storedBefore, _) = Self.attach(state.reader, to: next, isMoved: true)
+      (state.id, state.storedBefore) = Self.attach(state.reader, to: next, isMoved: true)
       state.generation = next
       return before
     }
@@ -179,8 +176,6 @@ public final class MediaReader: Sendable {
   #if DEBUG
     var lockCount: Int { state.count + generation.lockCount }
   #endif
-
-  package var hadToAsk: Bool { state.withLock { $0.hadToAsk } }
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }

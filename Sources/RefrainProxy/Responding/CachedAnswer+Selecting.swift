@@ -36,9 +36,7 @@ struct SelectedResponse: Sendable {
     }
     return (
       .miss,
-      CacheStatus(
-        forwarded: reader.hadToAsk ? .stale : .uriMiss, isStored: reader.isStoring,
-        isCollapsed: !isAsked)
+      CacheStatus(forwarded: .uriMiss, isStored: reader.isStoring, isCollapsed: !isAsked)
     )
   }
 }
