@@ -138,22 +138,6 @@ public final class MediaReader: Sendable {
     return count
   }
 
-  /// Has damaged or missing bytes of the file fetched again, a few times; counts the `failures`.
-  func recover(
-    _ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int,
-    _ failures: inout Int
-  ) throws {
-    failures += 1
-    guard failures < 3 else {
-      throw MediaCacheError(
-        .storage, "The stored bytes of \(entry.key) cannot be read.",
-        remedy: "Check the disk; `refrain verify` drops damaged bytes.")
-    }
-    entry.events.send(
-      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
-    generation.lose(offset..<(offset + Int64(count)), of: file)
-  }
-
   // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
