@@ -33,19 +33,14 @@ extension MediaCache {
 
   /// Whether a prefetch may succeed if the resource is opened again.
   private func mayPass(_ error: MediaCacheError, _ wasMeasured: Bool) -> Bool {
-    switch error.code {
-    // A removal, or another process, has the entry, perhaps for a moment.
-    case .inUse, .resourceChanged: return true
-    default: break
-    }
     if error.hasNoRoom {
       // Little is stored until the directory is measured, for example after a reboot.
       return budget.index.withLock { $0.scan != nil || $0.lastScan != nil && !wasMeasured }
     }
-    // Another process has stored a response while this one received another, and nothing shows
-    // whether they are the same version. Opened again, the resource is the stored version, or
-    // replaces it.
-    return error == .otherVersion
+    // A removal, or another process, has the entry, perhaps for a moment; or nothing shows whether
+    // what another process has stored is the version that this one received. Opened again, the
+    // resource is the stored version, or replaces it.
+    return [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
   }
 }
 
@@ -60,14 +55,10 @@ private struct Prefetch: Sendable {
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
+    let start = try MediaReader.place(range.lowerBound)
     reader.setEnd(range.upperBound, readsOn: true)
-    // The first request begins at the start of the range.
-    reader.withState { state, id in
-      if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound)
-      {
-        state.readers[id]?.position = place
-      }
-    }
+    // The first request begins there.
+    reader.withState { state, id in state.readers[id]?.position = start }
     var information = try await reader.contentInformation()
     if !holdsAll(information.length) {
       // Before anything is evicted for a range that could never be stored.
