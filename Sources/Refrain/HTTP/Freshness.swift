@@ -262,7 +262,7 @@ package struct CacheControl: Sendable, Hashable {
 
   /// - Parameter isShared: whether the directives for shared caches, if there are any, override those
   ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
-  package init(_ headers: HeaderFields, isShared: Bool) {
+  init(_ headers: HeaderFields, isShared: Bool) {
     self.init(headers["Cache-Control"])
     var targeted = CacheControl(isShared ? headers["CDN-Cache-Control"] : nil)
     guard !targeted.arguments.isEmpty else { return }
@@ -272,6 +272,10 @@ package struct CacheControl: Sendable, Hashable {
     // A field that does not parse must be ignored (§2.1): one that states neither a lifetime nor a
     // restriction does not lift those of Cache-Control.
     if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }
+  }
+
+  package static func isForEverybody(_ headers: HeaderFields) -> Bool {
+    CacheControl(headers, isShared: true).isForEverybody
   }
 
   var noStore: Bool { has("no-store") }
@@ -292,7 +296,7 @@ package struct CacheControl: Sendable, Hashable {
   var staleWhileRevalidate: Int64? { seconds("stale-while-revalidate") }
 
   /// Whether shared caches may give the response to everybody, whoever requested it.
-  package var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
+  var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
 
   /// Whether a response with this status must not be stored (RFC 9111 §5.2.2.3, §5.2.2.5): the cache
   /// does what the statuses require that it stores or follows.

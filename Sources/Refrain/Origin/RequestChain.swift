@@ -188,8 +188,7 @@ extension Freshness {
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { result.noStore = true }
-      let control = CacheControl(redirection.headers, isShared: true)
-      if !control.isForEverybody { result.mayDifferByCookies = true }
+      if !CacheControl.isForEverybody(redirection.headers) { result.mayDifferByCookies = true }
     }
     let isStated = own.isGuessed != true
     // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.

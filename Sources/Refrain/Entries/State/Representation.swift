@@ -142,7 +142,7 @@ package final class StoredResponse: Sendable {
     invalidatedAt = state.invalidatedAt
     selection = state.selection
     isForEverybody =
-      CacheControl(headers, isShared: true).isForEverybody && freshness.mayDifferByCookies != true
+      CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
   }
 
   package var etag: String? { validator.storedETag }
