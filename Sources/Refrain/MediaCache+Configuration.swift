@@ -196,17 +196,15 @@ extension MediaCache {
   /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
   ///   Specification), for all programs of the user.
   public static var defaultDirectory: URL {
-    defaultDirectory(in: ProcessInfo.processInfo.environment)
-  }
-
-  package static func defaultDirectory(in environment: [String: String]) -> URL {
     #if os(macOS) || targetEnvironment(macCatalyst)
       directoryOnMac(.cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
     #elseif canImport(Darwin)
       // In the app's container, which holds no other app's caches.
       URL.cachesDirectory.appending(component: "Refrain", directoryHint: .isDirectory)
     #else
-      directoryOnLinux(environment, home: FileManager.default.homeDirectoryForCurrentUser)
+      directoryOnLinux(
+        ProcessInfo.processInfo.environment,
+        home: FileManager.default.homeDirectoryForCurrentUser)
     #endif
   }
 
@@ -225,16 +223,14 @@ extension MediaCache {
     return folder.appending(component: "Refrain", directoryHint: .isDirectory)
   }
 
-  static func directoryOnLinux(
-    _ environment: [String: String], home: @autoclosure () -> URL
-  ) -> URL {
+  static func directoryOnLinux(_ environment: [String: String], home: URL) -> URL {
     // The specification requires ignoring relative paths.
     if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
       return URL(filePath: base, directoryHint: .isDirectory)
         .appending(path: "refrain", directoryHint: .isDirectory)
     }
     let named = environment["HOME"] ?? ""
-    let home = named.isEmpty ? home() : URL(filePath: named, directoryHint: .isDirectory)
-    return home.appending(path: ".cache/refrain", directoryHint: .isDirectory)
+    let folder = named.isEmpty ? home : URL(filePath: named, directoryHint: .isDirectory)
+    return folder.appending(path: ".cache/refrain", directoryHint: .isDirectory)
   }
 }

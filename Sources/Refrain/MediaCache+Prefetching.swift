@@ -2,76 +2,75 @@
 import Foundation
 import RefrainLocks
 
-/// Fetches a range into the cache: a background reader that moves from hole to hole and reads
-/// nothing.
-struct Prefetch: Sendable {
-  let reader: MediaReader
-  let range: ByteRange
-  let report: (@Sendable (MediaCache.PrefetchProgress) -> Void)?
-
-  private static let reportInterval: Duration = .milliseconds(100)
-  private static let mostRounds = 3
-  /// Longer than storing rests without room.
-  private static let pause: Duration = .milliseconds(600)
-
-  func run() async throws -> ContentInformation {
-    defer { reader.cancel() }
-    reader.setEnd(range.upperBound, readsOn: true)
-    // The first request begins at the start of the range.
-    reader.withState { state, id in
-      if state.readers[id]?.isActive == false, let place = try? MediaReader.place(range.lowerBound)
-      {
-        state.readers[id]?.position = place
-      }
-    }
-    let information = try await bringAll()
-    report?(progress)
-    return information
-  }
-
-  /// Goes over the range until all of it is stored: again if the resource changed meanwhile, or if
-  /// the directory was being measured.
-  private func bringAll() async throws -> ContentInformation {
-    let budget = reader.entry.storage.budget
-    var refusal: MediaCacheError?
-    for round in 0...Self.mostRounds {
-      let wasScanned = budget.index.withLock { $0.lastScan != nil }
-      // Before the origin is asked for bytes that cannot be stored.
-      if !holdsAll(reader.knownInformation?.length), await isTaken() {
-        throw MediaCacheError.inUse
-      }
-      let information = try await reader.contentInformation()
-      let length = information.length
-      if holdsAll(length) { return information }
-      if length != nil, let wanted = wanted(length) { try checkLimit(Int64(wanted.count)) }
-      guard round < Self.mostRounds else { break }
+extension MediaCache {
+  package func prefetch(
+    _ resource: Resource, on terms: ReadTerms, _ range: ByteRange?,
+    _ progress: (@Sendable (PrefetchProgress) -> Void)?
+  ) async throws -> ContentInformation {
+    let wasMeasured = budget.index.withLock { $0.lastScan != nil }
+    var (attemptsLeft, received) = (3, Int64(0))
+    while true {
+      let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
+      let prefetch = Prefetch(
+        reader: reader, range: range ?? 0..<Int64.max, receivedBefore: received, report: progress)
       do {
-        try await bring()
-        refusal = nil
-      } catch let error as MediaCacheError where error.hasNoRoom {
-        refusal = error
-        // Little is stored until the directory is measured, for example after a reboot.
-        let (scan, isScanned) = budget.index.withLock { ($0.scan, $0.lastScan != nil) }
-        guard scan != nil || isScanned && !wasScanned else { throw error }
+        return try await withTaskCancellationHandler {
+          try await prefetch.run()
+        } onCancel: {
+          reader.cancel()
+        }
+      } catch let error as MediaCacheError where attemptsLeft > 0 && mayPass(error, wasMeasured) {
+        attemptsLeft -= 1
+        received += reader.statistics.bytesFromOrigin
+        let scan = error.hasNoRoom ? budget.index.withLock { $0.scan } : nil
         repeat {
-          try await Task.sleep(for: Self.pause)
+          // Longer than storing rests without room.
+          try await Task.sleep(for: .milliseconds(600))
         } while scan != nil && budget.index.withLock { $0.scan == scan }
       }
     }
-    throw refusal
-      ?? MediaCacheError(
-        .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
-        remedy: "Try again later.")
   }
 
-  private func isTaken() async -> Bool {
-    let (entry, generation) = (reader.entry, reader.generation)
-    // Not cancelled with the caller: what is prepared then serves other readers, too.
-    return await Task(executorPreference: IOThreads.background) {
-      guard entry.beginTask() else { return false }
-      defer { entry.endTask() }
-      return await entry.storage.isTaken(for: generation)
-    }.value
+  /// Whether a prefetch may succeed if the resource is opened again.
+  private func mayPass(_ error: MediaCacheError, _ wasMeasured: Bool) -> Bool {
+    if error.hasNoRoom {
+      // Little is stored until the directory is measured, for example after a reboot.
+      return budget.index.withLock { $0.scan != nil || $0.lastScan != nil && !wasMeasured }
+    }
+    // A removal, or another process, has the entry, perhaps for a moment; or nothing shows whether
+    // what another process has stored is the version that this one received. Opened again, the
+    // resource is the stored version, or replaces it.
+    return [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
+  }
+}
+
+/// Fetches a range into the cache: a background reader that moves from hole to hole and reads
+/// nothing.
+private struct Prefetch: Sendable {
+  let reader: MediaReader
+  let range: ByteRange
+  /// From the origin, by earlier attempts.
+  let receivedBefore: Int64
+  let report: (@Sendable (MediaCache.PrefetchProgress) -> Void)?
+
+  func run() async throws -> ContentInformation {
+    defer { reader.cancel() }
+    let start = try MediaReader.place(range.lowerBound)
+    reader.setEnd(range.upperBound, readsOn: true)
+    // The first request begins there.
+    reader.withState { state, id in state.readers[id]?.position = start }
+    var information = try await reader.contentInformation()
+    if !holdsAll(information.length) {
+      // Before anything is evicted for a range that could never be stored.
+      let wanted = information.length.flatMap { self.wanted($0) }.map { Int64($0.count) }
+      let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
+      guard budget.canHold(wanted, for: name) else { throw MediaCacheError.noRoom }
+      try await bring()
+      information = try await reader.contentInformation()
+      guard holdsAll(information.length) else { throw GenerationState.changed }
+    }
+    report?(progress)
+    return information
   }
 
   private func holdsAll(_ length: Int64?) -> Bool {
@@ -86,8 +85,9 @@ struct Prefetch: Sendable {
   }
 
   private func bring() async throws {
+    let interval = Duration.milliseconds(100)
     var offset = range.lowerBound
-    var nextReport = ContinuousClock.now + Self.reportInterval
+    var nextReport = ContinuousClock.now + interval
     while offset < range.upperBound {
       try Task.checkCancellation()
       let readable: ByteRange
@@ -96,7 +96,7 @@ struct Prefetch: Sendable {
       } catch let error as MediaCacheError where error.code == .badRange {
         guard offset > range.lowerBound else { throw error }
         // The bytes up to here belong to a replaced version, and the new one may end here or
-        // earlier: the next round fetches it from its start.
+        // earlier: the next attempt fetches it from its start.
         return
       }
       if readable.isEmpty { break }
@@ -105,7 +105,7 @@ struct Prefetch: Sendable {
       }
       offset = min(readable.upperBound, range.upperBound)
       guard let report, ContinuousClock.now >= nextReport else { continue }
-      nextReport = .now + Self.reportInterval
+      nextReport = .now + interval
       report(progress)
     }
   }
@@ -114,21 +114,7 @@ struct Prefetch: Sendable {
     .init(
       storedBytes: reader.cachedSpans.byteCount(in: range),
       totalBytes: wanted(reader.knownInformation?.length).map { Int64($0.count) },
-      bytesFromOrigin: reader.statistics.bytesFromOrigin)
-  }
-
-  /// Refuses a range that could never be stored, before anything is evicted for it.
-  private func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
-    let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
-    guard let limit = budget.limit, !budget.canHold(wanted, for: name) else { return }
-    let pinned = DiskBudget.text(budget.pinnedBytes(except: [name]))
-    var error = MediaCacheError(
-      .storage,
-      "\(DiskBudget.text(wanted)) cannot be stored: the limit of the cache is "
-        + "\(DiskBudget.text(limit)), of which other pinned entries take \(pinned).",
-      remedy: "Raise the limit, unpin other entries, or play the resource without storing it.")
-    error.hasNoRoom = true
-    throw error
+      bytesFromOrigin: receivedBefore + reader.statistics.bytesFromOrigin)
   }
 }
 

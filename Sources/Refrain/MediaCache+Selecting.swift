@@ -100,11 +100,7 @@ extension MediaCache {
   /// Returns the key under which the resource is stored: that of the representation that its
   /// headers select. Makes no request. If nothing is stored, returns the resource's own key.
   public func storedKey(for resource: Resource) async -> CacheKey {
-    await storedKey(from: requestKey(for: resource), for: resource)
-  }
-
-  func storedKey(from key: CacheKey, for resource: Resource) async -> CacheKey {
-    let stored = stored
+    let (stored, key) = (stored, requestKey(for: resource))
     return await IOThreads.background.run { stored.storedKey(from: key, for: resource.headers) }
   }
 

@@ -55,14 +55,12 @@ extension MediaCache {
 
   /// Keeps a reader of a document open for as long as further readers of the same play may join the
   /// origin's response to it: who looks at a document first, plays it and follows it are several
-  /// readers, one after the other. Until then it gives way to whoever needs its place.
+  /// readers, one after the other.
   package func keepForOthers(_ reader: MediaReader) {
-    let table = table
-    let holder = table.addHolder { reader.end() }
     Task {
+      // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: .seconds(GenerationState.joinSeconds))
-      table.removeHolder(holder)
-      reader.end()
+      reader.cancel()
     }
   }
 

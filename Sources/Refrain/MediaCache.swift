@@ -30,13 +30,11 @@ public final class MediaCache: Sendable {
   public convenience init(
     directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
   ) throws {
-    let path = directory.standardizedFileURL.path(percentEncoded: false)
-    try self.init(
-      directory: directory, configuration: configuration, disk: SystemDisk(for: path))
+    try self.init(directory: directory, configuration: configuration, disk: nil)
   }
 
   init(
-    directory: URL, configuration: Configuration, disk: any Disk,
+    directory: URL, configuration: Configuration, disk given: (any Disk)?,
     bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
   ) throws {
     guard directory.isFileURL else {
@@ -44,6 +42,7 @@ public final class MediaCache: Sendable {
         .storage, "\(directory) is not a directory on this machine.", remedy: "Use a file URL.")
     }
     let path = directory.standardizedFileURL.path(percentEncoded: false)
+    let disk = given ?? SystemDisk(for: path)
     let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     do throws(DiskError) {
       events = EventStreams(unheard: try Self.create(folder, on: disk))
@@ -148,33 +147,6 @@ public final class MediaCache: Sendable {
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
     try await prefetch(resource, on: ReadTerms(), range, progress)
-  }
-
-  package func prefetch(
-    _ resource: Resource, on terms: ReadTerms, _ range: ByteRange?,
-    _ progress: (@Sendable (PrefetchProgress) -> Void)?
-  ) async throws -> ContentInformation {
-    var attempts = 0
-    while true {
-      let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
-      do {
-        return try await withTaskCancellationHandler {
-          try await Prefetch(
-            reader: reader, range: range ?? 0..<Int64.max, report: progress
-          ).run()
-        } onCancel: {
-          reader.cancel()
-        }
-      } catch let error as MediaCacheError
-        where attempts < 3 && (error.code == .inUse || error == .otherVersion)
-      {
-        // A removal, or another process, has the entry, perhaps for a moment; or it has stored a
-        // response while this one received another, and nothing shows whether they are the same
-        // version. Opened again, the resource is the stored version, or replaces it.
-        attempts += 1
-        try await Task.sleep(for: .milliseconds(500))
-      }
-    }
   }
 
   public struct PrefetchProgress: Sendable, Hashable {
@@ -288,17 +260,18 @@ public final class MediaCache: Sendable {
     origin.withMemory { $0.companions = [:] }
     // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
     var removed = await removePrivateFiles()
-    let freed: Result<Int64, any Error>
+    let freed: Int64
     do {
-      freed = .success(try await stored.removeAll(at: time, progress: progress))
+      freed = try await stored.removeAll(at: time, progress: progress)
     } catch {
-      freed = .failure(error)
+      // Credentials that are left, or may be stored again, matter more than why entries are left.
+      try removed.get()
+      throw error
     }
     // There may be room for the record of the removal now.
     if case .failure = removed { removed = await removePrivateFiles() }
-    // Credentials that are left, or may be stored again, matter more than why entries are left.
     try removed.get()
-    return try freed.get()
+    return freed
   }
 
   private func removePrivateFiles() async -> Result<Void, MediaCacheError> {
@@ -316,12 +289,8 @@ public final class MediaCache: Sendable {
   /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
   ///   which occur with every chunk of bytes and cost a busy cache time.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
-    events.stream(includingTraffic: includingTraffic, takesUnheard: true)
+    events.stream(includingTraffic: includingTraffic)
   }
-
-  /// As `events` without traffic, for a listener that leaves warnings from opening the cache to
-  /// others.
-  package func laterEvents() -> AsyncStream<CacheEvent> { events.stream(includingTraffic: false) }
 
   /// Ends every reader and fetch, and writes pending records. The cache cannot be used afterwards.
   public func close() async {

@@ -66,20 +66,11 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     _ resourceLoader: AVAssetResourceLoader,
     shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
   ) -> Bool {
-    take(loadingRequest)
-  }
-
-  func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
-  ) -> Bool {
-    take(renewalRequest)
-  }
-
-  private func take(_ request: AVAssetResourceLoadingRequest) -> Bool {
-    guard request.request.url.map({ CachedURL.isSame($0, url) }) == true else { return false }
-    let id = ObjectIdentifier(request)
-    let answer = LoadingAnswer(to: request, on: queue) { [answers] in
+    guard loadingRequest.request.url.map({ CachedURL.isSame($0, url) }) == true else {
+      return false
+    }
+    let id = ObjectIdentifier(loadingRequest)
+    let answer = LoadingAnswer(to: loadingRequest, on: queue) { [answers] in
       answers.withValue { $0[id] = nil }
     }
     answers.withValue { $0[id] = answer }

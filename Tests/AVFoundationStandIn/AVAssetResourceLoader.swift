@@ -47,11 +47,6 @@
 
     func resourceLoader(
       _ resourceLoader: AVAssetResourceLoader,
-      shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
-    ) -> Bool
-
-    func resourceLoader(
-      _ resourceLoader: AVAssetResourceLoader,
       didCancel loadingRequest: AVAssetResourceLoadingRequest
     )
 

@@ -37,9 +37,6 @@
     open func finishLoading(with error: (any Error)?) { exchange.finish(error) }
   }
 
-  @available(iOS 8, macOS 10.10, tvOS 9, visionOS 1, *)
-  open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest {}
-
   open class AVAssetResourceLoadingContentInformationRequest: NSObject {
     private let exchange: Exchange
 

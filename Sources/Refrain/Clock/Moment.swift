@@ -62,43 +62,30 @@ extension Duration {
 /// Distinguishes one boot of the machine from the next: bytes written, but not synced, stay
 /// readable until a restart, even if the process that wrote them ends.
 enum BootIdentity {
-  /// Linux: /proc/sys/kernel/random/boot_id (random(4)); Apple: kern.bootsessionuuid, which a
-  /// sandbox may refuse, else kern.boottime (sysctl(3)).
-  static let current = of(session: session(), bootTime: bootTime())
-
-  /// A boot time changes when the clock is set, which looks like a restart: then only synced bytes
-  /// are trusted. If the system reveals neither, the identity is a value that no other process has,
-  /// so that no unsynced bytes are trusted.
-  static func of(session: String?, bootTime: (seconds: Int, microseconds: Int)?) -> String {
-    if let session, !session.isEmpty { return session }
-    if let bootTime, bootTime.seconds > 0 {
-      return "boottime-\(bootTime.seconds).\(bootTime.microseconds)"
-    }
-    return "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
-  }
+  /// If the system reveals none, a value that no other process has: no unsynced bytes are trusted.
+  static let current = ofSystem() ?? "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
 
   #if canImport(Darwin)
-    private static func session() -> String? {
+    /// kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): that changes
+    /// when the clock is set, which looks like a restart, so that only synced bytes are trusted.
+    private static func ofSystem() -> String? {
       var buffer = [UInt8](repeating: 0, count: 64)
       var size = buffer.count
-      guard sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 else { return nil }
-      return String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
-    }
-
-    private static func bootTime() -> (seconds: Int, microseconds: Int)? {
+      if sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0, buffer[0] != 0 {
+        return String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+      }
       var time = timeval()
-      var size = MemoryLayout<timeval>.size
-      guard sysctlbyname("kern.boottime", &time, &size, nil, 0) == 0,
-        size == MemoryLayout<timeval>.size
-      else { return nil }
-      return (Int(time.tv_sec), Int(time.tv_usec))
+      size = MemoryLayout<timeval>.size
+      guard sysctlbyname("kern.boottime", &time, &size, nil, 0) == 0, time.tv_sec > 0 else {
+        return nil
+      }
+      return "boottime-\(time.tv_sec).\(time.tv_usec)"
     }
   #else
-    private static func session() -> String? {
-      FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id")
-        .map { String(decoding: $0.prefix(36), as: UTF8.self) }
+    /// /proc/sys/kernel/random/boot_id (random(4)).
+    private static func ofSystem() -> String? {
+      let contents = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id")
+      return contents.flatMap { $0.isEmpty ? nil : String(decoding: $0.prefix(36), as: UTF8.self) }
     }
-
-    private static func bootTime() -> (seconds: Int, microseconds: Int)? { nil }
   #endif
 }

@@ -245,10 +245,10 @@ package struct CacheDirective: Sendable, Hashable {
   }
 }
 
-/// Cache-Control of a response (RFC 9111 §5.2.2): the directives that the cache acts upon.
+/// Cache-Control, of a response (RFC 9111 §5.2.2) or of a request (`RequestDirectives`).
 package struct CacheControl: Sendable, Hashable {
   /// By name; empty if a directive has none.
-  private var arguments: [String: String]
+  private(set) var arguments: [String: String]
   /// Whether these are the directives for shared caches, which override Expires, too.
   var isTargeted = false
 
@@ -305,12 +305,12 @@ package struct CacheControl: Sendable, Hashable {
   private var hasLifetime: Bool { number("max-age") != nil || number("s-maxage") != nil }
   private var isRestricted: Bool { noStore || noCache || isPrivate }
 
-  private func has(_ name: String) -> Bool { arguments[name] != nil }
+  func has(_ name: String) -> Bool { arguments[name] != nil }
 
   /// What is no number of seconds, such as a negative one, counts as zero (RFC 9111 §4.2.1).
   private func seconds(_ name: String) -> Int64? { has(name) ? number(name) ?? 0 : nil }
 
-  private func number(_ name: String) -> Int64? {
+  func number(_ name: String) -> Int64? {
     arguments[name].flatMap { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) }
   }
 }

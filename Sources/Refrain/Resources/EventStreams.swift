@@ -14,7 +14,7 @@ final class EventStreams: Sendable {
     var listeners: [UInt64: Listener] = [:]
     var nextID: UInt64 = 0
     var isFinished = false
-    /// Events from before anybody could listen, for the first who does.
+    /// Events from before anybody could listen, for the first who wants them.
     var unheard: [CacheEvent]
   }
 
@@ -28,16 +28,14 @@ final class EventStreams: Sendable {
 
   /// - Parameter wants: chooses the events. Called on the sender's thread, which may hold locks.
   func stream(
-    includingTraffic: Bool, takesUnheard: Bool = false, backlog: Int = 4096,
+    includingTraffic: Bool, backlog: Int = 4096,
     where wants: @Sendable @escaping (CacheEvent) -> Bool = { _ in true }
   ) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(backlog))
     let (id, isFinished) = change { state in
-      if takesUnheard {
-        for event in state.unheard { continuation.yield(event) }
-        state.unheard = []
-      }
+      for event in state.unheard where wants(event) { continuation.yield(event) }
+      state.unheard.removeAll(where: wants)
       state.nextID += 1
       state.listeners[state.nextID] = Listener(
         continuation: continuation, wantsTraffic: includingTraffic, wants: wants)

@@ -2,7 +2,7 @@
 package import Foundation
 
 /// The terms on which stored bytes are read. A pure value.
-package struct ReadTerms: Sendable, Hashable {
+package struct ReadTerms: Sendable {
   package var directives = RequestDirectives()
   package var audience = Audience.player
   /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
@@ -33,13 +33,8 @@ package struct ReadTerms: Sendable, Hashable {
     case client
   }
 
-  package struct Naming: Sendable, Hashable {
-    package var time: Date
-    /// Whether the document shows that this is another resource than it had named so before.
-    package var isOther: Bool
-
-    package init(time: Date, isOther: Bool) { (self.time, self.isOther) = (time, isOther) }
-  }
+  /// `isOther`: the document shows that this is another resource than it had named so before.
+  package typealias Naming = (time: Date, isOther: Bool)
 
   package init() {}
 
@@ -86,16 +81,17 @@ package struct ReadTerms: Sendable, Hashable {
 }
 
 /// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted (§5.2).
-package struct RequestDirectives: Sendable, Hashable {
+/// none (§5.4). Unknown directives and invalid numbers are ignored; of a repeated directive, the
+/// first one counts.
+package struct RequestDirectives: Sendable {
   package var noCache = false
   package var noStore = false
   package var onlyIfCached = false
-  /// In seconds; the smallest of several.
+  /// In seconds.
   package var maxAge: Int64?
-  /// In seconds, the smallest of several; `Int64.max` without a number.
+  /// In seconds; `Int64.max` without a number.
   package var maxStale: Int64?
-  /// In seconds; the greatest of several.
+  /// In seconds.
   package var minFresh: Int64?
 
   package init() {}
@@ -105,21 +101,11 @@ package struct RequestDirectives: Sendable, Hashable {
       noCache = fields.members(of: "Pragma").contains { $0.lowercased() == "no-cache" }
       return
     }
-    for directive in CacheDirective.all(in: value) {
-      let seconds = directive.argument.flatMap {
-        Int64(saturatingDigits: $0, at: CacheControl.longest)
-      }
-      switch (directive.name, seconds) {
-      case ("no-cache", _): noCache = true
-      case ("no-store", _): noStore = true
-      case ("only-if-cached", _): onlyIfCached = true
-      case ("max-age", let seconds?): maxAge = min(maxAge ?? seconds, seconds)
-      case ("min-fresh", let seconds?): minFresh = max(minFresh ?? seconds, seconds)
-      case ("max-stale", let seconds?): maxStale = min(maxStale ?? seconds, seconds)
-      case ("max-stale", nil) where directive.argument == nil: maxStale = maxStale ?? .max
-      default: break
-      }
-    }
+    let control = CacheControl(value)
+    (noCache, noStore) = (control.noCache, control.noStore)
+    onlyIfCached = control.has("only-if-cached")
+    (maxAge, minFresh) = (control.number("max-age"), control.number("min-fresh"))
+    maxStale = control.arguments["max-stale"] == "" ? .max : control.number("max-stale")
   }
 
   var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }

@@ -36,8 +36,7 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) async throws -> Int {
     let offset = try Self.place(offset)
-    var failures = 0
-    while true {
+    for _ in 0..<Self.mostAttempts {
       let (generation, found) = try await find(at: offset, count: buffer.count)
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
       let space = Self.space(in: buffer, for: upTo - offset)
@@ -48,8 +47,9 @@ extension MediaReader {
         count = await IOThreads.shared.run { file.copy(into: lent, at: offset) ?? 0 }
       }
       if count > 0 { return deliver(offset, count) }
-      try recover(generation, file, at: offset, count: space.count, &failures)
+      lose(generation, file, at: offset, count: space.count)
     }
+    throw unreadable
   }
 
   /// Reads as `read(into:at:)`, for callers on a thread of their own. Blocks. Never call it on a
@@ -58,31 +58,30 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
     let offset = try Self.place(offset)
-    var failures = 0
-    while true {
+    for _ in 0..<Self.mostAttempts {
       let (generation, found) = try findBlocking(at: offset) {
         $0.lookUp($1, at: offset, count: buffer.count)
       }
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
       let space = Self.space(in: buffer, for: upTo - offset)
       if let count = file.copy(into: space, at: offset), count > 0 { return deliver(offset, count) }
-      try recover(generation, file, at: offset, count: space.count, &failures)
+      lose(generation, file, at: offset, count: space.count)
     }
+    throw unreadable
   }
 
   /// Waits until at least one byte at `offset` is available, for front ends that pass on the file
   /// itself. Counts up to `count` of the available bytes as read.
   package func available(at offset: Int64, count: Int) async throws -> AvailableBytes {
     let offset = try Self.place(offset)
-    var failures = 0
-    while true {
+    for _ in 0..<Self.mostAttempts {
       let (generation, found) = try await find(at: offset, count: count)
       switch found {
       case .file(let file, let upTo):
         // If the file was cut short, sendfile(2) would wait for bytes that never come.
         let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
         guard file.reaches(offset + Int64(wanted)) else {
-          try recover(generation, file, at: offset, count: wanted, &failures)
+          lose(generation, file, at: offset, count: wanted)
           continue
         }
         deliver(offset, min(count, wanted))
@@ -94,6 +93,7 @@ extension MediaReader {
       case .end: return .end
       }
     }
+    throw unreadable
   }
 
   /// Returns the bytes of a range, all at once; fewer if the resource ends earlier.
@@ -114,6 +114,21 @@ extension MediaReader {
   /// Returns the bytes of a range in order, in chunks as they arrive; nil: the whole resource.
   public func chunks(in range: ByteRange? = nil) -> Chunks {
     Chunks(reader: self, range: range ?? 0..<Int64.max)
+  }
+
+  private static let mostAttempts = 3
+
+  /// Has damaged or missing bytes of the file fetched again.
+  private func lose(_ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int) {
+    entry.events.send(
+      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
+    generation.lose(offset..<(offset + Int64(count)), of: file)
+  }
+
+  private var unreadable: MediaCacheError {
+    MediaCacheError(
+      .storage, "The stored bytes of \(entry.key) cannot be read.",
+      remedy: "Check the disk; `refrain verify` drops damaged bytes.")
   }
 
   private static func space(

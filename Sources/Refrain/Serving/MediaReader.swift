@@ -20,7 +20,6 @@ public final class MediaReader: Sendable {
     var isCancelled = false
     var bytesRead: Int64 = 0
     var storedBefore: RangeSet<Int64>
-    let obstacle: Obstacle?
     /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
     let trafficBefore: (received: Int64, requests: Int)
@@ -43,10 +42,10 @@ public final class MediaReader: Sendable {
       hasRead: settled != nil, terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
-    let (id, stored, obstacle) = Self.attach(reader, to: generation)
+    let (id, stored) = Self.attach(reader, to: generation)
     state = CountedMutex(
       State(
-        generation: generation, id: id, reader: reader, storedBefore: stored, obstacle: obstacle,
+        generation: generation, id: id, reader: reader, storedBefore: stored,
         trafficBefore: traffic))
     if reader.fillsWhole { entry.beginFilling() }
   }
@@ -69,19 +68,16 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     _ reader: GenerationState.Reader, to generation: Generation, isMoved: Bool = false
-  ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
+  ) -> (ReaderID, RangeSet<Int64>) {
     let now = generation.entry.now
-    return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
+    return generation.withState { state in
       var reader = reader
       if !reader.isBackground { reader.minimum = state.limits.firstRequest }
       // The response that began the new generation arrived after the reader attached.
       reader.awaitsConfirmation =
         !isMoved && !reader.hasRead && state.info != nil && !state.isLive
         && !state.isUsable(on: reader.terms, at: now)
-      let id = state.add(reader)
-      guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
-      let isFresh = state.freshness?.isFresh(at: state.wallTime(at: now)) == true
-      return (id, state.stored, isFresh ? .request : .stale)
+      return (state.add(reader), state.stored)
     }
   }
 
@@ -91,8 +87,7 @@ public final class MediaReader: Sendable {
   /// request). If it `readsOn`, one request fetches everything up to there.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
     let (generation, id) = state.withLock { state in
-      state.reader.end = end
-      state.reader.readsOn = readsOn
+      (state.reader.end, state.reader.readsOn) = (end, readsOn)
       return (state.generation, state.id)
     }
     generation.withState { state in
@@ -117,7 +112,7 @@ public final class MediaReader: Sendable {
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
-      (state.id, state.storedBefore, _) = Self.attach(state.reader, to: next, isMoved: true)
+      (state.id, state.storedBefore) = Self.attach(state.reader, to: next, isMoved: true)
       state.generation = next
       return before
     }
@@ -143,40 +138,19 @@ public final class MediaReader: Sendable {
     return count
   }
 
-  /// Has damaged or missing bytes of the file fetched again, a few times; counts the `failures`.
-  func recover(
-    _ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int,
-    _ failures: inout Int
-  ) throws {
-    failures += 1
-    guard failures < 3 else {
-      throw MediaCacheError(
-        .storage, "The stored bytes of \(entry.key) cannot be read.",
-        remedy: "Check the disk; `refrain verify` drops damaged bytes.")
-    }
-    entry.events.send(
-      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
-    generation.lose(offset..<(offset + Int64(count)), of: file)
-  }
-
   // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
-  public func cancel() { end() }
-
-  /// As `cancel()`. Returns whether it was not cancelled before.
-  @discardableResult
-  func end() -> Bool {
+  public func cancel() {
     let last = state.withLock { state -> State? in
       guard !state.isCancelled else { return nil }
       state.isCancelled = true
       return state
     }
-    guard let last else { return false }
+    guard let last else { return }
     if last.reader.fillsWhole { entry.endFilling() }
     last.generation.leave(last.id)
     entry.release()
-    return true
   }
 
   // MARK: Known without waiting
@@ -186,16 +160,6 @@ public final class MediaReader: Sendable {
   #if DEBUG
     var lockCount: Int { state.count + generation.lockCount }
   #endif
-
-  /// Why a stored response could not be used without asking the origin.
-  package enum Obstacle: Sendable {
-    case stale
-    /// It is fresh, and the request demands more.
-    case request
-  }
-
-  /// What kept the response stored at the opening from being used at once; nil if nothing did.
-  package var obstacle: Obstacle? { state.withLock { $0.obstacle } }
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }

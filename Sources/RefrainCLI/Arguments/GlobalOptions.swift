@@ -123,7 +123,7 @@ enum DefaultDirectory {
     if let chosen = environment["REFRAIN_CACHE"], !chosen.isEmpty {
       return URL(filePath: chosen, directoryHint: .isDirectory)
     }
-    return MediaCache.defaultDirectory(in: environment)
+    return MediaCache.defaultDirectory
   }
 }
 

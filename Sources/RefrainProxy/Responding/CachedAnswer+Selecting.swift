@@ -23,20 +23,17 @@ struct SelectedResponse: Sendable {
     let range = wanted?.clamped(to: 0..<(length ?? .max)) ?? 0..<0
     let there = before.byteCount(in: range)
     let isAsked = reader.statistics.requests > 0
-    // Why the request was forwarded although a response was stored.
-    let reason = reader.obstacle.map { $0 == .stale ? CacheStatus.Forwarded.stale : .request }
     if there == range.count, !(wanted == nil && before.isEmpty && isAsked) {
       if !isAsked { return (.hit, CacheStatus()) }
       return known.freshness.confirmedAt >= started
-        ? (.revalidated, CacheStatus(forwarded: reason ?? .stale)) : (.stale, CacheStatus())
+        ? (.revalidated, CacheStatus(forwarded: .stale)) : (.stale, CacheStatus())
     }
     if there > 0 {
       return (.partial, CacheStatus(forwarded: .partial, isStored: reader.isStoring))
     }
     return (
       .miss,
-      CacheStatus(
-        forwarded: reason ?? .uriMiss, isStored: reader.isStoring, isCollapsed: !isAsked)
+      CacheStatus(forwarded: .uriMiss, isStored: reader.isStoring, isCollapsed: !isAsked)
     )
   }
 }

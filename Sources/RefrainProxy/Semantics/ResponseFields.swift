@@ -119,7 +119,7 @@ struct CacheStatus: Sendable, Hashable {
     case varyMiss = "vary-miss"
     case stale
     case partial
-    /// The stored response is fresh, and the request's own directives exclude it.
+    /// The request's own directives forbid to store the response.
     case request
   }
 

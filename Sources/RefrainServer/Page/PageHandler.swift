@@ -106,7 +106,7 @@ struct PageHandler: ProxyHandler {
 
   /// Sends everything, and then what changes, until the client leaves or the proxy stops.
   private func events(to request: ProxyRequest) async throws -> ProxyResponse {
-    let events = proxy.cache.laterEvents()
+    let events = proxy.cache.events(includingTraffic: false)
     let feed = try await withTaskExecutorPreference(IOThreads.background) {
       try await PageFeed(page)
     }

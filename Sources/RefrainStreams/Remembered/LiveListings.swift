@@ -46,17 +46,15 @@ package final class LiveListings: Sendable {
     if let playlist = HLSMediaPlaylist(body, url: url, imported: imported) {
       let named = note(playlist, hash, of: key, at: now).compactMap { named in
         URL(text: named.uri, relativeTo: url).map { resource in
-          (
-            Self.hash(cache.key(for: Resource(url: resource))),
-            ReadTerms.Naming(time: now, isOther: named.isOther)
-          )
+          let naming: ReadTerms.Naming = (now, named.isOther)
+          return (Self.hash(cache.key(for: Resource(url: resource))), naming)
         }
       }
       insert(named)
     } else if let beginning = LiveListing.beginning(ofDescription: body),
       let isOther = note(beginning, hash, of: key, at: now)
     {
-      insert([(Self.hash(ofStream: stream), .init(time: now, isOther: isOther))])
+      insert([(Self.hash(ofStream: stream), (time: now, isOther: isOther))])
     }
   }
 

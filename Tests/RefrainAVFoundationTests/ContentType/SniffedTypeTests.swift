@@ -21,8 +21,7 @@ import Testing
     NamedBytes("M4V", MediaBytes.fileType("M4V ", ["isom"]), "com.apple.m4v-video"),
     NamedBytes(
       "MP4", MediaBytes.fileType("isom", ["isom", "iso2", "avc1", "mp41"]), "public.mpeg-4"),
-    NamedBytes(
-      "MP4 that iTunes made", MediaBytes.fileType("mp42", ["M4A ", "mp42"]), "com.apple.m4a-audio"),
+    NamedBytes("MP4 that iTunes made", MediaBytes.fileType("mp42", ["M4A "]), "public.mpeg-4"),
     NamedBytes("MP4 of a brand unheard of", MediaBytes.fileType("zzzz"), "public.mpeg-4"),
     NamedBytes("MOV", MediaBytes.fileType("qt  ", ["qt  "]), "com.apple.quicktime-movie"),
     NamedBytes("3GP", MediaBytes.fileType("3gp6", ["isom", "3gp6"]), "public.3gpp"),
