@@ -39,7 +39,6 @@ extension GenerationState {
     var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
-    var journalRun: JournalRun?
     var task: Task<Void, Never>?
     /// Resumes it; nil unless it is paused.
     var paused: Wake?
@@ -86,15 +85,6 @@ extension GenerationState {
     mutating func endAtPosition() {
       range = range.lowerBound..<max(range.lowerBound, position)
     }
-  }
-
-  /// A growing span, and the numbers of its two records in a journal.
-  struct JournalRun: Sendable {
-    var journal: JournalFile
-    var numbers: (next: Int, other: Int)
-    var span: ByteRange
-
-    func write() throws(DiskError) { try journal.write(span, number: numbers.next) }
   }
 
   struct Fetches: Sendable {

@@ -58,7 +58,7 @@ extension GenerationState {
   }
 
   struct Commit: Sendable {
-    var journal: JournalRun?
+    var journal: JournalFile?
     var syncDelay: Duration?
   }
 
@@ -77,23 +77,7 @@ extension GenerationState {
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
-    return Commit(journal: note(range, of: id), syncDelay: storage.nextSync(now))
-  }
-
-  /// Extends a fetch's span in the journal: two records take turns, so that one is always whole.
-  private mutating func note(_ range: ByteRange, of id: FetchID) -> JournalRun? {
-    guard let journal = storage.journal else { return nil }
-    if let last = fetches[id]?.journalRun, last.journal === journal,
-      last.span.upperBound == range.lowerBound
-    {
-      fetches[id]?.journalRun?.numbers = (last.numbers.other, last.numbers.next)
-      fetches[id]?.journalRun?.span = last.span.lowerBound..<range.upperBound
-      return fetches[id]?.journalRun
-    }
-    let first = journal.reserve(2)
-    let run = JournalRun(journal: journal, numbers: (first, first + 1), span: range)
-    fetches[id]?.journalRun = run
-    return run
+    return Commit(journal: storage.journal, syncDelay: storage.nextSync(now))
   }
 
   /// Wakes readers that wait for bytes stored since they were last woken.
