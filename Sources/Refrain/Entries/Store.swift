@@ -164,8 +164,8 @@ actor Store {
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
-    case (.stream(let problem), _):
-      generation.withState { $0.storage.refuse(problem) }
+    case (.stream, _):
+      generation.withState { $0.storage.refuse(.otherVersion) }
       return nil
     case (.start, _), (.resume, nil):
       let isNew = try directory.create()

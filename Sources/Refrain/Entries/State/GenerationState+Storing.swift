@@ -103,13 +103,13 @@ extension GenerationState {
   }
 }
 
-/// How the entry's writer stores a generation, given the contents of the disk: what another process has
-/// stored under the key is continued or left alone, unless it is known to be outdated or useless.
+/// How the entry's writer stores a generation, given the contents of the disk.
 enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  case stream(MediaCacheError)
+  /// Leave alone what another process has stored, which is another version, or may be.
+  case stream
 }
 
 extension GenerationState {
@@ -118,19 +118,12 @@ extension GenerationState {
     guard let record else { return .start }
     if generationID == record.generation { return .resume }
     // The readers hold bytes of files that another process has replaced.
-    if generationID != nil { return .stream(.otherVersion) }
+    if generationID != nil { return .stream }
     if storage.replaced.contains(record.generation) { return .start }
-    let isOutdated = record.freshness.isOutdated == true
-    let match = validator.matches(record.validator)
     let isOtherLength = if let length, let other = record.length { length != other } else { false }
-    if !isOtherLength {
-      if match == .same || match == .weaklySame { return .resume }
-      if match == .unknown { return isOutdated ? .start : .stream(.otherVersion) }
-    }
-    // Of two versions, the origin's most recently confirmed one wins.
-    let confirmedAt = representation.lastContact == nil ? nil : freshness?.confirmedAt
-    let isNewer = confirmedAt.map { $0 > record.freshness.confirmedAt } ?? false
-    return isOutdated || isNewer ? .start : .stream(.otherVersion)
+    let match = validator.matches(record.validator)
+    if !isOtherLength, match == .same || match == .weaklySame { return .resume }
+    return record.freshness.isOutdated == true ? .start : .stream
   }
 }
 
