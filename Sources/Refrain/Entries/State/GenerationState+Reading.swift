@@ -25,8 +25,6 @@ extension GenerationState {
     var hasRead = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a fetch which it would have received if it had waited.
-    var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
@@ -194,10 +192,7 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      readers.runEnded(reader, in: length)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
     return !goesOn
@@ -211,10 +206,6 @@ extension GenerationState {
     readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      if info == nil || error.retry == .cutShort, fetches.isEmpty { return .failure(error) }
-    }
     if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
@@ -263,7 +254,6 @@ extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
-    readers[id]?.missed = nil
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
