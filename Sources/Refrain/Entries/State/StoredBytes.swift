@@ -240,20 +240,12 @@ extension MediaCacheError {
 }
 
 /// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
-/// and nearby readers. Sequential ones are gathered into chunks, so that there are few to search.
+/// and nearby readers.
 struct TransientBytes: Sendable {
-  private struct Chunk: Sendable {
-    var lower: Int64
-    var bytes: Data
-
-    var range: ByteRange { lower..<(lower + Int64(bytes.count)) }
-  }
-
   /// Without overlap.
-  private var chunks: [Chunk] = []
+  private var chunks: [(range: ByteRange, bytes: Data)] = []
   private(set) var spans = RangeSet<Int64>()
 
-  private static let chunkSize = 64 << 10
   static let mostAhead: Int64 = 2 << 20
 
   var isEmpty: Bool { chunks.isEmpty }
@@ -263,24 +255,16 @@ struct TransientBytes: Sendable {
     let range = offset..<(offset + Int64(bytes.count))
     for part in RangeSet(range).subtracting(spans).ranges {
       let lower = bytes.startIndex + Int(part.lowerBound - offset)
-      let piece = bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))]
-      let last = chunks.lastIndex { chunk in
-        chunk.range.upperBound == part.lowerBound
-          && chunk.bytes.count + piece.count <= Self.chunkSize
-      }
-      if let last {
-        chunks[last].bytes.append(piece)
-      } else {
-        chunks.append(Chunk(lower: part.lowerBound, bytes: piece))
-      }
+      chunks.append((part, bytes[lower..<(lower + part.count)]))
     }
     spans.insert(contentsOf: range)
   }
 
   /// Returns the bytes from `offset` to the end of the chunk that holds it.
   func bytes(at offset: Int64) -> Data? {
-    guard let chunk = chunks.first(where: { $0.range.contains(offset) }) else { return nil }
-    return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
+    chunks.first { $0.range.contains(offset) }.map { chunk in
+      chunk.bytes.dropFirst(Int(offset - chunk.range.lowerBound))
+    }
   }
 
   mutating func keep(near windows: [ByteRange]) {
