@@ -33,9 +33,6 @@ final class Generation: Sendable {
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
-      case .promoted(let beginAnew):
-        entry.starter.gate.lookAgain()
-        beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
       case .countShort(let change): entry.starter.gate.count(change)
       }

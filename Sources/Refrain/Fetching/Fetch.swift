@@ -208,7 +208,7 @@ struct Fetch: Sendable {
   @inline(never)
   private func exchange(for request: FetchRequest) -> OriginExchange {
     let isPrefetch = request.purpose == .prefetch
-    let exchange = OriginExchange(request, of: entry.requests) {
+    return OriginExchange(request, of: entry.requests) {
       generation.withState { state in
         state.readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
       }
@@ -218,16 +218,10 @@ struct Fetch: Sendable {
           state.fetches[id]?.endRest()
           return true
         }
-        // A player may have begun to wait for it in the meantime, which may use other networks.
+        // A player may wait for it by now, which may use other networks.
         return state.beginRest(id) && !(isPrefetch && state.fetches[id]?.isBackground != true)
       }
     }
-    if isPrefetch {
-      generation.withState { state in
-        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.deadline.cancel() }
-      }
-    }
-    return exchange
   }
 
   var isBackground: Bool { running?.isBackground == true }

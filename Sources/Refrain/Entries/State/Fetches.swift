@@ -42,8 +42,6 @@ extension GenerationState {
     var task: Task<Void, Never>?
     /// Resumes it; nil unless it is paused.
     var paused: Wake?
-    /// Repeats the request of a prefetch, which may wait for a network that a player need not wait for.
-    var beginAnew: (@Sendable () -> Void)?
 
     init(
       range: ByteRange, position: Int64? = nil, purpose: Purpose = .bytes, isWhole: Bool = false,

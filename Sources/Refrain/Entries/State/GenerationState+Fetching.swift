@@ -33,6 +33,7 @@ extension GenerationState {
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
       reader.position = offset
+      if isWaiting, !reader.isBackground { promote(at: offset) }
       // One response for all of it cannot be contradicted by another.
       if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
       let running = fetches.all.filter(\.value.bringsBytes)
@@ -46,13 +47,17 @@ extension GenerationState {
         }
         start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
-      guard isWaiting, !reader.isBackground else { continue }
-      for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {
-        fetches[id]?.isBackground = false
-        actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
-      }
     }
     if isWaiting { resumePaused() }
+  }
+
+  /// A player waits at `offset`: its fetch no longer gives way to others. One that rests, which may
+  /// wait for a network that a player need not wait for, leaves the place to another.
+  private mutating func promote(at offset: Int64) {
+    for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {
+      fetches[id]?.isBackground = false
+      if fetch.isResting { callOff(id) }
+    }
   }
 
   private mutating func start(_ fetch: RunningFetch) {
@@ -171,22 +176,17 @@ extension GenerationState {
     fetches.shortCount = count
   }
 
-  /// Whether a player waits for the fetch, or has less ahead than is safe when it comes to its bytes:
-  /// half of the read-ahead window, but at least what plays for some seconds. A live stream arrives as
-  /// slowly as it plays on any network, so only its start counts.
+  /// Whether a player has less ahead of it than its window, when it comes to the bytes of a fetch. A
+  /// live stream arrives as slowly as it plays on any network, so only its start counts.
   private func isShort(of fetch: RunningFetch) -> Bool {
-    guard fetch.hasBody, !fetch.isBackground, !isOver else { return false }
-    if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    let least = min(1 << 20, limits.maximumReadAhead / 2)
-    return readers.waits.contains {
-      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
+    guard fetch.hasBody, !fetch.isBackground, !fetch.ahead.isEmpty, !isOver,
+      liveEnd ?? 0 < limits.firstRequest
+    else { return false }
+    return readers.values.contains { reader in
+      let ahead = fetch.position - reader.position
+      return reader.isActive && !reader.isBackground && reader.position < fetch.range.upperBound
+        && fetch.position < reader.end && ahead < limits.window(afterRun: reader.runLength)
     }
-      || readers.values.contains { reader in
-        let ahead = fetch.position - reader.position
-        return reader.isActive && !reader.isBackground && ahead >= 0
-          && fetch.position < min(reader.end, fetch.range.upperBound)
-          && ahead < max(limits.window(afterRun: reader.runLength) / 2, least)
-      }
   }
 
   // MARK: Ending

@@ -210,7 +210,6 @@ extension GenerationState {
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
     releaseUnwanted()
-    recount()
     return nil
   }
 
@@ -312,7 +311,7 @@ extension GenerationState {
   }
 
   /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
-  private mutating func callOff(_ id: FetchID) {
+  mutating func callOff(_ id: FetchID) {
     guard let fetch = fetches[id] else { return }
     fetches[id]?.isCalledOff = true
     if !fetch.isWhole, !fetch.isConfirmation { fetches[id]?.endAtPosition() }

@@ -15,17 +15,14 @@ extension GenerationState {
 
   /// `offset` is the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
-    guard let offset else {
-      recount()
-      return .foreground
-    }
+    defer { recount() }
+    guard let offset else { return .foreground }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
     fetches[id]?.beginBody()
     let isWanted = isWanted(id)
     // Being wanted, or its turn, may take long.
     if !isWanted || fetch.isBackground { announce(id) }
     if !isWanted { fetches[id]?.endBody() }
-    recount()
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 

@@ -19,8 +19,6 @@ struct GenerationState: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
-    /// A player waits for bytes of a background fetch, which may have to repeat its request.
-    case promoted(beginAnew: (@Sendable () -> Void)?)
     case watchAbandoned
     /// The number of fetches that a player is short of has changed by so many.
     case countShort(Int)
