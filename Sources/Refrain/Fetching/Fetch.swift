@@ -35,8 +35,6 @@ struct Fetch: Sendable {
     var isConfirming: Bool
     /// In a row, without progress.
     var failures = 0
-    /// As `failures`, of responses that were cut short.
-    var cuts = 0
     var error: MediaCacheError?
     var isForBackground = false
     /// Why the generation could not be confirmed.
@@ -96,9 +94,8 @@ struct Fetch: Sendable {
     if let fetch = running {
       // The response may have brought bytes.
       if !fetch.isConfirmation { course.isConfirming = false }
-      if gained > 0 { course.failures = 0 }
       // If it has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, gained * 20 >= fetch.position { course.cuts = 0 }
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
     }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
@@ -124,17 +121,14 @@ struct Fetch: Sendable {
       course.error = reason
       course.isForBackground = true
     case .again(let reason, let retryAfter):
-      let isCut = reason.failure == .cutShort
       course.failures += 1
-      if isCut { course.cuts += 1 }
       // Nothing new came: the redirects may lead elsewhere by now.
       if gained <= 0 { entry.requests.forgetChain() }
-      let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
+      let isPlaying = generation.withState { $0.isPlaying(id) }
       guard
         let delay = origin.retry.delay(
-          after: reason.failure, count: isCut ? course.cuts : course.failures,
-          isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
-          atOnce: reports && reason.status != nil),
+          after: reason.failure, count: course.failures, isPlaying: isPlaying,
+          retryAfter: retryAfter, gained: gained),
         generation.withState({ $0.beginRest(id) })
       else {
         course.error = reason
@@ -233,7 +227,7 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     defer {
       generation.withState { state in
         state.announce(id)

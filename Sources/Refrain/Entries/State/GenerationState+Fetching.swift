@@ -212,10 +212,6 @@ extension GenerationState {
     (fetches[id]?.brought ?? 0) > 0 || hasBeenRead
   }
 
-  var reportsErrors: Bool {
-    info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
-  }
-
   /// Whether a further response could continue where this one broke off. If it begins at the first
   /// byte, and neither a length nor a validator confirms that it is the same, all bytes so far have to
   /// be stored: then they are compared.
