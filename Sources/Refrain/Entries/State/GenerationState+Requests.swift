@@ -182,16 +182,10 @@ extension GenerationState {
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }
     var there = (reader.isBackground ? stored : readable).with(fetches.values)
-    let end = length ?? .max
-    // Without a validator, and with a reader that continues whatever the response, the next hole is
-    // more useful than bytes that are stored.
-    let asksBeyond = start < end && validator.conditional.isEmpty && hasBeenRead
-    if asksBeyond { demand.position = there.end(from: start) }
-    let fills =
-      demand.position < end && !there.contains(demand.position)
-      && (start >= reader.end || demand.position < reader.end)
+    let fills = start < length ?? .max && !there.contains(start)
     if !fills {
-      if asksBeyond { return one }
+      // Some reader continues, whatever the response.
+      if validator.conditional.isEmpty, hasBeenRead { return one }
       // Neither the bytes nor the length of a replacement are known.
       (there, limits.length) = (RangeSet(), nil)
       if reader.fillsWhole { demand.readOn(from: start) }
