@@ -41,29 +41,24 @@ struct Fetch: Sendable {
     var unconfirmed: MediaCacheError?
   }
 
-  private enum Step {
-    case attempt(after: Duration)
-    case moveOn(Fetch, Outcome)
-    case end
-  }
-
   /// Brings a range, and confirms the generation first if that is the purpose of the fetch; `first`
   /// is the outcome of the first attempt if another fetch has made it. A task's memory holds the
   /// frames of all that it awaits: what each attempt comes to is computed apart, and not inlined.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
     var course = begin(range, isNew: first == nil)
-    attempts: while !Task.isCancelled {
+    while !Task.isCancelled {
       let before = first == nil ? broughtSoFar : 0
       let outcome = if let first { first } else { await attempt(range) }
       first = nil
-      switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
-      case .attempt(let delay): guard await rest(for: delay) else { break attempts }
-      case .moveOn(let fetch, let outcome):
+      if case .movedOn(let fetch, let outcome) = outcome {
         if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
         return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
-      case .end: break attempts
       }
+      let gained = broughtSoFar - before
+      guard let delay = delay(after: outcome, gaining: gained, in: &course),
+        await rest(for: delay)
+      else { break }
     }
     end(range, course)
   }
@@ -86,10 +81,11 @@ struct Fetch: Sendable {
     return Course(isConfirming: isConfirming)
   }
 
+  /// Returns the delay before another attempt; nil if this was the last.
   @inline(never)
-  private func step(
+  private func delay(
     after outcome: Outcome, gaining gained: Int64, in course: inout Course
-  ) -> Step {
+  ) -> Duration? {
     var outcome = outcome
     if let fetch = running {
       // The response may have brought bytes.
@@ -101,13 +97,12 @@ struct Fetch: Sendable {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
     }
     switch outcome {
-    case .done: return .end
-    case .askAnew: return .attempt(after: .zero)
-    case .movedOn(let fetch, let outcome): return .moveOn(fetch, outcome)
+    case .done, .movedOn: break
+    case .askAnew: return .zero
     case .failed(let reason): course.error = reason
     case .onlyForPlayback where course.isConfirming && purpose == .playback:
       // A player now waits for the confirmation.
-      return .attempt(after: .zero)
+      return .zero
     case .again(let reason, _) where course.isConfirming,
       .onlyForPlayback(let reason) where course.isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
@@ -132,12 +127,12 @@ struct Fetch: Sendable {
         generation.withState({ $0.beginRest(id) })
       else {
         course.error = reason
-        return .end
+        return nil
       }
       events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-      return .attempt(after: delay)
+      return delay
     }
-    return .end
+    return nil
   }
 
   @inline(never)
@@ -241,7 +236,6 @@ extension Fetch {
       switch generation.withState({ $0.standing(id, at: next) }) {
       case .over: return .done
       case .unwanted:
-        note(&meter)
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
           return .done
@@ -271,8 +265,9 @@ extension Fetch {
         }
         return brokenOff(problem)
       }
-      meter.add(chunk?.count ?? 0, after: .now - began)
-      if meter.isFull { note(&meter) }
+      if let rate = meter.add(chunk?.count ?? 0, after: .now - began) {
+        generation.withState { $0.limits.note(rate: rate) }
+      }
       exchange.deadline.rest()
       // The end of the message was awaited too: a connection that was read to it can be reused.
       guard let chunk, offset < range.upperBound else { break }
@@ -290,20 +285,12 @@ extension Fetch {
         }
       }
     }
-    note(&meter)
     if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }
     if range.upperBound == .max {
       generation.learnPace(length: offset)
       generation.withState { $0.end(at: offset) }
     }
     return .done
-  }
-
-  private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond {
-      generation.withState { $0.limits.rate = $0.limits.rate.map { $0 * 0.7 + rate * 0.3 } ?? rate }
-    }
-    meter = RateMeter()
   }
 
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
@@ -327,16 +314,13 @@ struct RateMeter: Sendable {
   private var waited: Duration = .zero
   private var bytes = 0
 
-  mutating func add(_ count: Int, after wait: Duration) {
+  /// Returns the bytes per second for each MiB received; nil before, or if all of it had arrived
+  /// before the wait.
+  mutating func add(_ count: Int, after wait: Duration) -> Double? {
     waited += wait
     bytes += count
-  }
-
-  var isFull: Bool { bytes >= 1 << 20 }
-
-  /// Nil if too little was received, or all of it had arrived before the wait.
-  var bytesPerSecond: Double? {
-    guard bytes >= 16 << 10, waited >= .milliseconds(5) else { return nil }
-    return Double(bytes) / waited.seconds
+    guard bytes >= 1 << 20 else { return nil }
+    defer { self = RateMeter() }
+    return waited >= .milliseconds(5) ? Double(bytes) / waited.seconds : nil
   }
 }
