@@ -204,17 +204,12 @@ struct ChunkSink: Sendable {
   ) -> Bool? {
     guard !admission.unproven.isEmpty, let file = admission.file else { return true }
     var isUnreadable = false
-    var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in admission.unproven.ranges {
-      let count = Int(part.upperBound - part.lowerBound)
-      let read = buffer.withUnsafeMutableBytes { buffer in
-        file.copy(
-          into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
-      }
-      let got = read ?? 0
+      var buffer = [UInt8](repeating: 0, count: part.count)
+      let got = buffer.withUnsafeMutableBytes { file.copy(into: $0, at: part.lowerBound) } ?? 0
       let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
       guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return false }
-      if got < count {
+      if got < part.count {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
         events.send(
           .warning(
