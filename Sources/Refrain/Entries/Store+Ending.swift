@@ -12,7 +12,7 @@ extension Store {
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
-      if !generation.withState(\.storage.replaced.isEmpty) { removeLeftOver() }
+      if generation.withState(\.storage.replaced) != nil { removeLeftOver() }
     }
     // Cancelled readers that were not released keep the generation, but not its file open.
     generation.withState { state in
@@ -182,7 +182,7 @@ extension Store {
     var (next, found) = load(entry.emptyState())
     if let found { entry.withPolicy { $0.adopt(found) } }
     if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
-    next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
+    next.storage.replace(next.storage.replaced ?? last.withState(\.storage.last))
     guard entry.startAnew(after: last, with: next) else { return }
     last.withState { state in
       state.storage.refuse(.purged)

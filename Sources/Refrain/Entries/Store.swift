@@ -68,7 +68,7 @@ actor Store {
       let contents = try directory.load()
       // A stored generation that is not used is replaced by the new one.
       var replacing = empty
-      replacing.storage.replace([contents.record.generation])
+      replacing.storage.replace(contents.record.generation)
       guard contents.record.key == key.rawValue else {
         warn("The entry in \(directory.path) has another key than \(url) and is ignored.")
         return (empty, nil)

@@ -35,7 +35,7 @@ import Testing
 
   private static func memory(
     _ generation: String? = nil, _ validator: Validator = strong, length: Int64? = 100,
-    replacing: Set<String> = []
+    replacing: String? = nil
   ) -> GenerationState {
     var state = GenerationState(
       limits: FetchPlan(firstRequest: 1, maximumReadAhead: 1), isOffline: false)
@@ -85,8 +85,8 @@ import Testing
     Case("different, outdated", record(isOutdated: true), memory(nil, other), .start),
     Case("other length", record(), memory(length: 99), .stream),
     Case("other length, outdated", record(isOutdated: true), memory(length: 99), .start),
-    Case("the one that it replaces", record(), memory(replacing: ["a"]), .start),
-    Case("replaces yet another", record(), memory(replacing: ["b"]), .resume),
+    Case("the one that it replaces", record(), memory(replacing: "a"), .start),
+    Case("replaces yet another", record(), memory(replacing: "b"), .resume),
   ]
 
   @Test(arguments: table)

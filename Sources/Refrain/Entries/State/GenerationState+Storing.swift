@@ -116,7 +116,7 @@ extension GenerationState {
     if generationID == record.generation { return .resume }
     // The readers hold bytes of files that another process has replaced.
     if generationID != nil { return .stream }
-    if storage.replaced.contains(record.generation) { return .start }
+    if storage.replaced == record.generation { return .start }
     let isOtherLength = if let length, let other = record.length { length != other } else { false }
     let match = validator.matches(record.validator)
     if !isOtherLength, match == .same || match == .weaklySame { return .resume }

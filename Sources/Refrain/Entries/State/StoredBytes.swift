@@ -13,8 +13,8 @@ struct StoredBytes: Sendable {
   private(set) var journal: JournalFile?
   /// The name under which the generation is stored; nil while it is not.
   private(set) var generationID: String?
-  /// Stored generations that this one replaces.
-  private(set) var replaced: Set<String> = []
+  /// The stored generation that this one replaces.
+  private(set) var replaced: String?
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
   private var recordedChanges = 0
@@ -55,10 +55,10 @@ struct StoredBytes: Sendable {
   /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && journal != nil }
 
-  mutating func replace(_ generations: Set<String>) { replaced = generations }
+  mutating func replace(_ generation: String?) { replaced = generation }
 
-  /// The stored generations that one after this replaces.
-  var lineage: Set<String> { replaced.union([generationID].compactMap(\.self)) }
+  /// The stored generation that one after this replaces.
+  var last: String? { generationID ?? replaced }
 
   mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
     (generationID, self.file, self.journal) = (id, file, journal)
