@@ -166,7 +166,7 @@ struct ChunkSink: Sendable {
   private mutating func commit(
     _ range: ByteRange, to file: EntryFile, _ room: Int64, isExamined: Bool
   ) async {
-    let isKnown = !isExamined || generation.learnPace(with: (range, file))
+    if isExamined { generation.learnPace(with: (range, file)) }
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
@@ -181,8 +181,6 @@ struct ChunkSink: Sendable {
     // Only now: nobody reads what was dropped.
     if let growth, growth.file < 0 { outcome = generation.withState(commit) }
     guard let commit = outcome else { return }
-    // Two fetches may have completed the resource together.
-    if !isKnown { generation.learnPace() }
     events.sendTraffic(.committed(entry.key, range))
     do {
       let run = commit.journal?.run(for: range, after: journalRun)
