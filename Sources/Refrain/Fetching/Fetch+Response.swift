@@ -47,7 +47,7 @@ extension Fetch {
           }
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else { return (.changed, []) }
-          state.delivery = .live(end: 0)
+          state.liveEnd = 0
           state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }

@@ -199,9 +199,7 @@ extension GenerationState {
     else { return false }
     let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.values
     return readers.waits.contains { wait in
-      guard !wait.reader.awaitsConfirmation,
-        !isServed(wait.readerID, wait.reader, at: wait.offset)
-      else { return false }
+      if wait.reader.awaitsConfirmation { return false }
       guard let offset = wait.offset else { return others.isEmpty }
       return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
     }

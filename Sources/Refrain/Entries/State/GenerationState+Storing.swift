@@ -139,7 +139,7 @@ extension GenerationState {
       fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
       fetches[id]?.furthest = range.upperBound
     }
-    if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
+    liveEnd = liveEnd.map { max($0, range.upperBound) }
     wakeServed()
     let unserved = readers.waits.filter {
       $0.reader.isBackground && $0.offset.map(range.contains) == true
@@ -175,7 +175,7 @@ extension GenerationState {
 
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
-    delivery = .handed(to: reader, headers: headers, status: status)
+    handed = (reader, headers, status)
     wake(readers.waits.filter { $0.readerID != reader })
   }
 }
