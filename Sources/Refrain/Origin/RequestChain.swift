@@ -16,8 +16,6 @@ struct RequestChain: Sendable, Hashable {
   var request: OriginRequest
   /// The redirects followed so far, also by the earlier chain at whose end this one began.
   private(set) var redirections: [Redirection] = []
-  /// The length of the resource in the response to a range that was then dropped.
-  private(set) var statedLength: Int64?
   /// The headers of `request` without the chain's cookies.
   private var headers: HeaderFields
   private var cookies = Cookies()
@@ -112,10 +110,6 @@ struct RequestChain: Sendable, Hashable {
       names = [field]
     } else {
       return false
-    }
-    // A length beside a coding is that of the encoded bytes.
-    if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total {
-      statedLength = total
     }
     for name in names { drop(name) }
     return true
