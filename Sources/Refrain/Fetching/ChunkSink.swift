@@ -7,11 +7,7 @@ struct ChunkSink: Sendable {
   let generation: Generation
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
-  private var journalRun: JournalFile.Run?
-
-  init(id: FetchID, generation: Generation, hasMore: (@Sendable () -> Bool)?) {
-    (self.id, self.generation, self.hasMore) = (id, generation, hasMore)
-  }
+  var journalRun: JournalFile.Run?
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }

@@ -90,8 +90,9 @@ extension GenerationState {
     private(set) var ranges = OriginRanges.announced
     /// As last reported (`PlaybackPriority`).
     var shortCount = 0
-    /// The positions of those without readers, as last looked at; nil: they are not being watched.
-    private var watched: [FetchID: Int64]?
+    /// The positions of those without readers, as last looked at; while there are any, they are
+    /// checked from time to time.
+    var watched: [FetchID: Int64] = [:]
 
     /// Nothing changes for one that has ended.
     subscript(id: FetchID) -> RunningFetch? {
@@ -136,14 +137,6 @@ extension GenerationState {
     mutating func note(_ found: OriginRanges) {
       if ranges == .refused || (ranges == .answered && found == .refused) { return }
       ranges = found
-    }
-
-    var areWatched: Bool { watched != nil }
-
-    /// Watches those without readers; returns those without progress since the last call.
-    mutating func watch(_ positions: [FetchID: Int64]) -> [FetchID] {
-      defer { watched = positions.isEmpty ? nil : positions }
-      return positions.filter { watched?[$0.key] == $0.value }.map(\.key)
     }
   }
 }

@@ -282,21 +282,18 @@ extension GenerationState {
     }
     let abandoned = abandonedFetches
     if abandoned.isEmpty { return }
-    // Two wait for a reader to come back.
-    let waiting = Set(abandoned.suffix(2))
-    let isPlayerWaiting = readers.isPlayerWaiting
-    for id in abandoned {
+    for (index, id) in abandoned.reversed().enumerated() {
       let hasBroughtMuch = fetches[id].map { $0.brought >= 1 << 20 } ?? false
-      if !waiting.contains(id) || isPlayerWaiting && hasBroughtMuch { callOff(id) }
+      // Two wait for a reader to come back.
+      if index >= 2 || hasBroughtMuch && readers.isPlayerWaiting { callOff(id) }
     }
     watch()
   }
 
-  /// Has fetches without readers checked from time to time, if there are any.
   mutating func watch() {
-    if fetches.areWatched { return }
-    _ = fetches.watch(abandonedPositions)
-    if fetches.areWatched { actions.append(.watchAbandoned) }
+    guard fetches.watched.isEmpty else { return }
+    fetches.watched = abandonedPositions
+    if !fetches.watched.isEmpty { actions.append(.watchAbandoned) }
   }
 
   /// Ends fetches without readers and without progress; returns whether any are left to check.
@@ -306,8 +303,10 @@ extension GenerationState {
       readers.areExpected = false
       releaseUnwanted()
     }
-    for id in fetches.watch(abandonedPositions) { callOff(id) }
-    return fetches.areWatched
+    let before = fetches.watched
+    fetches.watched = abandonedPositions
+    for (id, position) in fetches.watched where before[id] == position { callOff(id) }
+    return !fetches.watched.isEmpty
   }
 
   /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
