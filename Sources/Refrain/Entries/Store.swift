@@ -228,6 +228,8 @@ actor Store {
     do {
       file = try EntryFile(path: path, mode: .create, disk: directory.disk)
       journal = try makeJournal(files)
+      // A power cut leaves one version or the other.
+      if found != nil { try directory.disk.syncDirectory(directory.path) }
       try directory.write(record(generation, files, spans: .init()), durably: found != nil)
     } catch {
       // An existing record and its files remain valid.
