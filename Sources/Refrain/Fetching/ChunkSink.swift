@@ -94,27 +94,24 @@ struct ChunkSink: Sendable {
   }
 
   /// Settles room that was reserved for a write, by what the file has grown. If it uses less disk
-  /// space than before, another program may have cut it short between `admit` and the write: what
-  /// lies in a hole, which reads as zeros, is dropped. A cut that frees no block, or less than the
-  /// write itself allocated, cannot be detected.
+  /// space than before, another program may have cut it short between `admit` and the write: if
+  /// stored bytes lie in a hole, which reads as zeros, all are dropped, because the blocks beside it
+  /// are partly zeros. A cut that frees no block, or less than the write itself allocated, cannot be
+  /// detected.
   private func settle(_ room: Int64, by growth: (file: Int64, record: Int64)?, of file: EntryFile) {
     budget.settle(room, actual: growth.map { $0.file + $0.record } ?? room, for: entry.name)
     // What cannot be looked at is as it was.
     guard let growth, growth.file < 0, let holes = try? file.holes() else { return }
     let stored = generation.withState(\.stored)
-    for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
-      reportCut(file)
-      // The blocks on both sides, of 64 KiB at most, are partly zeros: the cut cleared the end of the
-      // one, and the write filled the other only from its own offset on.
-      let gone = max(0, hole.lowerBound - 65_536)..<(hole.upperBound + 65_536)
-      generation.lose(gone, of: file)
-    }
+    if stored.intersection(holes).isEmpty { return }
+    reportCut(file)
+    generation.lose(0..<Int64.max, of: file)
   }
 
   private func reportCut(_ file: EntryFile) {
     events.send(
       .warning(
-        "Another program truncated the file of \(url) (\(file.path)); the rest is fetched again."))
+        "Another program truncated the file of \(url) (\(file.path)); what is lost is fetched again."))
   }
 
   // MARK: Storing

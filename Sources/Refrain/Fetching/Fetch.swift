@@ -119,7 +119,8 @@ struct Fetch: Sendable {
       course.failures += 1
       // Nothing new came: the redirects may lead elsewhere by now.
       if gained <= 0 { entry.requests.forgetChain() }
-      let isPlaying = generation.withState { $0.isPlaying(id) }
+      // Once bytes have come, an outage is waited out.
+      let isPlaying = generation.withState { $0.hasBeenRead || $0.fetches[id]?.brought ?? 0 > 0 }
       guard
         let delay = origin.retry.delay(
           after: reason.failure, count: course.failures, isPlaying: isPlaying,

@@ -205,11 +205,6 @@ extension GenerationState {
     }
   }
 
-  /// Whether the fetch or a reader has received bytes: then an outage is waited out.
-  func isPlaying(_ id: FetchID) -> Bool {
-    (fetches[id]?.brought ?? 0) > 0 || hasBeenRead
-  }
-
   /// Whether a further response could continue where this one broke off. If it begins at the first
   /// byte, and neither a length nor a validator confirms that it is the same, all bytes so far have to
   /// be stored: then they are compared.

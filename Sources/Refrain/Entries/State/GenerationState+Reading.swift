@@ -165,7 +165,11 @@ extension GenerationState {
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(.endless) }
-    guard isOutOfReach(offset) else { return .wait }
+    // It has passed, or is further ahead than a demuxer skips: a stream arrives as slowly as it plays,
+    // so waiting for it could take hours.
+    guard let liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
+      return .wait
+    }
     // A reader that has read nothing may join the stream at its current position.
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }

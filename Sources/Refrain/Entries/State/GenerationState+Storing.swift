@@ -205,13 +205,6 @@ extension GenerationState {
     (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
   }
 
-  /// Whether the offset has passed, or is further ahead than a demuxer skips: a stream arrives as
-  /// slowly as it plays, so waiting for it could take hours.
-  func isOutOfReach(_ offset: Int64) -> Bool {
-    guard let liveEnd, !transient.spans.contains(offset) else { return false }
-    return offset < liveEnd || offset - liveEnd > limits.firstRequest
-  }
-
   /// Whether the resource has no length, no validator and no range support: until its end has come,
   /// its stored bytes can be neither completed nor confirmed.
   var isUnrepeatable: Bool {
