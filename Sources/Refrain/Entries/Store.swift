@@ -230,7 +230,8 @@ actor Store {
       journal = try makeJournal(files)
       // A power cut leaves one version or the other.
       if found != nil { try directory.disk.syncDirectory(directory.path) }
-      try directory.write(record(generation, files, spans: .init()), durably: found != nil)
+      let record = try record(generation, files, spans: .init())
+      try directory.write(record, durably: found != nil)
     } catch {
       // An existing record and its files remain valid.
       attempt {

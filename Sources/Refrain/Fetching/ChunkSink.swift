@@ -98,7 +98,9 @@ struct ChunkSink: Sendable {
   /// stored bytes lie in a hole, which reads as zeros, all are dropped, because the blocks beside it
   /// are partly zeros. A cut that frees no block, or less than the write itself allocated, cannot be
   /// detected.
-  private func settle(_ room: Int64, by growth: (file: Int64, record: Int64)?, of file: EntryFile) {
+  private func settle(
+    _ room: Int64, by growth: (file: Int64, record: Int64)?, of file: EntryFile
+  ) {
     budget.settle(room, actual: growth.map { $0.file + $0.record } ?? room, for: entry.name)
     // What cannot be looked at is as it was.
     guard let growth, growth.file < 0, let holes = try? file.holes() else { return }

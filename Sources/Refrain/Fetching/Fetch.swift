@@ -100,7 +100,7 @@ struct Fetch: Sendable {
     case .done, .movedOn: break
     case .askAnew: return .zero
     case .failed(let reason): course.error = reason
-    case .onlyForPlayback where course.isConfirming && purpose == .playback:
+    case .onlyForPlayback where course.isConfirming && !isBackground:
       // A player now waits for the confirmation.
       return .zero
     case .again(let reason, _) where course.isConfirming,
@@ -153,8 +153,6 @@ struct Fetch: Sendable {
 
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
 
-  private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
-
   /// Only a confirmation is for `range`: other fetches know what they have yet to bring.
   private func attempt(_ range: ByteRange) async -> Outcome {
     let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
@@ -166,7 +164,7 @@ struct Fetch: Sendable {
       generation.withState { $0.fetches[id]?.endRest() }
       if Task.isCancelled { return .done }
     }
-    request.purpose = purpose
+    request.purpose = isBackground ? .prefetch : .playback
     let exchange = exchange(for: request)
     defer { generation.withState { $0.fetches[id]?.endRest() } }
     let began = ContinuousClock.now

@@ -6,7 +6,10 @@ extension GenerationState {
 
   /// Starts a confirmation unless one is running; `offset` is nil for the content information.
   mutating func confirm(for reader: Reader, at offset: Int64?) {
-    guard !fetches.values.contains(where: \.isConfirmation) else { return }
+    if let id = fetches.all.first(where: \.value.isConfirmation)?.key {
+      if !reader.isBackground { fetches[id]?.isBackground = false }
+      return
+    }
     let (range, fills) = confirmingRequest(for: reader, at: offset)
     start(
       .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))

@@ -149,15 +149,6 @@ extension GenerationState {
     .init(length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType))
   }
 
-  /// Returns `.playback` if a reader in the foreground has caused the fetch, or waits for it.
-  func purpose(of id: FetchID) -> OriginRequest.Purpose {
-    guard let fetch = fetches[id], fetch.isConfirmation else {
-      return fetches[id]?.isBackground == true ? .prefetch : .playback
-    }
-    return readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
-      ? .playback : .prefetch
-  }
-
   /// Whether the resource is a document, and none of it is on its way: a response to another request
   /// then is the next version, and ends no reader that waits for this one.
   private var isReceivedDocument: Bool {
