@@ -218,9 +218,9 @@ actor Store {
     _ generation: Generation, replacing found: EntryDirectory.Contents?, removesOthers: Bool
   ) throws -> EntryFile? {
     let id = String(UInt64.random(in: .min ... .max), radix: 16)
-    let resource = generation.entry.resource
+    let (resource, type) = (generation.entry.resource, generation.withState { $0.info?.mimeType })
     let ending = MediaType.fileExtension(
-      mimeType: generation.withState { $0.info?.mimeType }, url: resource.url, documents: resource.policy.documents)
+      mimeType: type, url: resource.url, documents: resource.policy.documents)
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
     let file: EntryFile
