@@ -113,7 +113,8 @@ struct ChunkSink: Sendable {
   private func reportCut(_ file: EntryFile) {
     events.send(
       .warning(
-        "Another program truncated the file of \(url) (\(file.path)); what is lost is fetched again."))
+        "Another program truncated the file of \(url) (\(file.path)); what is lost is fetched again."
+      ))
   }
 
   // MARK: Storing
