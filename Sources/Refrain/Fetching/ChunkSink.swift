@@ -102,10 +102,10 @@ struct ChunkSink: Sendable {
     _ room: Int64, by growth: (file: Int64, record: Int64)?, of file: EntryFile
   ) {
     budget.settle(room, actual: growth.map { $0.file + $0.record } ?? room, for: entry.name)
-    // What cannot be looked at is as it was.
-    guard let growth, growth.file < 0, let holes = try? file.holes() else { return }
+    guard let growth, growth.file < 0 else { return }
+    // Before the look at the file, which others write to. What cannot be looked at is as it was.
     let stored = generation.withState(\.stored)
-    if stored.intersection(holes).isEmpty { return }
+    guard let holes = try? file.holes(), !stored.intersection(holes).isEmpty else { return }
     reportCut(file)
     generation.lose(0..<Int64.max, of: file)
   }
